@@ -1,8 +1,11 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""count_tests.py FOLDER...: what a reader of the log alone needs of the runs that Meson recorded in these build folders.
-What stands for a run that there was none of is "skipped:REASON" or "failed:REASON".
+"""usage: scripts/count_tests.py FOLDER...
 
-Prints which tests were skipped and why, what failed and how it was told, and, last, "N passed, M failed, K skipped".
+Summarizes the last test run in each build folder, as Meson recorded it. Prints each skipped test with its reason, each
+failed test with its messages, and as last line "N passed, M failed, K skipped".
+
+For a run that did not take place, give skipped:REASON or failed:REASON instead of a folder.
 """
 
 import json
@@ -11,7 +14,7 @@ import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
-LINES = 60  # of each failed file
+LINES = 60  # printed of each failed file, at most
 SKIP = re.compile(r"ok \d+ (.*?)# skip *(.*)", re.IGNORECASE)
 
 
@@ -22,20 +25,20 @@ def verdict(case):
     return "skipped" if "skipped" in tags else "passed"
 
 
-def counted(path):
+def count_cases(path):
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for suite in ElementTree.parse(path).getroot().iter("testsuite"):
         cases = [verdict(case) for case in suite.iter("testcase")]
         for one in cases:
             counts[one] += 1
-        # A program that died or timed out says so of the file, not of one of its tests.
+        # If a program dies or exceeds its time, Meson reports the file as failed, and none of its tests.
         if int(suite.get("errors", 0)) + int(suite.get("failures", 0)) and "failed" not in cases:
             counts["failed"] += 1
     return counts
 
 
 def failures_of(lines):
-    """Each "not ok" line, with the diagnostics around it: cmocka has them before, ours behind."""
+    """Returns the "not ok" lines with their diagnostics: cmocka prints these before the line, tests in Python after it."""
     found, diagnostics = [], []
     is_failed = False
     for line in lines:
@@ -49,12 +52,12 @@ def failures_of(lines):
 
 
 def bounded(lines):
-    """The beginning says what failed first, the end of a trace why."""
+    """Keeps the beginning, with the first failure, and the end, with the last one."""
     half = LINES // 2
     return lines if len(lines) <= LINES else [*lines[:half], f"... {len(lines) - LINES} more lines", *lines[-half:]]
 
 
-def tell(run):
+def print_run(run):
     lines = run.get("stdout", "").splitlines()
     for line in lines:
         skipped = SKIP.match(line)
@@ -65,13 +68,16 @@ def tell(run):
     if run["result"] in ("OK", "SKIP", "EXPECTEDFAIL"):
         return
     print(f"failed: {run['name']}: {run['result']}, exit code {run['returncode']}")
-    # A program that is no TAP, or died: the end of what it said.
+    # Without "not ok" lines the program died, or does not print TAP: print the end of its output.
     shown = failures_of(lines) or [*lines, *run.get("stderr", "").splitlines()][-LINES:]
     for line in bounded(shown):
         print("  " + line)
 
 
 def main():
+    if not sys.argv[1:] or sys.argv[1].startswith("-"):
+        print(__doc__.strip())
+        return 2
     counts = dict.fromkeys(("passed", "failed", "skipped"), 0)
     for build in sys.argv[1:]:
         what, _, reason = build.partition(":")
@@ -80,11 +86,11 @@ def main():
             counts[what] += 1
             continue
         logs = os.path.join(build, "meson-logs")
-        for what, count in counted(os.path.join(logs, "testlog.junit.xml")).items():
+        for what, count in count_cases(os.path.join(logs, "testlog.junit.xml")).items():
             counts[what] += count
         with open(os.path.join(logs, "testlog.json"), encoding="utf-8") as log:
             for line in log:
-                tell(json.loads(line))
+                print_run(json.loads(line))
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
     return 1 if counts["failed"] or not counts["passed"] else 0
 

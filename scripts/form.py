@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Rules about the form of files that no formatter knows, for scripts/check-format.
+"""The rules of scripts/check-format that no formatter checks.
 
-Each rule yields a Finding for each place that breaks it. wrap_markdown mends long lines of Markdown.
+Each rule yields a Finding for each place that breaks it. wrap_markdown wraps long lines of Markdown.
 """
 
 import collections
@@ -21,7 +21,7 @@ PARAMETERS = 8
 # Files and folders that may break a rule, each with the reason.
 LARGE_FILES = {}
 LARGE_FOLDERS = {
-    "tests/fuzz/corpus/snapshot": "one small recording for each path of the parser",
+    "tests/fuzz/corpus/recording": "one small recording for each path of the parser",
 }
 
 C_SUFFIXES = (".c", ".h", ".cc")
@@ -41,7 +41,7 @@ class Finding:
 
 
 def project_files():
-    """The paths of all files that git tracks or would track, relative to the root of the project."""
+    """Returns the paths of all files that git does not ignore, relative to the root of the project."""
     names = subprocess.check_output(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=SOURCE, text=True
     )
@@ -54,7 +54,7 @@ def read(path):
 
 
 def has_shebang(path, programs):
-    """Whether the first line of the file names one of these programs as its interpreter."""
+    """Returns whether the first line of the file names one of these interpreters."""
     with open(os.path.join(SOURCE, path), "rb") as file:
         words = file.readline(100).decode("utf-8", "replace").split()
     return bool(words) and words[0].startswith("#!") and os.path.basename(words[-1]) in programs
@@ -98,7 +98,7 @@ def check_folders(files):
 
 
 def check_exceptions(files):
-    """An exception whose reason is gone hides the next breach."""
+    """Yields a finding for each exception that is no longer needed: it would hide the next violation."""
     here = os.path.relpath(__file__, SOURCE)
     counts = collections.Counter(os.path.dirname(path) for path in files)
     kept = [path for path in LARGE_FILES if path in files and read(path).count("\n") > FILE_LINES]
@@ -113,12 +113,12 @@ def check_exceptions(files):
 
 
 def blank(found):
-    """Only the line breaks of the text that was found, so that line numbers stay."""
+    """Returns only the line breaks of the matched text, so that line numbers stay."""
     return "\n" * found[0].count("\n") or " "
 
 
 def bare_code(text):
-    """C code without comments, text, characters and lines of the preprocessor."""
+    """Removes comments, strings, character constants and preprocessor lines from C code."""
     # An apostrophe between digits separates them.
     pattern = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])+\''
     text = re.sub(pattern, blank, text, flags=re.S)
@@ -126,7 +126,7 @@ def bare_code(text):
 
 
 def closing(code, opening):
-    """Where the bracket at `opening` is closed, and how many commas are between the two."""
+    """Returns the index of the bracket that closes the one at `opening`, and the number of commas between them."""
     depth = commas = 0
     for at in range(opening, len(code)):
         letter = code[at]
@@ -143,12 +143,12 @@ NAMESPACE = re.compile(r"\b(?:extern|namespace(?:\s+\w+)?)\s*$")
 
 
 def functions(text):
-    """(name, line, number of parameters) of each function that C code defines."""
+    """Yields (name, line, number of parameters) of each function definition in C code."""
     code, at = bare_code(text), 0
     while found := DEFINITION.search(code, at):
         at = found.end()
         if found[1] is None:
-            # What a namespace contains are definitions too; what a function or type contains is not read.
+            # Search inside namespaces and extern "C". Skip the bodies of functions and types.
             if not NAMESPACE.search(code, max(0, found.start() - 100), found.start()):
                 at = closing(code, found.start())[0] + 1
             continue
@@ -171,7 +171,7 @@ def check_parameters(files):
 
 
 def markdown_lines(text):
-    """(line, whether it is prose) of each line: not of a table, not of a block of code."""
+    """Yields (line, is_prose) for each line. Lines of tables and code blocks are not prose."""
     fence = None
     for line in text.splitlines():
         mark = line.lstrip()[:3]
@@ -185,7 +185,7 @@ def markdown_lines(text):
 
 
 def is_too_long(line):
-    # A line that is one long word, such as an address, cannot be wrapped.
+    # A line of one long word, such as a URL, cannot be wrapped.
     return len(line) > LINE_WIDTH and " " in line.strip()
 
 
@@ -201,9 +201,9 @@ BEGINS_PARAGRAPH = re.compile(r"\s*([-*+>#|<]|\d+[.)]|\[[^\]]*\]:|```|~~~|$)")
 
 
 def wrapped(lines):
-    """The lines of one paragraph, or of one item of a list, wrapped from the first that is too long."""
+    """Wraps a paragraph or a list item, from its first line that is too long. Returns the new lines."""
     first = next(at for at, line in enumerate(lines) if is_too_long(line))
-    # The lines that follow the first of an item begin below its text.
+    # The second and later lines of a list item align with its text.
     item = re.match(r"\s*(?:[-*+]\s+|\d+[.)]\s+|>\s*)?", lines[0])[0]
     indent = lines[1][: len(lines[1]) - len(lines[1].lstrip())] if len(lines) > 1 else " " * len(item)
     begin = item if first == 0 else indent

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""CUDA's surface as tables: the rows of preload/hooks/hooks.def, and what NVIDIA's headers declare.
+"""CUDA's functions as tables: the rows of preload/hooks/hooks.def, and the declarations of NVIDIA's headers.
 
-Shared by check-surface, make-coverage and the tests. Headers are read through the C preprocessor
-($CC or cc), so that what counts is what a program compiled against them would see.
+check-surface, make-coverage, make-docs and the tests use this module. The C preprocessor ($CC or cc) reads the
+headers, so the tables contain the declarations that a compiled program sees.
 """
 
 import atexit
@@ -20,7 +20,8 @@ HOOKS = os.path.join(PRELOAD, "hooks", "hooks.def")
 NOT_HOOKED = os.path.join(PRELOAD, "hooks", "not_hooked.def")
 ALLOCATION_LIKE = os.path.join(PRELOAD, "hooks", "allocation_like.def")
 
-# Columns after (library, symbol, base, since, mode); hand-written rows have none of them, names two.
+# The columns after (library, symbol, base, since, mode). GMT_HOOK has all of them, GMT_HOOK_NAME the first two, the
+# hand-written rows none.
 ROW_COLUMNS = ("parameters", "arguments", "kind", "space", "address", "size", "further")
 
 
@@ -33,7 +34,7 @@ class Row:
     base: str
     since: int
     mode: str  # LEGACY or PTDS
-    more: dict  # the rest, by the names of ROW_COLUMNS; a hand-written row has none or a part
+    more: dict  # the cells after `mode`, by the names of ROW_COLUMNS
 
     def __getattr__(self, name):
         if name in ROW_COLUMNS:
@@ -46,7 +47,7 @@ def one_line(text):
 
 
 def split_arguments(text):
-    """The arguments of a macro call or a parameter list: text at commas outside brackets and strings."""
+    """Splits the arguments of a macro call, or a parameter list, at commas outside of brackets and strings."""
     parts, depth, quoted, start = [], 0, False, 0
     for at, letter in enumerate(text):
         if letter == '"' and text[at - 1 : at] != "\\":
@@ -63,7 +64,7 @@ def split_arguments(text):
 
 
 def closing(text, opening):
-    """Where the bracket at `opening` is closed."""
+    """Returns the index of the bracket that closes the one at `opening`."""
     depth, quoted = 0, False
     for at in range(opening, len(text)):
         if text[at] == '"' and text[at - 1] != "\\":
@@ -78,10 +79,11 @@ def closing(text, opening):
 
 
 def calls(path, prefix):
-    """(macro, arguments, comment above its group) of every use of a macro of that prefix in a .def file."""
+    """Yields (macro, arguments, group) of each row of a .def file whose macro has this prefix. The group is the last
+    comment above the row."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    # A comment that has a line to itself heads what follows; the first one tells of the file.
+    # A comment at the start of a line is the heading of the rows below it.
     pattern = re.compile(r"^[ \t]*/\*(?P<comment>.*?)\*/|^(?P<macro>" + prefix + r"\w*)[ \t]*\(", re.M | re.S)
     group, at = "", 0
     while match := pattern.search(text, at):
@@ -96,7 +98,7 @@ def calls(path, prefix):
 
 
 def rows(path=HOOKS):
-    """Every row of hooks.def, in its order."""
+    """Returns all rows of hooks.def, in their order."""
     result = []
     for macro, cells, group in calls(path, "GMT_HOOK"):
         library, symbol, base, since, mode, *more = cells
@@ -107,12 +109,12 @@ def rows(path=HOOKS):
 
 
 def strings(cell):
-    """A cell of string literals, joined as C joins them."""
+    """Joins the string literals of a cell, as C does."""
     return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', cell))
 
 
 def not_hooked(path=NOT_HOOKED):
-    """{name: (reason, group)}: what looks like an allocation call and has deliberately no row."""
+    """Returns {name: (reason, group)} of the functions that are deliberately not hooked."""
     if not os.path.exists(path):
         return {}
     return {cells[0]: (strings(cells[1]), group) for _, cells, group in calls(path, "GMT_NOT_HOOKED")}
@@ -131,17 +133,19 @@ def looks_like_allocation(name):
 
 
 def base_of(symbol):
-    """cuMemAlloc_v2 and cuMemAlloc_v2_ptsz -> cuMemAlloc"""
+    """Removes the suffixes: cuMemAlloc_v2 and cuMemAlloc_v2_ptsz give cuMemAlloc."""
     return re.sub(r"(_v\d+)?(_ptds|_ptsz)?$", "", symbol)
 
 
-# What stands beside a header of NVIDIA's and belongs to it. The typedefs tell versions.
+# Headers in the same folder that declare further functions of the same library.
 COMPANIONS = {
     "cuda.h": ("cudaGL.h", "cudaEGL.h", "cudaVDPAU.h"),
     "cuda_runtime_api.h": ("cuda_gl_interop.h", "cuda_egl_interop.h", "cuda_vdpau_interop.h"),
 }
+# These headers name the first version of each form.
 TYPEDEFS = ("cudaTypedefs.h", "cudaGLTypedefs.h", "cudaEGLTypedefs.h", "cudaVDPAUTypedefs.h")
-# What those include of other vendors'. Only text is read, so the few types that functions have will do.
+# Replacements for headers of other vendors that NVIDIA's headers include. The types in declarations are enough,
+# because nothing is compiled.
 FOREIGN = {
     "GL/gl.h": "typedef unsigned int GLenum; typedef unsigned int GLuint;",
     "EGL/egl.h": "typedef void *EGLImageKHR;",
@@ -163,9 +167,9 @@ def foreign_folder():
 
 
 def preprocess(folder, names, *definitions):
-    """The headers of that folder, of these names, after the preprocessor; those that are not there left out.
+    """Returns the text of these headers of the folder after the preprocessor. Omits headers that do not exist.
 
-    Raises RuntimeError with the compiler's first words.
+    Raises RuntimeError with the compiler's first error.
     """
     present = [name for name in names if os.path.exists(os.path.join(folder, name))]
     done = subprocess.run(
@@ -189,7 +193,7 @@ def preprocess(folder, names, *definitions):
     )
     if done.returncode:
         errors = [line for line in done.stderr.splitlines() if "error" in line]
-        raise RuntimeError((errors or ["the preprocessor does not take it"])[0])
+        raise RuntimeError((errors or ["the preprocessor failed without an error message"])[0])
     return done.stdout
 
 
@@ -199,13 +203,13 @@ ALIAS = re.compile(r"\btypedef\s+([^;{}()\[\]]*?)\b(\w+)\s*;")
 
 
 class Header:
-    """What one cuda.h or cuda_runtime_api.h declares, older forms and its companions included."""
+    """The declarations of one cuda.h or cuda_runtime_api.h, with older forms, and with those of its companions."""
 
     def __init__(self, path):
         self.path = path
         self.folder, name = os.path.split(os.path.abspath(path))
         names = (name, *COMPANIONS.get(name, ()))
-        # __CUDA_API_VERSION_INTERNAL is how NVIDIA's own builds see every form at once.
+        # __CUDA_API_VERSION_INTERNAL makes the header declare all forms of each function.
         text = preprocess(self.folder, names, "-D__CUDA_API_VERSION_INTERNAL")
         self.functions = {symbol: one_line(parameters) for symbol, parameters in DECLARATION.findall(text)}
         self.aliases = {name: one_line(kind) for kind, name in ALIAS.findall(text)}
@@ -215,7 +219,7 @@ class Header:
 
     @functools.cached_property
     def typedefs(self):
-        """{(base, version, mode): parameters}, from cudaTypedefs.h and its like; {} where there are none."""
+        """{(base, version, mode): parameters} from the headers of TYPEDEFS. Empty if the folder has none."""
         text = preprocess(self.folder, TYPEDEFS, "-D__CUDA_API_VERSION_INTERNAL")
         return {
             (base, int(version), "PTDS" if suffix else "LEGACY"): one_line(parameters)
@@ -224,10 +228,10 @@ class Header:
 
     @functools.cached_property
     def driver_table(self):
-        """[Entry]: which exported symbol cuGetProcAddress means by a base name and a version.
+        """[Entry]: the exported symbol that cuGetProcAddress returns for a base name and a version.
 
-        PFN_cuMemAlloc_v3020 tells base and version and not the symbol; the n-th version of a base is the
-        n-th of its symbols, which the signatures confirm (a test compares them all).
+        A typedef such as PFN_cuMemAlloc_v3020 has the base name and the version, but not the symbol. The n-th
+        version of a base name is the n-th of its symbols. A test compares their signatures.
         """
         versions, symbols = {}, {}
         for base, version, mode in self.typedefs:
@@ -238,11 +242,11 @@ class Header:
         return [
             Entry(symbol, base, version, mode)
             for (base, mode), known in versions.items()
-            for version, symbol in zip(sorted(known), sorted(symbols.get((base, mode), []), key=age))
+            for version, symbol in zip(sorted(known), sorted(symbols.get((base, mode), []), key=form_number))
         ]
 
     def type_of(self, parameter):
-        """One parameter as the calling convention sees it, as far as text can tell."""
+        """Returns the type of a parameter, without names and qualifiers, with typedefs resolved."""
         text = re.sub(r"\b(const|struct|enum|union)\b", " ", parameter)
         text = re.sub(r"\[\w*\]", "*", text)
         pointers = text.count("*")
@@ -251,9 +255,9 @@ class Header:
         if len(words) > 1 and words[-1] not in plain:
             words.pop()  # the parameter's name
         name = " ".join(words)
-        while meant := self.aliases.get(name):
-            pointers += meant.count("*")
-            resolved = one_line(re.sub(r"\b(struct|enum|const)\b", " ", meant.replace("*", " ")))
+        while target := self.aliases.get(name):
+            pointers += target.count("*")
+            resolved = one_line(re.sub(r"\b(struct|enum|const)\b", " ", target.replace("*", " ")))
             if resolved == name:
                 break
             name = resolved
@@ -266,7 +270,7 @@ class Header:
 
 
 def same_signature(one, other):
-    """Equal types; a row may say void * for what other headers than its own declare."""
+    """Returns whether the types are equal. `void *` in a row equals each pointer, for types of other headers."""
     return len(one) == len(other) and all(
         a == b or ("void" in (a.rstrip("*"), b.rstrip("*")) and a.endswith("*") and b.endswith("*"))
         for a, b in zip(one, other)
@@ -275,7 +279,7 @@ def same_signature(one, other):
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One exported function of the driver as cuGetProcAddress knows it."""
+    """An exported function of the driver, with the request to cuGetProcAddress that returns it."""
 
     symbol: str
     base: str
@@ -283,7 +287,7 @@ class Entry:
     mode: str
 
 
-def age(symbol):
-    """Sorts the forms of one base name: cuMemAlloc before cuMemAlloc_v2 before cuMemAlloc_v3."""
+def form_number(symbol):
+    """Returns the number that sorts the forms of a base name: cuMemAlloc: 1, cuMemAlloc_v2: 2."""
     found = re.search(r"_v(\d+)(_pt|$)", symbol)
     return int(found[1]) if found else 1

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""tests_of.py FOLDER targets|tests SUITE...: what Meson knows of the tests of these suites in a configured build folder.
+"""usage: tests_of.py FOLDER targets|tests SUITE...
 
-Prints, one a line, the files that they need to be built ("targets"), or the names of those that need any ("tests").
+Lists the tests of these suites that need compiled files, in a configured build folder. `tests` prints the names of the
+tests, `targets` the files to build for them, one a line.
 """
 
 import json

@@ -4,12 +4,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/safe_stream.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
 #include "tools/output/memory_limit.h"
 #include "tools/output/output.h"
+#include "tools/output/pager.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/work_limit.h"
 
@@ -34,11 +36,13 @@ static int take_limits(int *argc, char ***argv)
 		(!work && (work = take_value("--max-work=", argc, argv))))
 		;
 	if (!gmt_memory_limit(memory)) {
-		gmt_message_error("--max-memory: `%s` is no size, such as 20GiB, nor none", memory);
+		gmt_message_error("--max-memory: invalid value `%s`: give a size such as 20GiB, or none",
+			memory);
 		return 2;
 	}
 	if (work && !gmt_work_limit(work)) {
-		gmt_message_error("--max-work: `%s` is no number from 1 to 999999, nor none", work);
+		gmt_message_error("--max-work: invalid value `%s`: give a number from 1 to 999999, or none",
+			work);
 		return 2;
 	}
 	return 0;
@@ -58,7 +62,7 @@ static int dispatch(int argc, char **argv)
 	}
 	if (strcmp(verb, "-h") == 0 || strcmp(verb, "--help") == 0)
 		verb = "help";
-	if (strcmp(verb, "-V") == 0 || strcmp(verb, "--version") == 0)
+	if (strcmp(verb, "-V") == 0 || strcmp(verb, "-v") == 0 || strcmp(verb, "--version") == 0)
 		verb = "version";
 
 	const struct gmt_command *command = gmt_command_find(verb);
@@ -92,5 +96,8 @@ int main(int argc, char **argv)
 		gmt_message_error("out of memory");
 		return gmt_status_exit_code(GMT_NO_MEMORY);
 	}
-	return gmt_output_finish_stdout(gmt_work_exit_code(dispatch(argc, argv)));
+
+	int code = gmt_output_finish_stdout(gmt_work_limit_exit_code(dispatch(argc, argv)));
+	gmt_pager_end();
+	return code;
 }

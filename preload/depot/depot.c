@@ -152,7 +152,8 @@ static bool same_entry(const struct gmt_depot_entry *entry, enum gmt_depot_kind 
 uint32_t gmt_depot_intern(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes,
 	uint32_t length)
 {
-	return gmt_depot_intern_hashed(depot, kind, bytes, length, gmt_hash_bytes(kind, bytes, length));
+	return gmt_depot_intern_hashed(depot, kind, bytes, length,
+		gmt_depot_hash_bytes(kind, bytes, length));
 }
 
 static uint32_t intern_in_table(struct gmt_depot *depot, enum gmt_depot_kind kind,

@@ -27,7 +27,7 @@ static inline uint64_t gmt_hash_load(const char *from)
 	return word;
 }
 
-static inline uint64_t gmt_hash_bytes(uint64_t seed, const void *bytes, uint64_t length)
+static inline uint64_t gmt_depot_hash_bytes(uint64_t seed, const void *bytes, uint64_t length)
 {
 	const char *from = bytes;
 	uint64_t odd = 0x9e3779b97f4a7c15 ^ length;

@@ -18,20 +18,20 @@ enum { HOLD_WAIT_NS = 2000000000 };
 enum { CONTEXTS = 256, VIEWS = 64, DEVICES = 64, LOCK_WAIT_NS = 100000000 };
 
 /*
- * A look-up finds a place by its handle, reads it, and then reads the handle again, because the
- * place may have been reassigned.
+ * A look-up finds a slot by its handle, reads it, and then reads the handle again, because the
+ * slot may have been reassigned.
  */
-static struct place {
+static struct slot {
 	_Atomic uint64_t handle;  /* 0: free */
 	_Atomic uint32_t context; /* device << 16 | number */
 	_Atomic uint32_t attached; /* references beyond the first */
-	_Atomic bool is_told;      /* the thread that made the context has asked for its number */
-} places[CONTEXTS];
+	_Atomic bool is_reported; /* gmt_contexts_add has reported it by ret_is_new */
+} slots[CONTEXTS];
 
 static struct {
 	_Atomic uint64_t primaries[DEVICES];
 	_Atomic uint32_t view_count;
-	_Atomic uint32_t used; /* places from this index on were never used */
+	_Atomic uint32_t used; /* slots from this index on were never used */
 	atomic_flag writing;
 	uint16_t last_number; /* protected by `writing` */
 	/*
@@ -79,16 +79,16 @@ static void after_fork(void)
 static inline struct gmt_context find(uint64_t handle)
 {
 	const struct gmt_context none = { 0, 0 };
-	/* Pairs with the release in put: the places below this index have been written. */
-	const struct place *place = places,
-					   *behind = place + atomic_load_explicit(&contexts.used, memory_order_acquire);
+	/* Pairs with the release in put: the slots below this index have been written. */
+	const struct slot *slot = slots,
+					  *behind = slot + atomic_load_explicit(&contexts.used, memory_order_acquire);
 
-	for (; handle && place < behind; place++) {
-		if (atomic_load_explicit(&place->handle, memory_order_acquire) != handle)
+	for (; handle && slot < behind; slot++) {
+		if (atomic_load_explicit(&slot->handle, memory_order_acquire) != handle)
 			continue;
 
-		uint32_t context = atomic_load_explicit(&place->context, memory_order_acquire);
-		if (atomic_load_explicit(&place->handle, memory_order_acquire) != handle)
+		uint32_t context = atomic_load_explicit(&slot->context, memory_order_acquire);
+		if (atomic_load_explicit(&slot->handle, memory_order_acquire) != handle)
 			return none;
 		return (struct gmt_context){ (int16_t)(context >> 16), (uint16_t)context };
 	}
@@ -96,39 +96,39 @@ static inline struct gmt_context find(uint64_t handle)
 }
 
 /* The caller holds `writing`. */
-static struct place *free_place(void)
+static struct slot *free_place(void)
 {
 	uint32_t count = atomic_load_explicit(&contexts.used, memory_order_relaxed);
 
 	for (uint32_t i = 0; i < count; i++)
-		if (!atomic_load_explicit(&places[i].handle, memory_order_relaxed))
-			return &places[i];
-	return count < CONTEXTS ? &places[count] : NULL;
+		if (!atomic_load_explicit(&slots[i].handle, memory_order_relaxed))
+			return &slots[i];
+	return count < CONTEXTS ? &slots[count] : NULL;
 }
 
 /* The caller holds `writing`. */
-static bool put(uint64_t handle, int device, uint16_t number, bool is_told)
+static bool put(uint64_t handle, int device, uint16_t number, bool is_reported)
 {
-	struct place *place = free_place();
+	struct slot *slot = free_place();
 
-	if (!place)
+	if (!slot)
 		return false;
-	atomic_store_explicit(&place->context, (uint32_t)(uint16_t)device << 16 | number,
+	atomic_store_explicit(&slot->context, (uint32_t)(uint16_t)device << 16 | number,
 		memory_order_relaxed);
-	atomic_store_explicit(&place->attached, 0, memory_order_relaxed);
-	atomic_store_explicit(&place->is_told, is_told, memory_order_relaxed);
-	atomic_store_explicit(&place->handle, handle, memory_order_release);
-	if (place == &places[atomic_load_explicit(&contexts.used, memory_order_relaxed)])
+	atomic_store_explicit(&slot->attached, 0, memory_order_relaxed);
+	atomic_store_explicit(&slot->is_reported, is_reported, memory_order_relaxed);
+	atomic_store_explicit(&slot->handle, handle, memory_order_release);
+	if (slot == &slots[atomic_load_explicit(&contexts.used, memory_order_relaxed)])
 		atomic_fetch_add_explicit(&contexts.used, 1, memory_order_release);
 	return true;
 }
 
-static struct place *find_place(uint64_t handle)
+static struct slot *find_place(uint64_t handle)
 {
 	for (uint32_t i = 0; handle && i < atomic_load_explicit(&contexts.used, memory_order_acquire);
 		i++)
-		if (atomic_load_explicit(&places[i].handle, memory_order_acquire) == handle)
-			return &places[i];
+		if (atomic_load_explicit(&slots[i].handle, memory_order_acquire) == handle)
+			return &slots[i];
 	return NULL;
 }
 
@@ -140,7 +140,7 @@ void gmt_contexts_call_at_new(void (*work)(void))
 uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new)
 {
 	uint16_t number;
-	struct place *place;
+	struct slot *slot;
 
 	if (ret_is_new)
 		*ret_is_new = false;
@@ -156,23 +156,23 @@ uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new)
 		if (contexts.at_new)
 			contexts.at_new();
 	}
-	place = ret_is_new && number ? find_place(handle) : NULL;
-	if (place)
-		*ret_is_new = !atomic_exchange(&place->is_told, true);
+	slot = ret_is_new && number ? find_place(handle) : NULL;
+	if (slot)
+		*ret_is_new = !atomic_exchange(&slot->is_reported, true);
 	return number;
 }
 
 struct gmt_context gmt_contexts_end(uint64_t handle)
 {
 	struct gmt_context known = { 0, 0 };
-	struct place *place;
+	struct slot *slot;
 
 	if (!lock())
 		return known;
-	place = find_place(handle);
-	if (place) {
+	slot = find_place(handle);
+	if (slot) {
 		known = find(handle);
-		atomic_store_explicit(&place->handle, 0, memory_order_release);
+		atomic_store_explicit(&slot->handle, 0, memory_order_release);
 	}
 	unlock();
 	return known;
@@ -188,21 +188,21 @@ void gmt_contexts_restore(uint64_t handle, const struct gmt_context *context)
 
 void gmt_contexts_attach(uint64_t handle)
 {
-	struct place *place = find_place(handle);
+	struct slot *slot = find_place(handle);
 
-	if (place)
-		atomic_fetch_add_explicit(&place->attached, 1, memory_order_relaxed);
+	if (slot)
+		atomic_fetch_add_explicit(&slot->attached, 1, memory_order_relaxed);
 }
 
 bool gmt_contexts_detach(uint64_t handle)
 {
-	struct place *place = find_place(handle);
+	struct slot *slot = find_place(handle);
 
-	if (!place)
+	if (!slot)
 		return false;
-	if (!atomic_load_explicit(&place->attached, memory_order_relaxed))
+	if (!atomic_load_explicit(&slot->attached, memory_order_relaxed))
 		return true;
-	atomic_fetch_sub_explicit(&place->attached, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&slot->attached, 1, memory_order_relaxed);
 	return false;
 }
 
@@ -277,7 +277,7 @@ uint64_t gmt_contexts_of_device(int device)
 	uint32_t count = atomic_load_explicit(&contexts.used, memory_order_acquire);
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t handle = atomic_load_explicit(&places[i].handle, memory_order_acquire);
+		uint64_t handle = atomic_load_explicit(&slots[i].handle, memory_order_acquire);
 		struct gmt_context known = find(handle);
 
 		if (known.number && known.device == device && handle != gmt_contexts_primary(device))

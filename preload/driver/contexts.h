@@ -3,9 +3,9 @@
 #define GMT_DRIVER_CONTEXTS_H
 
 /*
- * The numbers of the process's CUDA contexts. The driver reuses handles; the handle of a device's
- * primary context is even always the same. A number belongs to one context, from its first use to
- * its end. Any thread. A look-up takes no lock.
+ * Numbers the process's CUDA contexts. The driver reuses the handles of contexts, and always uses
+ * the same handle for the primary context of a device. A number belongs to one context, from its
+ * first use to its end. Any thread. A look-up takes no lock.
  */
 
 #include <stdbool.h>
@@ -20,8 +20,9 @@ struct gmt_context {
  * Returns the context's number. Assigns a new number if the context has none. Returns 0 if there
  * are too many contexts.
  *
- * `ret_is_new` may be NULL. Otherwise *ret_is_new is true for the first call that asks this about
- * the context. Another thread may use a context before the thread that made it reports it.
+ * `ret_is_new` may be NULL. Otherwise *ret_is_new is true once for each context: in the first call
+ * with `ret_is_new`. That call need not be the first for the context, because another thread may
+ * use a context before the thread that made it reports it.
  */
 uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new);
 
@@ -35,8 +36,8 @@ struct gmt_context gmt_contexts_end(uint64_t handle);
 void gmt_contexts_restore(uint64_t handle, const struct gmt_context *context);
 
 /*
- * Count the old kind of reference: cuCtxAttach and cuCtxDetach. gmt_contexts_detach returns true if
- * this was the last reference.
+ * Count the references of cuCtxAttach and cuCtxDetach. gmt_contexts_detach returns true if this was
+ * the last reference.
  */
 void gmt_contexts_attach(uint64_t handle);
 bool gmt_contexts_detach(uint64_t handle);

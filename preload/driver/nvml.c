@@ -9,7 +9,7 @@
 
 #include "runtime/bounded_wait.h"
 #include "interpose/dlerror.h"
-#include "driver/queries.h"
+#include "driver/driver_queries.h"
 #include "interpose/originals.h"
 #include "format/format.h"
 #include "runtime/stages.h"

@@ -8,15 +8,15 @@
 #include "runtime/cancelling.h"
 #include "runtime/config.h"
 #include "producer/clock.h"
-#include "producer/record_event.h"
+#include "producer/event.h"
 #include "producer/session_state.h"
-#include "driver/queries.h"
+#include "driver/driver_queries.h"
 #include "format/format.h"
 
 /*
  * Waits are rationed, because a program may probe for memory by failing thousands of times. Four
- * waits in a row, because PyTorch ends with up to three refusals by the driver and its own. After
- * that four waits a second.
+ * waits in a row are allowed: before PyTorch fails, the driver refuses up to three times, then
+ * PyTorch once. After that, four waits a second are allowed.
  */
 enum {
 	WAIT_MS = 50,

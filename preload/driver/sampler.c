@@ -17,14 +17,14 @@
 #include "runtime/config.h"
 #include "hooks/hooks.h"
 #include "driver/nvml.h"
-#include "driver/pools.h"
+#include "driver/known_pools.h"
 #include "runtime/bounded_wait.h"
 #include "runtime/recorder_stack.h"
 #include "producer/clock.h"
-#include "driver/samples.h"
+#include "driver/sample_queue.h"
 #include "producer/session_state.h"
 #include "driver/contexts.h"
-#include "driver/queries.h"
+#include "driver/driver_queries.h"
 #include "producer/thread.h"
 #include "runtime/stages.h"
 
@@ -48,8 +48,8 @@ enum state { NONE, RUNNING, OVER };
 static struct {
 	_Atomic int state;
 	/*
-	 * Set after the thread was created, so that gmt_sampler_is_running never counts a thread too
-	 * many
+	 * Set after the thread was created, so that gmt_sampler_is_running never reports a thread that
+	 * does not exist yet.
 	 */
 	_Atomic bool is_made;
 	_Atomic pid_t owner;            /* the process that the thread is in */
@@ -67,11 +67,11 @@ static struct {
  * Per device: `asked` counts requests, and `done` is the last request that was answered. The other
  * members are the last answer. One answer serves all requests made before it.
  */
-static struct place {
+static struct slot {
 	_Atomic uint32_t asked, done;
 	_Atomic uint32_t known;
 	_Atomic uint64_t free_bytes, nvml_used_bytes, process_bytes, others_bytes;
-} places[DEVICES];
+} slots[DEVICES];
 
 static void wake(_Atomic uint32_t *futex, int count)
 {
@@ -151,7 +151,7 @@ static void push_pool(unsigned index, const struct gmt_pool_info *info,
 	if (before[index].handle != info->handle && info->origin == GMT_POOL_DEFAULT &&
 		!now->reserved_high_bytes)
 		return;
-	if (gmt_samples_push_pool(&row)) {
+	if (gmt_sample_queue_push_pool(&row)) {
 		before[index].handle = info->handle;
 		before[index].said = *now;
 	}
@@ -159,18 +159,18 @@ static void push_pool(unsigned index, const struct gmt_pool_info *info,
 
 /*
  * Memory of an imported pool belongs to the process that made it. Memory of a managed pool has no
- * fixed place.
+ * fixed slot.
  */
 static void ask_pools(int device, struct gmt_sample *sample)
 {
 	bool all_answered = true;
 
-	gmt_pools_add_default(device);
+	gmt_known_pools_add_default(device);
 	for (unsigned i = 0; i < GMT_POOLS_MAX; i++) {
 		struct gmt_pool_info info;
 		struct gmt_driver_pool now = { 0 };
 
-		if (!gmt_pools_hold(i, &info))
+		if (!gmt_known_pools_hold(i, &info))
 			continue;
 		if (info.device == device && !info.is_managed) {
 			bool answers = gmt_driver_pool(info.handle, &now);
@@ -183,7 +183,7 @@ static void ask_pools(int device, struct gmt_sample *sample)
 				sample->pool_used_bytes += now.used_bytes;
 			}
 		}
-		gmt_pools_release(i);
+		gmt_known_pools_release(i);
 	}
 	if (all_answered)
 		sample->known |= GMT_SAMPLE_POOLS;
@@ -198,7 +198,7 @@ static void at_exit(void)
  * Registers at_exit. Handlers that are registered last run first. The driver and its runtimes have
  * registered theirs by the time a context exists. So they still work when at_exit runs.
  */
-static void see_exit(void)
+static void register_at_exit(void)
 {
 	static bool is_done;
 
@@ -211,8 +211,8 @@ static void take_sample(int device)
 {
 	struct gmt_sample sample = { .begin_stamp = gmt_clock_stamp(), .device = (uint16_t)device };
 	struct gmt_nvml_answer nvml = { 0 };
-	struct place *place = &places[device];
-	uint32_t asked = atomic_load(&place->asked);
+	struct slot *slot = &slots[device];
+	uint32_t asked = atomic_load(&slot->asked);
 	bool may_be_listed = gmt_contexts_were_seen();
 
 	if (ask_driver(device, &sample))
@@ -225,17 +225,17 @@ static void take_sample(int device)
 	sample.others_bytes = nvml.others_bytes;
 	sample.stamp = gmt_clock_stamp();
 	if (sample.known)
-		gmt_samples_push(&sample);
+		gmt_sample_queue_push(&sample);
 	if (sample.known & GMT_SAMPLE_DRIVER)
-		see_exit();
+		register_at_exit();
 
-	atomic_store_explicit(&place->known, sample.known, memory_order_relaxed);
-	atomic_store_explicit(&place->free_bytes, sample.free_bytes, memory_order_relaxed);
-	atomic_store_explicit(&place->nvml_used_bytes, sample.nvml_used_bytes, memory_order_relaxed);
-	atomic_store_explicit(&place->process_bytes, sample.process_bytes, memory_order_relaxed);
-	atomic_store_explicit(&place->others_bytes, sample.others_bytes, memory_order_relaxed);
+	atomic_store_explicit(&slot->known, sample.known, memory_order_relaxed);
+	atomic_store_explicit(&slot->free_bytes, sample.free_bytes, memory_order_relaxed);
+	atomic_store_explicit(&slot->nvml_used_bytes, sample.nvml_used_bytes, memory_order_relaxed);
+	atomic_store_explicit(&slot->process_bytes, sample.process_bytes, memory_order_relaxed);
+	atomic_store_explicit(&slot->others_bytes, sample.others_bytes, memory_order_relaxed);
 	/* Pairs with the acquire in wait_for. */
-	atomic_store_explicit(&place->done, asked, memory_order_release);
+	atomic_store_explicit(&slot->done, asked, memory_order_release);
 	atomic_store(&sampler.is_late, false);
 	wake(&sampler.answered, INT32_MAX);
 }
@@ -250,8 +250,8 @@ static void work(bool is_round)
 	uint64_t begin_ns = gmt_clock_monotonic_ns();
 
 	for (int device = 0; device < DEVICES; device++) {
-		struct place *place = &places[device];
-		bool is_asked = atomic_load(&place->asked) != atomic_load(&place->done);
+		struct slot *slot = &slots[device];
+		bool is_asked = atomic_load(&slot->asked) != atomic_load(&slot->done);
 
 		if (!is_asked && !(is_round && has_context(device)))
 			continue;
@@ -386,21 +386,21 @@ bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample)
 	bool has_answer = false;
 
 	if (device >= 0 && device < DEVICES && gmt_session_may_begin() && gmt_sampler_start()) {
-		struct place *place = &places[device];
-		uint32_t mine = atomic_fetch_add(&place->asked, 1) + 1;
+		struct slot *slot = &slots[device];
+		uint32_t mine = atomic_fetch_add(&slot->asked, 1) + 1;
 
 		wake(&sampler.wanted, 1);
 		has_answer = !atomic_load(&sampler.is_late) &&
-			wait_for(&place->done, mine, gmt_config_wait_ns(ASK_WAIT_NS));
+			wait_for(&slot->done, mine, gmt_config_wait_ns(ASK_WAIT_NS));
 		if (!has_answer)
 			atomic_store(&sampler.is_late, true);
 		*ret_sample = (struct gmt_sample){
 			.device = (uint16_t)device,
-			.known = (uint16_t)atomic_load_explicit(&place->known, memory_order_relaxed),
-			.free_bytes = atomic_load_explicit(&place->free_bytes, memory_order_relaxed),
-			.nvml_used_bytes = atomic_load_explicit(&place->nvml_used_bytes, memory_order_relaxed),
-			.process_bytes = atomic_load_explicit(&place->process_bytes, memory_order_relaxed),
-			.others_bytes = atomic_load_explicit(&place->others_bytes, memory_order_relaxed),
+			.known = (uint16_t)atomic_load_explicit(&slot->known, memory_order_relaxed),
+			.free_bytes = atomic_load_explicit(&slot->free_bytes, memory_order_relaxed),
+			.nvml_used_bytes = atomic_load_explicit(&slot->nvml_used_bytes, memory_order_relaxed),
+			.process_bytes = atomic_load_explicit(&slot->process_bytes, memory_order_relaxed),
+			.others_bytes = atomic_load_explicit(&slot->others_bytes, memory_order_relaxed),
 		};
 	}
 	errno = kept_errno;

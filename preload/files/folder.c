@@ -17,7 +17,7 @@ int gmt_folder_keep(const char *path)
 	return gmt_descriptor_has_own_table() ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 }
 
-void gmt_folder_let_go(int *folder)
+void gmt_folder_close(int *folder)
 {
 	if (*folder >= 0 && gmt_descriptor_has_own_table())
 		close(*folder);

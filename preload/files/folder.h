@@ -16,7 +16,7 @@
  */
 int gmt_folder_keep(const char *path);
 
-void gmt_folder_let_go(int *folder);
+void gmt_folder_close(int *folder);
 
 /*
  * Removes the file `path`, which lies in the kept folder. If `folder` is negative, removes the file

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "runtime/descriptor.h"
 
-enum { TRIES = 10000 };
+enum { MAX_TRIES = 10000 };
 
 /* Variables in which launchers set the rank, the most specific launcher first. */
 static const char *const rank_names[] = {
@@ -36,6 +36,7 @@ static const char *const local_rank_names[] = {
 	"FLUX_TASK_LOCAL_ID",
 };
 
+/* Returns the first variable that has a number; -1: none has. */
 static int32_t first_number(const char *const *names, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -48,7 +49,39 @@ static int32_t first_number(const char *const *names, size_t count)
 	return -1;
 }
 
-void gmt_identity_init(struct gmt_identity *ret_identity)
+static const char *const variable_names[GMT_LAUNCHER_VARIABLES] = {
+#define GMT_LAUNCHER_VARIABLE(name) name,
+#include "format/launcher_variables.def"
+#undef GMT_LAUNCHER_VARIABLE
+};
+
+/* Copies the launcher's variables. A variable that does not fit is left out. */
+static void copy_variables(struct gmt_output_identity *identity)
+{
+	enum { VALUE_BYTES = 256 };
+
+	for (unsigned i = 0; i < GMT_LAUNCHER_VARIABLES; i++) {
+		const char *value = getenv(variable_names[i]);
+
+		if (!value || !*value ||
+			identity->variable_bytes + VALUE_BYTES > sizeof(identity->variables))
+			continue;
+		gmt_text_copy(identity->variables + identity->variable_bytes, VALUE_BYTES, value);
+		identity->variable_plus_1[i] = (uint16_t)(identity->variable_bytes + 1);
+		identity->variable_bytes += strlen(identity->variables + identity->variable_bytes) + 1;
+	}
+}
+
+const char *gmt_output_identity_variable(const struct gmt_output_identity *identity,
+	unsigned variable, const char **ret_name)
+{
+	*ret_name = variable_names[variable];
+	return identity->variable_plus_1[variable]
+		? identity->variables + identity->variable_plus_1[variable] - 1
+		: NULL;
+}
+
+void gmt_output_identity_init(struct gmt_output_identity *ret_identity)
 {
 	static char executable[4096]; /* one caller; stacks may be small */
 	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
@@ -60,6 +93,7 @@ void gmt_identity_init(struct gmt_identity *ret_identity)
 		first_number(local_rank_names, sizeof(local_rank_names) / sizeof(*local_rank_names));
 	if (gethostname(ret_identity->host, sizeof(ret_identity->host) - 1))
 		strcpy(ret_identity->host, "localhost");
+	copy_variables(ret_identity);
 	executable[length > 0 ? length : 0] = 0;
 
 	const char *slash = strrchr(executable, '/');
@@ -141,7 +175,8 @@ static const char *append_variable(struct name *name, const char *at)
 	return end + 1;
 }
 
-static bool says_rank(const char *template)
+/* Returns whether the template has %r or %l. */
+static bool has_rank_token(const char *template)
 {
 	for (const char *at = strchr(template, '%'); at && at[1]; at = strchr(at + 2, '%'))
 		if (at[1] == 'r' || at[1] == 'l')
@@ -153,30 +188,30 @@ static bool says_rank(const char *template)
  * Returns where ".r<rank>" is inserted: behind the first %h, or else before the suffix. Returns
  * NULL if it is not inserted.
  */
-static const char *rank_place(const char *template, const struct gmt_identity *identity)
+static const char *rank_place(const char *template, const struct gmt_output_identity *identity)
 {
-	if (identity->rank < 0 || says_rank(template))
+	if (identity->rank < 0 || has_rank_token(template))
 		return NULL;
 
 	const char *host = strstr(template, "%h");
 	return host ? host + 2 : gmt_recording_name_suffix(template);
 }
 
-bool gmt_output_expand(const char *template, const struct gmt_identity *identity, uint32_t number,
-	char *ret_path, size_t path_bytes, char *ret_why, size_t why_bytes)
+bool gmt_output_expand(const char *template, const struct gmt_output_identity *identity,
+	uint32_t number, char *ret_path, size_t path_bytes, char *ret_why, size_t why_bytes)
 {
 	struct name name = { .text = ret_path, .bytes = path_bytes };
-	const char *ranked = rank_place(template, identity);
+	const char *rank_at = rank_place(template, identity);
 
 	ret_path[0] = 0;
 	if (template[0] != '/' && identity->folder[0]) {
 		append_text(&name, identity->folder);
 		append_text(&name, "/");
 	}
-	for (const char *at = template; at && (*at || at == ranked);) {
-		if (at == ranked) {
+	for (const char *at = template; at && (*at || at == rank_at);) {
+		if (at == rank_at) {
 			append_rank(&name, identity->rank);
-			ranked = NULL;
+			rank_at = NULL;
 			continue;
 		}
 		if (*at != '%') {
@@ -242,24 +277,24 @@ static void make_folders(char *path)
 	}
 }
 
-int gmt_output_create(const char *template, const struct gmt_identity *identity, char *ret_path,
-	size_t path_bytes, char *ret_why, size_t why_bytes)
+int gmt_output_create(const char *template, const struct gmt_output_identity *identity,
+	char *ret_path, size_t path_bytes, char *ret_why, size_t why_bytes)
 {
-	bool numbered = strstr(template, "%n") != NULL;
+	bool has_number_token = strstr(template, "%n") != NULL;
 
-	for (uint32_t number = 0; number < TRIES; number++) {
+	for (uint32_t number = 0; number < MAX_TRIES; number++) {
 		if (!gmt_output_expand(template, identity, number, ret_path, path_bytes - 16, ret_why,
 				why_bytes))
 			return -1;
-		if (number && !numbered)
-			/* Uses the 16 bytes that were left. */
+		if (number && !has_number_token)
+			/* Uses the 16 bytes that gmt_output_expand left free. */
 			gmt_recording_name_number(ret_path, path_bytes, number);
 		make_folders(ret_path);
 
 		/*
 		 * Only the user may read the file, because it contains stacks and arguments. O_NOFOLLOW: do
 		 * not follow a link that another user has made. O_RDWR: the compaction also reads the file
-		 * (writer/rotation_rewrite.h).
+		 * (writer/file_compaction_rewrite.h).
 		 */
 		int fd = open(ret_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd >= 0)

@@ -16,8 +16,8 @@ void gmt_run_note_failure(const char *why)
 	static char folder[GMT_OUTPUT_BYTES], path[GMT_OUTPUT_BYTES + 64];
 	int kept_errno = errno, fd = -1;
 
-	for (int place = 0; gmt_config.run[0] && fd < 0 && place < GMT_RUNTIME_PLACES; place++) {
-		if (!gmt_runtime_folder((enum gmt_runtime_place)place, gmt_config.runtime_folder, true,
+	for (int kind = 0; gmt_config.run[0] && fd < 0 && kind < GMT_RUNTIME_FOLDERS; kind++) {
+		if (!gmt_runtime_folder((enum gmt_runtime_folder_kind)kind, gmt_config.runtime_folder, true,
 				folder, sizeof(folder)))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s%s", folder, gmt_config.run, GMT_RUNTIME_FAILED_SUFFIX);

@@ -16,7 +16,7 @@
 		.base = #base_name, \
 		.since = first, \
 		.library = GMT_LIBRARY_##in_library, \
-		.mode = GMT_MODE_##in_mode, \
+		.mode = GMT_STREAM_MODE_##in_mode, \
 		.wrapper = gmt_wrap_##exported },
 const struct gmt_hook_info gmt_hooks[GMT_HOOK_COUNT] = {
 #include "hooks/hooks.def"
@@ -62,7 +62,7 @@ enum gmt_hook gmt_hook_by_base(const char *base, uint32_t version, enum gmt_stre
 		if (row->library != GMT_LIBRARY_CUDA || row->since > version ||
 			strcmp(row->base, base) != 0)
 			continue;
-		if (row->mode == GMT_MODE_PTDS && mode != GMT_MODE_PTDS)
+		if (row->mode == GMT_STREAM_MODE_PTDS && mode != GMT_STREAM_MODE_PTDS)
 			continue;
 		if (best == GMT_HOOK_NONE || row->since > gmt_hooks[best].since ||
 			(row->since == gmt_hooks[best].since && row->mode == mode))

@@ -11,7 +11,7 @@
 
 enum gmt_library { GMT_LIBRARY_CUDA, GMT_LIBRARY_CUDART, GMT_LIBRARY_C10 };
 
-enum gmt_stream_mode { GMT_MODE_LEGACY, GMT_MODE_PTDS };
+enum gmt_stream_mode { GMT_STREAM_MODE_LEGACY, GMT_STREAM_MODE_PTDS };
 
 #define GMT_HOOK_ANY(library, symbol, ...) GMT_HOOK_##symbol,
 enum gmt_hook {
@@ -43,7 +43,7 @@ enum gmt_hook gmt_hook_by_symbol(const char *symbol);
 
 /*
  * Returns the driver hook that cuGetProcAddress would choose for `base`: the newest that is not
- * above `version`. For GMT_MODE_PTDS, prefers a row of that mode. `base` may also be an exact
+ * above `version`. For GMT_STREAM_MODE_PTDS, prefers a row of that mode. `base` may also be an exact
  * symbol.
  */
 enum gmt_hook gmt_hook_by_base(const char *base, uint32_t version, enum gmt_stream_mode mode);

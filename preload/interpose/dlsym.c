@@ -10,7 +10,7 @@
 #include "runtime/load.h"
 #include "interpose/dlerror.h"
 #include "interpose/dynsym.h"
-#include "interpose/patched.h"
+#include "interpose/patched_originals.h"
 #include "interpose/libc.h"
 #include "interpose/objects.h"
 #include "interpose/originals.h"
@@ -71,8 +71,8 @@ static void *next_dlsym_for(const void *caller, int is_versioned)
 
 	if (!after_recorder)
 		return libc;
-	if (!gmt_object_of(caller, &object) || gmt_symbol_is_defined_by(&object, "dlsym") ||
-		gmt_symbol_is_defined_by(&object, "dlvsym"))
+	if (!gmt_object_of(caller, &object) || gmt_elf_symbol_is_defined_by(&object, "dlsym") ||
+		gmt_elf_symbol_is_defined_by(&object, "dlvsym"))
 		return libc;
 	return after_recorder;
 }
@@ -159,7 +159,7 @@ static void *find_in_scope_of_caller(const char *name, const void *caller)
 {
 	struct gmt_object object;
 
-	return gmt_object_of(caller, &object) ? gmt_symbol_in_scope_of(&object, name) : NULL;
+	return gmt_object_of(caller, &object) ? gmt_elf_symbol_in_scope_of(&object, name) : NULL;
 }
 
 /*
@@ -208,8 +208,8 @@ struct gmt_dlsym_decision gmt_dlsym_filter(struct gmt_dlsym_request *request, co
 	if (is_in_global_scope(handle)) {
 		if (!finds_our_export(hook, handle, caller))
 			return ask_next(next);
-		found = gmt_patched_undo(look_up(libc_dlsym_for(is_versioned), RTLD_NEXT, request,
-									 is_versioned),
+		found = gmt_patched_originals_undo(look_up(libc_dlsym_for(is_versioned), RTLD_NEXT, request,
+											   is_versioned),
 			request->name);
 		if (!found && handle == RTLD_DEFAULT && !is_versioned)
 			found = find_in_scope_of_caller(request->name, caller);
@@ -240,7 +240,7 @@ struct gmt_dlsym_decision gmt_dlsym_filter(struct gmt_dlsym_request *request, co
 			gmt_original_interposer(hook))
 			return final_answer(gmt_original_interposer(hook));
 		/* If the driver's table has our wrapper, the caller means the driver's function. */
-		found = gmt_patched_undo(found, request->name);
+		found = gmt_patched_originals_undo(found, request->name);
 	}
 
 	void *wrapper = found ? wrapper_for(hook, found, caller) : NULL;

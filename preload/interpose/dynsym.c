@@ -14,7 +14,7 @@
 #include "interpose/originals.h"
 #include "interpose/elf_tables.h"
 #include "interpose/objects.h"
-#include "interpose/patched.h"
+#include "interpose/patched_originals.h"
 #include "runtime/stages.h"
 
 static struct {
@@ -26,7 +26,7 @@ static struct {
 
 /* A symbol table, the pages of it that are written, and the protection of its memory. */
 struct table {
-	struct gmt_symbol_tables tables;
+	struct gmt_elf_tables tables;
 	uintptr_t start; /* start of the pages with the symbols that are written */
 	uintptr_t end;
 	int protection;  /* protection of the segment that contains them */
@@ -126,7 +126,7 @@ static int patch_function(const ElfW(Sym) * entry, void *argument)
 	/* The wrapper is already there if the parent of a fork was writing the table. */
 	if (!is_plain_function(entry) || gmt_object_self_has(found))
 		return 0;
-	gmt_patched_set((enum gmt_hook)patch->hook, (void *)found);
+	gmt_patched_originals_set((enum gmt_hook)patch->hook, (void *)found);
 	gmt_original_set(patch->hook, (void *)found);
 	write_value(patch->table, entry, gmt_hooks[patch->hook].wrapper);
 	return 0;
@@ -144,17 +144,18 @@ static int patch_if_driver(struct dl_phdr_info *info, size_t size, void *argumen
 
 	(void)size;
 	if (!gmt_path_name_begins_with(info->dlpi_name, "libcuda.so") ||
-		!gmt_symbol_tables_read(info, &table.tables) || !find_protection(info, &table))
+		!gmt_elf_tables_read(info, &table.tables) || !find_protection(info, &table))
 		return 0;
 	*(bool *)argument = true;
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++)
 		if (is_driver_hook(hook))
-			gmt_symbol_visit(&table.tables, gmt_hooks[hook].symbol, include_entry, &table);
+			gmt_elf_tables_visit(&table.tables, gmt_hooks[hook].symbol, include_entry, &table);
 	if (!make_writable(&table))
 		return 1;
 	for (patch.hook = GMT_HOOK_NONE + 1; patch.hook < GMT_HOOK_COUNT; patch.hook++)
 		if (is_driver_hook(patch.hook))
-			gmt_symbol_visit(&table.tables, gmt_hooks[patch.hook].symbol, patch_function, &patch);
+			gmt_elf_tables_visit(&table.tables, gmt_hooks[patch.hook].symbol, patch_function,
+				&patch);
 	restore_protection(&table);
 	return 1; /* a process has one driver: a second driver keeps its table */
 }
@@ -216,16 +217,16 @@ static int patch_if_libc(struct dl_phdr_info *info, size_t size, void *argument)
 	(void)size;
 	(void)argument;
 	if (!gmt_path_name_begins_with(info->dlpi_name, "libc.so.6") ||
-		!gmt_symbol_tables_read(info, &table.tables) || !find_protection(info, &table))
+		!gmt_elf_tables_read(info, &table.tables) || !find_protection(info, &table))
 		return 0;
 	for (size_t i = 0; i < LIBC_REPLACEMENTS; i++)
-		gmt_symbol_visit(&table.tables, libc_replacements[i].name, include_entry, &table);
+		gmt_elf_tables_visit(&table.tables, libc_replacements[i].name, include_entry, &table);
 	if (!make_writable(&table))
 		return 1;
 	for (size_t i = 0; i < LIBC_REPLACEMENTS; i++) {
 		struct libc_patch patch = { &table, libc_replacements[i].function };
 
-		gmt_symbol_visit(&table.tables, libc_replacements[i].name, patch_libc_function, &patch);
+		gmt_elf_tables_visit(&table.tables, libc_replacements[i].name, patch_libc_function, &patch);
 	}
 	restore_protection(&table);
 	return 1;

@@ -5,7 +5,7 @@
 #include <link.h>
 
 #include "interpose/elf_tables.h"
-#include "interpose/patched.h"
+#include "interpose/patched_originals.h"
 
 enum { MAX_DEPTH = 4 }; /* of dependencies of dependencies */
 
@@ -15,23 +15,23 @@ static int take_first(const ElfW(Sym) * entry, void *argument)
 	return 1;
 }
 
-static void *find_in(const struct gmt_symbol_tables *tables, const char *symbol)
+static void *find_in(const struct gmt_elf_tables *tables, const char *symbol)
 {
 	const ElfW(Sym) *entry = NULL;
 
-	gmt_symbol_visit(tables, symbol, take_first, &entry);
+	gmt_elf_tables_visit(tables, symbol, take_first, &entry);
 	return entry ? (void *)(tables->base + entry->st_value) : NULL;
 }
 
 /* Returns the driver's own function if its table has a wrapper. */
-static void *find_original_in(const struct gmt_symbol_tables *tables, const char *symbol)
+static void *find_original_in(const struct gmt_elf_tables *tables, const char *symbol)
 {
-	return gmt_patched_undo(find_in(tables, symbol), symbol);
+	return gmt_patched_originals_undo(find_in(tables, symbol), symbol);
 }
 
-static bool refers_to(const struct gmt_symbol_tables *tables, const char *symbol)
+static bool refers_to(const struct gmt_elf_tables *tables, const char *symbol)
 {
-	uint32_t count = gmt_symbol_count(tables);
+	uint32_t count = gmt_elf_tables_symbol_count(tables);
 
 	for (uint32_t i = 1; i < count; i++)
 		if (tables->symbols[i].st_shndx == SHN_UNDEF &&
@@ -40,7 +40,7 @@ static bool refers_to(const struct gmt_symbol_tables *tables, const char *symbol
 	return false;
 }
 
-static bool is_self(const struct gmt_symbol_tables *tables)
+static bool is_self(const struct gmt_elf_tables *tables)
 {
 	return gmt_object_self_has((uint64_t)tables->dynamic);
 }
@@ -54,18 +54,18 @@ struct search_any {
 static int visit_any_object(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct search_any *search = argument;
-	struct gmt_symbol_tables tables;
+	struct gmt_elf_tables tables;
 	bool wanted = !search->prefixes;
 
 	(void)size;
 	for (const char *const *prefix = search->prefixes; prefix && *prefix; prefix++)
 		wanted = wanted || gmt_path_name_begins_with(info->dlpi_name, *prefix);
-	if (wanted && gmt_symbol_tables_read(info, &tables) && !is_self(&tables))
+	if (wanted && gmt_elf_tables_read(info, &tables) && !is_self(&tables))
 		search->found = find_original_in(&tables, search->symbol);
 	return search->found != NULL;
 }
 
-void *gmt_symbol_in(const char *const *prefixes, const char *symbol)
+void *gmt_elf_symbol_in(const char *const *prefixes, const char *symbol)
 {
 	struct search_any search = { .prefixes = prefixes, .symbol = symbol };
 
@@ -78,17 +78,17 @@ struct search_object {
 	uint64_t start;
 	uint64_t end; /* 0: search by name */
 	const char *name;
-	struct gmt_symbol_tables tables;
+	struct gmt_elf_tables tables;
 	bool found;
 };
 
 static int visit_named_object(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct search_object *search = argument;
-	struct gmt_symbol_tables tables;
+	struct gmt_elf_tables tables;
 
 	(void)size;
-	if (!gmt_symbol_tables_read(info, &tables))
+	if (!gmt_elf_tables_read(info, &tables))
 		return 0;
 	if (search->end)
 		search->found =
@@ -101,7 +101,7 @@ static int visit_named_object(struct dl_phdr_info *info, size_t size, void *argu
 	return search->found;
 }
 
-static void *find_in_tree(const struct gmt_symbol_tables *tables, const char *symbol, int depth)
+static void *find_in_tree(const struct gmt_elf_tables *tables, const char *symbol, int depth)
 {
 	void *found = is_self(tables) ? NULL : find_original_in(tables, symbol);
 
@@ -119,7 +119,7 @@ static void *find_in_tree(const struct gmt_symbol_tables *tables, const char *sy
 	return found;
 }
 
-void *gmt_symbol_in_scope_of(const struct gmt_object *object, const char *symbol)
+void *gmt_elf_symbol_in_scope_of(const struct gmt_object *object, const char *symbol)
 {
 	struct search_object start = { .start = object->start, .end = object->end };
 
@@ -127,7 +127,7 @@ void *gmt_symbol_in_scope_of(const struct gmt_object *object, const char *symbol
 	return start.found ? find_in_tree(&start.tables, symbol, 0) : NULL;
 }
 
-void *gmt_symbol_in_library(const char *soname, const char *symbol)
+void *gmt_elf_symbol_in_library(const char *soname, const char *symbol)
 {
 	struct search_object library = { .name = soname };
 
@@ -135,7 +135,7 @@ void *gmt_symbol_in_library(const char *soname, const char *symbol)
 	return library.found ? find_in(&library.tables, symbol) : NULL;
 }
 
-bool gmt_symbol_is_defined_by(const struct gmt_object *object, const char *symbol)
+bool gmt_elf_symbol_is_defined_by(const struct gmt_object *object, const char *symbol)
 {
 	struct search_object search = { .start = object->start, .end = object->end };
 
@@ -143,7 +143,7 @@ bool gmt_symbol_is_defined_by(const struct gmt_object *object, const char *symbo
 	return search.found && find_in(&search.tables, symbol);
 }
 
-bool gmt_symbol_is_referenced_by(const struct gmt_object *object, const char *symbol)
+bool gmt_elf_symbol_is_referenced_by(const struct gmt_object *object, const char *symbol)
 {
 	struct search_object search = { .start = object->start, .end = object->end };
 

@@ -16,26 +16,26 @@
 /*
  * Return whether the object itself defines `symbol`, or only refers to another object's definition.
  */
-bool gmt_symbol_is_defined_by(const struct gmt_object *object, const char *symbol);
-bool gmt_symbol_is_referenced_by(const struct gmt_object *object, const char *symbol);
+bool gmt_elf_symbol_is_defined_by(const struct gmt_object *object, const char *symbol);
+bool gmt_elf_symbol_is_referenced_by(const struct gmt_object *object, const char *symbol);
 
 /*
  * Returns `symbol` in the object with that soname, or NULL. The result is the current value in the
  * object's table, which may be one of our wrappers (interpose/dynsym.h).
  */
-void *gmt_symbol_in_library(const char *soname, const char *symbol);
+void *gmt_elf_symbol_in_library(const char *soname, const char *symbol);
 
 /*
  * Returns `symbol` as the object would find it in its own scope, without the global scope: in
  * itself and in its dependencies. Returns NULL if it is not there. Ignores this library's own
  * exports.
  */
-void *gmt_symbol_in_scope_of(const struct gmt_object *object, const char *symbol);
+void *gmt_elf_symbol_in_scope_of(const struct gmt_object *object, const char *symbol);
 
 /*
  * Returns `symbol` in the first loaded object, in load order, whose file name begins with one of
  * `prefixes`. NULL ends `prefixes`; if `prefixes` itself is NULL, any object matches.
  */
-void *gmt_symbol_in(const char *const *prefixes, const char *symbol);
+void *gmt_elf_symbol_in(const char *const *prefixes, const char *symbol);
 
 #endif

@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <stddef.h>
 
-#include "runtime/object_names.h"
+#include "runtime/call_free_text.h"
 
 static const void *address_in(uint64_t base, uint64_t value)
 {
@@ -12,22 +12,21 @@ static const void *address_in(uint64_t base, uint64_t value)
 	return (const void *)(value < base ? base + value : value);
 }
 
-bool gmt_symbol_tables_read(const struct dl_phdr_info *info, struct gmt_symbol_tables *ret_tables)
+bool gmt_elf_tables_read(const struct dl_phdr_info *info, struct gmt_elf_tables *ret_tables)
 {
 	const void *dynamic = NULL;
 
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-	return dynamic && gmt_symbol_tables_read_at(info->dlpi_addr, dynamic, ret_tables);
+	return dynamic && gmt_elf_tables_read_at(info->dlpi_addr, dynamic, ret_tables);
 }
 
-bool gmt_symbol_tables_read_at(uint64_t base, const void *dynamic,
-	struct gmt_symbol_tables *ret_tables)
+bool gmt_elf_tables_read_at(uint64_t base, const void *dynamic, struct gmt_elf_tables *ret_tables)
 {
 	uint64_t soname = 0;
 
-	*ret_tables = (struct gmt_symbol_tables){ .base = base, .dynamic = dynamic };
+	*ret_tables = (struct gmt_elf_tables){ .base = base, .dynamic = dynamic };
 	for (const ElfW(Dyn) *entry = ret_tables->dynamic; entry->d_tag != DT_NULL; entry++) {
 		if (entry->d_tag == DT_SYMTAB)
 			ret_tables->symbols = address_in(ret_tables->base, entry->d_un.d_ptr);
@@ -46,8 +45,7 @@ bool gmt_symbol_tables_read_at(uint64_t base, const void *dynamic,
 	return true;
 }
 
-static bool is_definition(const struct gmt_symbol_tables *tables, uint32_t index,
-	const char *symbol)
+static bool is_definition(const struct gmt_elf_tables *tables, uint32_t index, const char *symbol)
 {
 	const ElfW(Sym) *entry = &tables->symbols[index];
 
@@ -97,7 +95,7 @@ static bool may_have(const struct gnu_hash *hash, uint32_t wanted)
 
 typedef int visit_function(const ElfW(Sym) * entry, void *argument);
 
-static int visit_by_gnu_hash(const struct gmt_symbol_tables *tables, const char *symbol,
+static int visit_by_gnu_hash(const struct gmt_elf_tables *tables, const char *symbol,
 	visit_function *visit, void *argument)
 {
 	struct gnu_hash hash = open_gnu_hash(tables->gnu_hash);
@@ -120,7 +118,7 @@ static int visit_by_gnu_hash(const struct gmt_symbol_tables *tables, const char 
 	return 0;
 }
 
-static int visit_by_sysv_hash(const struct gmt_symbol_tables *tables, const char *symbol,
+static int visit_by_sysv_hash(const struct gmt_elf_tables *tables, const char *symbol,
 	visit_function *visit, void *argument)
 {
 	uint32_t buckets = tables->sysv_hash[0], wanted = 0;
@@ -139,7 +137,7 @@ static int visit_by_sysv_hash(const struct gmt_symbol_tables *tables, const char
 	return result;
 }
 
-int gmt_symbol_visit(const struct gmt_symbol_tables *tables, const char *symbol,
+int gmt_elf_tables_visit(const struct gmt_elf_tables *tables, const char *symbol,
 	visit_function *visit, void *argument)
 {
 	if (tables->gnu_hash)
@@ -147,7 +145,7 @@ int gmt_symbol_visit(const struct gmt_symbol_tables *tables, const char *symbol,
 	return tables->sysv_hash ? visit_by_sysv_hash(tables, symbol, visit, argument) : 0;
 }
 
-uint32_t gmt_symbol_count(const struct gmt_symbol_tables *tables)
+uint32_t gmt_elf_tables_symbol_count(const struct gmt_elf_tables *tables)
 {
 	uint32_t last = 0;
 

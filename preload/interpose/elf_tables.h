@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* The needed parts of an object's dynamic section. Valid while the object is loaded. */
-struct gmt_symbol_tables {
+struct gmt_elf_tables {
 	uint64_t base;
 	const ElfW(Dyn) * dynamic;
 	const ElfW(Sym) * symbols;
@@ -23,23 +23,22 @@ struct gmt_symbol_tables {
 };
 
 /* Returns false for an object without a dynamic section or without symbols. */
-bool gmt_symbol_tables_read(const struct dl_phdr_info *info, struct gmt_symbol_tables *ret_tables);
+bool gmt_elf_tables_read(const struct dl_phdr_info *info, struct gmt_elf_tables *ret_tables);
 
 /* Same as above, by the addresses of an object and its dynamic section. */
-bool gmt_symbol_tables_read_at(uint64_t base, const void *dynamic,
-	struct gmt_symbol_tables *ret_tables);
+bool gmt_elf_tables_read_at(uint64_t base, const void *dynamic, struct gmt_elf_tables *ret_tables);
 
 /*
  * Calls `visit` with each definition of `symbol` in one object until it returns a value other than
  * 0. Returns that value, or 0. Each version of a name is a definition.
  */
-int gmt_symbol_visit(const struct gmt_symbol_tables *tables, const char *symbol,
+int gmt_elf_tables_visit(const struct gmt_elf_tables *tables, const char *symbol,
 	int (*visit)(const ElfW(Sym) * entry, void *argument), void *argument);
 
 /*
  * Returns the number of symbols. The hash tables contain only definitions, no references, but they
  * show where the symbols end.
  */
-uint32_t gmt_symbol_count(const struct gmt_symbol_tables *tables);
+uint32_t gmt_elf_tables_symbol_count(const struct gmt_elf_tables *tables);
 
 #endif

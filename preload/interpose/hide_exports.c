@@ -208,4 +208,4 @@ GMT_EARLY static void (*resolve(void))(void)
 	return nothing;
 }
 
-void gmt_exports_decide(void) __attribute__((ifunc("resolve"), visibility("hidden")));
+void gmt_hide_exports(void) __attribute__((ifunc("resolve"), visibility("hidden")));

@@ -6,6 +6,6 @@
  * Does nothing when called. Because it can be called, the loader resolves it. The resolver removes
  * our CUDA names from the symbol table if the option exports=off asks for that (hide_exports.c).
  */
-void gmt_exports_decide(void);
+void gmt_hide_exports(void);
 
 #endif

@@ -11,9 +11,9 @@ struct gmt_libc gmt_libc;
 /* Before glibc 2.34, these functions were in libdl. */
 static void *find(const char *name)
 {
-	void *found = gmt_symbol_in_library("libc.so.6", name);
+	void *found = gmt_elf_symbol_in_library("libc.so.6", name);
 
-	return found ? found : gmt_symbol_in_library("libdl.so.2", name);
+	return found ? found : gmt_elf_symbol_in_library("libdl.so.2", name);
 }
 
 void gmt_libc_init(void)

@@ -123,11 +123,11 @@ static int take_first(const ElfW(Sym) * entry, void *argument)
  */
 static void find_driver_functions(struct driver *driver, const struct gmt_audit_binding *binding)
 {
-	struct gmt_symbol_tables tables;
+	struct gmt_elf_tables tables;
 	size_t i = 0;
 
 	if (atomic_load(&driver->base) == binding->driver_base ||
-		!gmt_symbol_tables_read_at(binding->driver_base, binding->driver_dynamic, &tables))
+		!gmt_elf_tables_read_at(binding->driver_base, binding->driver_dynamic, &tables))
 		return;
 	for (; binding->driver_path[i] && i < PATH_BYTES - 1; i++)
 		driver->path[i] = binding->driver_path[i];
@@ -137,7 +137,7 @@ static void find_driver_functions(struct driver *driver, const struct gmt_audit_
 
 		if (gmt_hooks[hook].library != GMT_LIBRARY_CUDA)
 			continue;
-		gmt_symbol_visit(&tables, gmt_hooks[hook].symbol, take_first, &entry);
+		gmt_elf_tables_visit(&tables, gmt_hooks[hook].symbol, take_first, &entry);
 		atomic_store_explicit(&driver->original[hook],
 			entry ? (void *)(tables.base + entry->st_value) : NULL, memory_order_release);
 	}

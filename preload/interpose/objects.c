@@ -52,13 +52,13 @@ static iterate_function *find_iterate(void)
 	iterate_function *iterate = atomic_load_explicit(&found, memory_order_relaxed);
 
 	for (struct link_map *object = _r_debug.r_map; object && !iterate; object = object->l_next) {
-		struct gmt_symbol_tables tables;
+		struct gmt_elf_tables tables;
 		const ElfW(Sym) *entry = NULL;
 
 		if (!object->l_name || !gmt_path_name_begins_with(object->l_name, "libc.so.6") ||
-			!gmt_symbol_tables_read_at(object->l_addr, object->l_ld, &tables))
+			!gmt_elf_tables_read_at(object->l_addr, object->l_ld, &tables))
 			continue;
-		gmt_symbol_visit(&tables, "dl_iterate_phdr", take_first_entry, &entry);
+		gmt_elf_tables_visit(&tables, "dl_iterate_phdr", take_first_entry, &entry);
 		if (entry)
 			iterate = (iterate_function *)(tables.base + entry->st_value);
 	}

@@ -10,7 +10,7 @@
 #include "runtime/recorder_stack.h"
 #include "runtime/load.h"
 #include "interpose/dlerror.h"
-#include "interpose/patched.h"
+#include "interpose/patched_originals.h"
 #include "interpose/libc.h"
 #include "interpose/namespaces.h"
 #include "interpose/objects.h"
@@ -96,17 +96,17 @@ struct scope_scan {
 static int scan_object(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct scope_scan *scan = argument;
-	struct gmt_symbol_tables tables;
+	struct gmt_elf_tables tables;
 	uint32_t self = gmt_object_self()->order, order = scan->order++;
 
 	(void)size;
-	if (order == self || !gmt_symbol_tables_read(info, &tables))
+	if (order == self || !gmt_elf_tables_read(info, &tables))
 		return 0;
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
 		bool *defined_after = &scan->is_defined_after[hook];
 
 		if ((order < self ? originals.defined_before[hook] : *defined_after) ||
-			!gmt_symbol_visit(&tables, gmt_hooks[hook].symbol, stop_at_first, NULL))
+			!gmt_elf_tables_visit(&tables, gmt_hooks[hook].symbol, stop_at_first, NULL))
 			continue;
 		if (order < self)
 			originals.defined_before[hook] = order + 1;
@@ -170,7 +170,8 @@ static void after_fork(void)
 void *gmt_original_dlsym(void *handle, const char *name)
 {
 	bool is_held = gmt_dlerror_hold();
-	void *found = gmt_libc.dlsym ? gmt_patched_undo(gmt_libc.dlsym(handle, name), name) : NULL;
+	void *found =
+		gmt_libc.dlsym ? gmt_patched_originals_undo(gmt_libc.dlsym(handle, name), name) : NULL;
 
 	gmt_dlerror_release(is_held);
 	return found;
@@ -318,7 +319,8 @@ static bool are_both_runtimes(const void *a, const void *b)
 static void *find_bound(enum gmt_hook hook, const struct gmt_object *object)
 {
 	void *next = originals.next_at_start[hook];
-	void *own = object->is_program ? NULL : gmt_symbol_in_scope_of(object, gmt_hooks[hook].symbol);
+	void *own =
+		object->is_program ? NULL : gmt_elf_symbol_in_scope_of(object, gmt_hooks[hook].symbol);
 
 	if (own && next && own != next && are_both_runtimes(own, next))
 		return own;
@@ -336,9 +338,9 @@ static void *find_anywhere(enum gmt_hook hook)
 		[GMT_LIBRARY_CUDART] = { "libcudart.", "libcudart-" },
 		[GMT_LIBRARY_C10] = { "libc10" },
 	};
-	void *found = gmt_symbol_in(files[gmt_hooks[hook].library], gmt_hooks[hook].symbol);
+	void *found = gmt_elf_symbol_in(files[gmt_hooks[hook].library], gmt_hooks[hook].symbol);
 
-	return found ? found : gmt_symbol_in(NULL, gmt_hooks[hook].symbol);
+	return found ? found : gmt_elf_symbol_in(NULL, gmt_hooks[hook].symbol);
 }
 
 /*
@@ -351,9 +353,10 @@ static void *find_behind_interposer(enum gmt_hook hook, const struct gmt_object 
 	const char *symbol = gmt_hooks[hook].symbol;
 	void *driver = gmt_original_known(hook);
 
-	if (!gmt_symbol_is_defined_by(object, symbol) && gmt_symbol_is_referenced_by(object, symbol))
+	if (!gmt_elf_symbol_is_defined_by(object, symbol) &&
+		gmt_elf_symbol_is_referenced_by(object, symbol))
 		return originals.next_at_start[hook];
-	return driver ? driver : gmt_symbol_in((const char *const[]){ "libcuda.so", NULL }, symbol);
+	return driver ? driver : gmt_elf_symbol_in((const char *const[]){ "libcuda.so", NULL }, symbol);
 }
 
 static void *find_uncached_here(enum gmt_hook hook, const void *caller)

@@ -54,7 +54,7 @@ void *gmt_original_dlsym(void *handle, const char *name);
 
 /*
  * Calls the C library's dlclose, for the recorder's own handles. Our wrapper would start a new
- * module map.
+ * object map.
  */
 int gmt_original_dlclose(void *handle);
 

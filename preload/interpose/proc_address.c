@@ -28,7 +28,7 @@ static void *wrapper_for(const char *symbol, void *answered, int version, uint64
 
 	if (hook == GMT_HOOK_NONE && version >= 0) {
 		hook = gmt_hook_by_base(symbol, (uint32_t)version,
-			flags & FLAG_PER_THREAD_STREAM ? GMT_MODE_PTDS : GMT_MODE_LEGACY);
+			flags & FLAG_PER_THREAD_STREAM ? GMT_STREAM_MODE_PTDS : GMT_STREAM_MODE_LEGACY);
 		if (hook != GMT_HOOK_NONE && gmt_driver_exports_unhooked(answered))
 			hook = GMT_HOOK_NONE;
 		if (hook != GMT_HOOK_NONE)

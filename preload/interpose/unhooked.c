@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "runtime/object_names.h"
+#include "runtime/call_free_text.h"
 
 static const char *const allocation_words[] = {
 #define GMT_ALLOCATION_LIKE(part) part,

@@ -3,15 +3,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unwind/rules.h"
-#include "unwind/modules.h"
+#include "unwind/rule_cache.h"
+#include "unwind/object_map.h"
 #include "producer/session_state.h"
 #include "interpose/originals.h"
 #include "producer/thread.h"
 
 /*
  * The recorder replaces dlclose, because an unloaded object gives its addresses back. Before the
- * call the recorder adds all loaded objects to the module map. Stacks that are taken after the
+ * call the recorder adds all loaded objects to the object map. Stacks that are taken after the
  * unload belong to a new generation of the map, and the recorder looks up calling objects again.
  * The recorder does not replace dlopen: a replacement would change whose RUNPATH applies.
  */
@@ -20,20 +20,20 @@ __attribute__((visibility("default"))) int dlclose(void *handle)
 	if (gmt_this_thread.is_ours)
 		return gmt_original_dlclose(handle);
 
-	uint64_t before = gmt_modules_unload_count();
+	uint64_t before = gmt_object_map_unload_count();
 	if (gmt_session_is_on())
-		gmt_modules_scan_before_unload();
+		gmt_object_map_scan_before_unload();
 
-	gmt_rules_pause();
+	gmt_rule_cache_pause();
 
 	int result = gmt_original_dlclose(handle);
 	/* Most calls of dlclose do not unload the object, because other handles still refer to it. */
-	bool was_unloaded = gmt_modules_unload_count() != before;
+	bool was_unloaded = gmt_object_map_unload_count() != before;
 
 	if (was_unloaded) {
-		gmt_modules_unloaded();
+		gmt_object_map_unloaded();
 		gmt_original_forget_callers();
 	}
-	gmt_rules_resume(was_unloaded);
+	gmt_rule_cache_resume(was_unloaded);
 	return result;
 }

@@ -14,12 +14,12 @@
 
 #include "unwind/native.h"
 #include "unwind/own_stack.h"
-#include "python/python.h"
+#include "python/python_capture.h"
 #include "python/python_code_frees.h"
 #include "python/python_selftest.h"
-#include "unwind/rules.h"
+#include "unwind/rule_cache.h"
 #include "runtime/config.h"
-#include "runtime/diag.h"
+#include "runtime/stderr_messages.h"
 #include "marks/nvtx_environment.h"
 #include "marks/phases.h"
 #include "driver/sampler.h"
@@ -54,9 +54,9 @@ extern int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
 
 static struct {
 	void (*real_pthread_exit)(void *result);
-	_Atomic bool reached;
-	atomic_flag looking; /* a thread is looking for Python */
-} lifecycle = { .looking = ATOMIC_FLAG_INIT };
+	_Atomic bool has_reached_driver;
+	atomic_flag is_looking; /* a thread is looking for Python */
+} lifecycle = { .is_looking = ATOMIC_FLAG_INIT };
 
 /*
  * Finds a symbol in any loaded object. The writer's thread also calls it, so it must not take the
@@ -65,7 +65,7 @@ static struct {
  */
 static void *find_anywhere(const char *name)
 {
-	return gmt_symbol_in(NULL, name);
+	return gmt_elf_symbol_in(NULL, name);
 }
 
 /*
@@ -77,7 +77,7 @@ static void look_for_unwinder(void)
 	enum gmt_unwinder found;
 
 	gmt_own_stack_find_end(find_anywhere);
-	gmt_rules_init(find_anywhere);
+	gmt_rule_cache_init(find_anywhere);
 	found = gmt_native_init();
 	if (!gmt_config.native_stacks)
 		return;
@@ -85,16 +85,16 @@ static void look_for_unwinder(void)
 	case GMT_UNWINDER_LIBUNWIND:
 		break;
 	case GMT_UNWINDER_LIBGCC:
-		gmt_diag_warn("libunwind.so.8 was not found; "
-					  "native stacks are taken with libgcc's unwinder, which is slower");
+		gmt_stderr_warn("libunwind.so.8 was not found; "
+						"native stacks are taken with libgcc's unwinder, which is slower");
 		gmt_log_note(
 			"native stacks were taken with libgcc's unwinder: libunwind.so.8 was not found");
 		break;
 	case GMT_UNWINDER_NONE:
-		gmt_diag_warn(
-			"libunwind.so.8 and libgcc_s.so.1 were not found; stacks that need an unwinder have no native frames");
-		gmt_log_note(
-			"stacks that need an unwinder have no native frames: libunwind.so.8 and libgcc_s.so.1 were not found");
+		gmt_stderr_warn("libunwind.so.8 and libgcc_s.so.1 were not found; "
+						"stacks that need an unwinder have no native frames");
+		gmt_log_note("stacks that need an unwinder have no native frames: "
+					 "libunwind.so.8 and libgcc_s.so.1 were not found");
 		break;
 	}
 }
@@ -109,15 +109,15 @@ static void look_for_python(void)
 	char why[256] = "", line[320];
 
 	if (!gmt_config.python_stacks ||
-		atomic_flag_test_and_set_explicit(&lifecycle.looking, memory_order_acquire))
+		atomic_flag_test_and_set_explicit(&lifecycle.is_looking, memory_order_acquire))
 		return;
 	if (gmt_python_init(find_anywhere, why, sizeof(why)) == GMT_PYTHON_REFUSED && !was_reported) {
 		was_reported = true;
-		gmt_diag_warn("%s; stacks have no Python frames", why);
+		gmt_stderr_warn("%s; stacks have no Python frames", why);
 		snprintf(line, sizeof(line), "stacks have no Python frames: %s", why);
 		gmt_log_note(line);
 	}
-	atomic_flag_clear_explicit(&lifecycle.looking, memory_order_release);
+	atomic_flag_clear_explicit(&lifecycle.is_looking, memory_order_release);
 }
 
 /*
@@ -126,11 +126,13 @@ static void look_for_python(void)
  */
 static void look_for_refusals(void)
 {
-	if (atomic_load_explicit(&lifecycle.reached, memory_order_relaxed) && gmt_dynsym_is_refused() &&
-		gmt_diag_warn("symbol tables are not writable (mprotect is refused): "
-					  "calls from libraries opened with RTLD_DEEPBIND are not recorded"))
+	if (atomic_load_explicit(&lifecycle.has_reached_driver, memory_order_relaxed) &&
+		gmt_dynsym_is_refused() &&
+		gmt_stderr_warn("symbol tables are not writable (mprotect is refused): "
+						"calls from libraries opened with RTLD_DEEPBIND are not recorded"))
 		gmt_log_note(
-			"symbol tables were not writable: calls from libraries opened with RTLD_DEEPBIND are not recorded");
+			"symbol tables were not writable: calls from libraries opened with RTLD_DEEPBIND are not "
+			"recorded");
 }
 
 /* The writer calls this about once per second. */
@@ -150,10 +152,10 @@ static bool is_last_thread(unsigned own)
 	static const unsigned *count; /* only the writer uses it */
 
 	if (!count)
-		count = gmt_symbol_in_library("libc.so.6", "__nptl_nthreads");
+		count = gmt_elf_symbol_in_library("libc.so.6", "__nptl_nthreads");
 	/* glibc has it in a separate library until 2.33. */
 	if (!count)
-		count = gmt_symbol_in_library("libpthread.so.0", "__nptl_nthreads");
+		count = gmt_elf_symbol_in_library("libpthread.so.0", "__nptl_nthreads");
 	return count && *(const volatile unsigned *)count <= own;
 }
 
@@ -191,12 +193,12 @@ static unsigned count_threads(void)
 /* Reports an error in the options, on stderr and in the file. */
 static void report_option(const char *text)
 {
-	gmt_diag_warn_text(text);
+	gmt_stderr_warn_text(text);
 	gmt_log_note(text);
 }
 
-/* Runs on a recorder stack, because it opens libraries. */
-static void get_ready(void *unused)
+/* Prepares the recorder. Runs on a recorder stack, because it opens libraries. */
+static void prepare(void *unused)
 {
 	bool is_held = gmt_dlerror_hold();
 
@@ -208,7 +210,7 @@ static void get_ready(void *unused)
 	look_for_unwinder();
 	look_for_changes();
 	gmt_dlerror_release(is_held);
-	gmt_session_call_now_and_then(look_for_changes);
+	gmt_session_call_each_second(look_for_changes);
 	gmt_session_call_each_round(gmt_sampler_tick, count_threads);
 	gmt_session_call_when_alone(is_last_thread, stop_sampler);
 	gmt_session_call_at_thread(start_sampler);
@@ -223,11 +225,11 @@ static void reach_driver(void)
 {
 	bool expected = false;
 
-	if (atomic_load_explicit(&lifecycle.reached, memory_order_relaxed) ||
-		!atomic_compare_exchange_strong(&lifecycle.reached, &expected, true))
+	if (atomic_load_explicit(&lifecycle.has_reached_driver, memory_order_relaxed) ||
+		!atomic_compare_exchange_strong(&lifecycle.has_reached_driver, &expected, true))
 		return;
 	if (gmt_session_may_begin())
-		gmt_recorder_stack_run(get_ready, NULL);
+		gmt_recorder_stack_run(prepare, NULL);
 }
 
 GMT_AT_STAGE(driver_reached, LIFECYCLE, reach_driver);
@@ -245,7 +247,7 @@ static void in_parent_of_fork(void)
 /* A thread that was looking does not exist in the child. */
 static void after_fork(void)
 {
-	atomic_flag_clear(&lifecycle.looking);
+	atomic_flag_clear(&lifecycle.is_looking);
 }
 
 GMT_AT_STAGE(after_fork, LIFECYCLE, after_fork);
@@ -291,8 +293,9 @@ static void end(bool is_driver_there)
 static void on_last_exit(void *unused)
 {
 	(void)unused;
-	/* A process without CUDA makes no system call here. */
-	if (gmt_session_has_begun() || atomic_load_explicit(&lifecycle.reached, memory_order_relaxed))
+	/* In a process without CUDA, this makes no system call. */
+	if (gmt_session_has_begun() ||
+		atomic_load_explicit(&lifecycle.has_reached_driver, memory_order_relaxed))
 		end(false);
 	else
 		gmt_session_never_begin();
@@ -311,7 +314,8 @@ __attribute__((destructor)) static void on_exit_of_process(void)
 /* Handles quick_exit(), which calls no destructors and ends through an internal name of libc. */
 static void on_quick_exit(void)
 {
-	if (gmt_session_has_begun() || atomic_load_explicit(&lifecycle.reached, memory_order_relaxed))
+	if (gmt_session_has_begun() ||
+		atomic_load_explicit(&lifecycle.has_reached_driver, memory_order_relaxed))
 		end(true);
 }
 
@@ -328,9 +332,9 @@ static void load(void)
 	 */
 	bool is_inert = getauxval(AT_SECURE) != 0;
 
-	gmt_diag_init();
+	gmt_stderr_init();
 	gmt_config_init(is_inert ? NULL : getenv("GPUMEMTRACE_OPTIONS"));
-	gmt_exports_decide();
+	gmt_hide_exports();
 	gmt_object_self();
 	gmt_own_stack_init();
 	gmt_libc_init();
@@ -339,14 +343,14 @@ static void load(void)
 	gmt_clock_init();
 	gmt_process_init();
 	gmt_session_init(!is_inert);
-	gmt_environment_init(!is_inert);
+	gmt_nvtx_environment_init(!is_inert);
 	if (is_inert)
 		return;
 	gmt_dynsym_patch_libc();
 	if (is_linked_to_cuda())
 		gmt_dynsym_patch_driver();
 	if (gmt_config.help)
-		gmt_config_help(gmt_diag_print);
+		gmt_config_help(gmt_stderr_print);
 	gmt_phase_init();
 	pthread_atfork(before_fork, in_parent_of_fork, gmt_process_reset_in_child);
 	/* The handler that is registered first is called last, like the destructor. */
@@ -384,7 +388,8 @@ __attribute__((visibility("default"), noreturn)) void pthread_exit(void *result)
  */
 __attribute__((visibility("default"), noreturn)) void _exit(int status)
 {
-	if (gmt_session_has_begun() || atomic_load_explicit(&lifecycle.reached, memory_order_relaxed))
+	if (gmt_session_has_begun() ||
+		atomic_load_explicit(&lifecycle.has_reached_driver, memory_order_relaxed))
 		end(true);
 	for (;;)
 		syscall(SYS_exit_group, status);

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "producer/clock.h"
-#include "producer/record_event.h"
+#include "producer/event.h"
 #include "producer/mark.h"
 #include "producer/session_state.h"
 #include "runtime/log.h"
-#include "driver/queries.h"
+#include "driver/driver_queries.h"
 #include "runtime/stages.h"
 
 enum { DEVICE_NOT_ASKED = INT16_MIN, BATCH_BLOCKS = 4 };
@@ -42,7 +42,7 @@ static struct heap *find(uint32_t number)
 {
 	struct heap *heap = &heaps[(number - 1) % GMT_HEAPS_MAX];
 
-	/* Pairs with the release in gmt_heap_begin: the entry is complete. */
+	/* Pairs with the release in gmt_custom_heap_begin: the entry is complete. */
 	return number && atomic_load_explicit(&heap->number, memory_order_acquire) == number ? heap
 																						 : NULL;
 }
@@ -113,7 +113,7 @@ static unsigned fill_create_event(struct heap *heap, uint32_t number, int16_t de
 	return 1;
 }
 
-uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t length,
+uint32_t gmt_custom_heap_begin(enum gmt_mark_source source, const char *name, size_t length,
 	uint64_t address, uint64_t size_bytes)
 {
 	struct heap *heap = take_entry();
@@ -125,8 +125,8 @@ uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t le
 
 	if (!heap) {
 		if (!atomic_exchange(&reported_too_many, true))
-			gmt_log_note(
-				"the program has more heaps at the same time than the recorder supports: some are not recorded");
+			gmt_log_note("the program has more heaps at the same time than the recorder supports: "
+						 "some are not recorded");
 		return 0;
 	}
 	number = heap->uses++ * GMT_HEAPS_MAX + (uint32_t)(heap - heaps) + 1;
@@ -155,7 +155,7 @@ uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t le
 	return number;
 }
 
-void gmt_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks, size_t count,
+void gmt_custom_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks, size_t count,
 	uint64_t stream)
 {
 	struct heap *heap = gmt_session_is_on() ? find(number) : NULL;
@@ -202,19 +202,19 @@ static void record(enum gmt_kind kind, uint32_t number, uint64_t address, uint64
 		gmt_event_end(&event, 1);
 }
 
-void gmt_heap_free(uint32_t number, uint64_t address)
+void gmt_custom_heap_free(uint32_t number, uint64_t address)
 {
 	if (address)
 		record(GMT_KIND_FREE, number, address, 0);
 }
 
-void gmt_heap_resize_block(uint64_t address, uint64_t size_bytes)
+void gmt_custom_heap_resize_block(uint64_t address, uint64_t size_bytes)
 {
 	if (address)
 		record(GMT_KIND_RESIZE, 0, address, size_bytes);
 }
 
-void gmt_heap_resize(uint32_t number, uint64_t size_bytes)
+void gmt_custom_heap_resize(uint32_t number, uint64_t size_bytes)
 {
 	struct heap *heap = find(number);
 
@@ -224,13 +224,13 @@ void gmt_heap_resize(uint32_t number, uint64_t size_bytes)
 	record(GMT_KIND_RESIZE, number, 0, size_bytes);
 }
 
-void gmt_heap_reset(uint32_t number)
+void gmt_custom_heap_reset(uint32_t number)
 {
 	if (number)
 		record(GMT_KIND_RESET, number, 0, 0);
 }
 
-void gmt_heap_end(uint32_t number)
+void gmt_custom_heap_end(uint32_t number)
 {
 	struct heap *heap = find(number);
 
@@ -242,7 +242,7 @@ void gmt_heap_end(uint32_t number)
 		atomic_store_explicit(&heap->is_taken, false, memory_order_release);
 }
 
-void gmt_heap_set_handle(uint32_t number, const void *handle)
+void gmt_custom_heap_set_handle(uint32_t number, const void *handle)
 {
 	struct heap *heap = find(number);
 
@@ -250,7 +250,7 @@ void gmt_heap_set_handle(uint32_t number, const void *handle)
 		atomic_store_explicit(&heap->handle, (uintptr_t)handle, memory_order_release);
 }
 
-uint32_t gmt_heap_of_handle(const void *handle)
+uint32_t gmt_custom_heap_of_handle(const void *handle)
 {
 	uint32_t used = atomic_load_explicit(&entries_used, memory_order_acquire);
 	uint32_t found = 0, youngest = 0;

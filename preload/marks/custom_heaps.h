@@ -24,13 +24,13 @@ enum { GMT_HEAPS_MAX = 1024 };
  * Registers a heap and returns its number. `name` is copied, and cut like a mark's name. `address`
  * and `size_bytes` may be 0: unknown.
  */
-uint32_t gmt_heap_begin(enum gmt_mark_source source, const char *name, size_t length,
+uint32_t gmt_custom_heap_begin(enum gmt_mark_source source, const char *name, size_t length,
 	uint64_t address, uint64_t size_bytes);
 
 /* All functions below ignore an invalid heap number. */
-void gmt_heap_resize(uint32_t number, uint64_t size_bytes);
-void gmt_heap_reset(uint32_t number); /* ends all blocks of the heap */
-void gmt_heap_end(uint32_t number);   /* ends all blocks of the heap, and the heap */
+void gmt_custom_heap_resize(uint32_t number, uint64_t size_bytes);
+void gmt_custom_heap_reset(uint32_t number); /* ends all blocks of the heap */
+void gmt_custom_heap_end(uint32_t number);   /* ends all blocks of the heap, and the heap */
 
 struct gmt_heap_block {
 	uint64_t address;
@@ -38,18 +38,18 @@ struct gmt_heap_block {
 };
 
 /* Records blocks that the heap has just handed out. The blocks share one stack. */
-void gmt_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks, size_t count,
+void gmt_custom_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks, size_t count,
 	uint64_t stream);
 
 /* Records that a heap is about to take a block back. `number` 0: whichever heap has the block. */
-void gmt_heap_free(uint32_t number, uint64_t address);
+void gmt_custom_heap_free(uint32_t number, uint64_t address);
 
 /* Records a new size of the block at `address`, in whichever heap has it. */
-void gmt_heap_resize_block(uint64_t address, uint64_t size_bytes);
+void gmt_custom_heap_resize_block(uint64_t address, uint64_t size_bytes);
 
 /* Stores the handle by which NVTX names the heap. */
-void gmt_heap_set_handle(uint32_t number, const void *handle);
+void gmt_custom_heap_set_handle(uint32_t number, const void *handle);
 /* Returns the newest heap with that handle, or 0. */
-uint32_t gmt_heap_of_handle(const void *handle);
+uint32_t gmt_custom_heap_of_handle(const void *handle);
 
 #endif

@@ -14,15 +14,15 @@
 #include "interpose/elf_symbols.h"
 
 enum {
-	WAIT_NS = 20000000,
+	WAIT_NS = 20000000, /* the caller's wait for the new thread */
 	/*
-	 * for a thread that is creating its thread state: to stop waiting at that moment is the smaller
-	 * risk
+	 * The caller's wait while the new thread creates its thread state. The caller must not hang for
+	 * ever, even if Python could then end in the middle.
 	 */
 	ENTER_WAIT_NS = 1000000000,
 };
 
-/* How long the end of the interpreter waits for our thread, which works for some milliseconds. */
+/* The wait of the interpreter's end for our thread, which works for some milliseconds. */
 #define GONE_WAIT_NS UINT64_C(10000000000)
 
 enum stage {
@@ -38,18 +38,19 @@ static struct {
 	_Atomic uint32_t stage; /* enum stage */
 	_Atomic bool is_wait_requested; /* the main thread was asked to wait, and has not begun to */
 	/*
-	 * no thread may enter any more; gmt_interpreter_close stores it and then reads `stage`, an
-	 * entering thread stores `stage` and then reads it
+	 * No thread may enter any more. gmt_interpreter_close stores this and then reads `stage`. An
+	 * entering thread stores `stage` and then reads this. So at least one of them sees the other.
 	 */
 	_Atomic bool is_closed;
 	void (*new_thread_work)(void);
 } interpreter;
 
+/* Finds a function of Python, by its name in newer or in older versions. */
 static void *find_either(const char *name, const char *other)
 {
-	void *function = gmt_symbol_in(NULL, name);
+	void *function = gmt_elf_symbol_in(NULL, name);
 
-	return function ? function : gmt_symbol_in(NULL, other);
+	return function ? function : gmt_elf_symbol_in(NULL, other);
 }
 
 /*
@@ -76,10 +77,10 @@ static const char *unsupported_reason(const char *version)
 static enum gmt_interpreter_state find_functions(const char **ret_why)
 {
 	struct gmt_interpreter found = { 0 };
-	const char *(*get_version)(void) = gmt_symbol_in(NULL, "Py_GetVersion");
+	const char *(*get_version)(void) = gmt_elf_symbol_in(NULL, "Py_GetVersion");
 	const char *missing = NULL;
 
-	found.is_initialized = gmt_symbol_in(NULL, "Py_IsInitialized");
+	found.is_initialized = gmt_elf_symbol_in(NULL, "Py_IsInitialized");
 	if (!get_version || !found.is_initialized || !found.is_initialized())
 		return GMT_INTERPRETER_ABSENT;
 	*ret_why = unsupported_reason(get_version());
@@ -87,20 +88,20 @@ static enum gmt_interpreter_state find_functions(const char **ret_why)
 		return GMT_INTERPRETER_UNSUPPORTED;
 
 #define FIND(type, name, symbol, parameters) \
-	found.name = gmt_symbol_in(NULL, #symbol); \
+	found.name = gmt_elf_symbol_in(NULL, #symbol); \
 	if (!found.name) \
 		missing = "Python has no " #symbol;
 	GMT_PYTHON_FUNCTIONS(FIND)
 #undef FIND
 	found.running_thread = find_either("PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet");
 	found.is_finalizing = find_either("Py_IsFinalizing", "_Py_IsFinalizing");
-	found.gc_disable = gmt_symbol_in(NULL, "PyGC_Disable");
-	found.gc_enable = gmt_symbol_in(NULL, "PyGC_Enable");
-	found.none = gmt_symbol_in(NULL, "_Py_NoneStruct");
-	found.dict_type = gmt_symbol_in(NULL, "PyDict_Type");
-	found.list_type = gmt_symbol_in(NULL, "PyList_Type");
-	found.text_type = gmt_symbol_in(NULL, "PyUnicode_Type");
-	found.exception_type = gmt_symbol_in(NULL, "PyExc_Exception");
+	found.gc_disable = gmt_elf_symbol_in(NULL, "PyGC_Disable");
+	found.gc_enable = gmt_elf_symbol_in(NULL, "PyGC_Enable");
+	found.none = gmt_elf_symbol_in(NULL, "_Py_NoneStruct");
+	found.dict_type = gmt_elf_symbol_in(NULL, "PyDict_Type");
+	found.list_type = gmt_elf_symbol_in(NULL, "PyList_Type");
+	found.text_type = gmt_elf_symbol_in(NULL, "PyUnicode_Type");
+	found.exception_type = gmt_elf_symbol_in(NULL, "PyExc_Exception");
 	if (!found.running_thread || !found.is_finalizing || !found.none || !found.dict_type ||
 		!found.list_type || !found.text_type || !found.exception_type)
 		missing = "Python lacks functions that the recorder needs";
@@ -257,15 +258,15 @@ static void wait_for_thread(bool holds_gil)
 	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(gmt_config_wait_ns(WAIT_NS));
 	struct gmt_bounded_wait until_entered =
 		gmt_bounded_wait_begin(gmt_config_wait_ns(ENTER_WAIT_NS));
-	uint32_t now;
+	uint32_t stage;
 
-	while ((now = atomic_load(&interpreter.stage)) != STAGE_IDLE &&
-		!(now == STAGE_INSIDE && holds_gil)) {
+	while ((stage = atomic_load(&interpreter.stage)) != STAGE_IDLE &&
+		!(stage == STAGE_INSIDE && holds_gil)) {
 		uint32_t starting = STAGE_STARTING;
 
-		/* Too late to protect the thread: setting the stage to NOBODY makes it end at once. */
+		/* Gives up. If the thread has not entered yet, STAGE_IDLE makes it end at once. */
 		if (!gmt_bounded_wait_rest(&wait) &&
-			(now == STAGE_INSIDE ||
+			(stage == STAGE_INSIDE ||
 				atomic_compare_exchange_strong(&interpreter.stage, &starting, STAGE_IDLE) ||
 				!gmt_bounded_wait_rest(&until_entered)))
 			return;

@@ -313,7 +313,7 @@ int InitializeInjectionNvtxExtension(void *module) __attribute__((visibility("de
 /* Finds a function of the tool that the environment names, unless that tool is this library. */
 static function *find_in_tool(const char *name, function *ours)
 {
-	const char *path = gmt_environment_nvtx_tool();
+	const char *path = gmt_nvtx_environment_tool();
 	bool is_held = gmt_dlerror_hold();
 	void *tool = path ? dlopen(path, RTLD_LAZY) : NULL;
 	function *found = tool ? (function *)dlsym(tool, name) : NULL;
@@ -342,7 +342,8 @@ int InitializeInjectionNvtx2(get_table_function *get_table)
 	const struct callbacks *callbacks = get_table ? get_table(CALLBACKS_TABLE) : NULL;
 	function *before[HOOK_COUNT];
 
-	if (!gmt_environment_is_answering() || !callbacks || callbacks->size_bytes < sizeof(*callbacks))
+	if (!gmt_nvtx_environment_is_answering() || !callbacks ||
+		callbacks->size_bytes < sizeof(*callbacks))
 		return 0;
 
 	initialize_function *initialize =

@@ -44,7 +44,7 @@ GMT_EARLY static char *look_up(const char *name)
 	return NULL;
 }
 
-bool gmt_environment_is_answering(void)
+bool gmt_nvtx_environment_is_answering(void)
 {
 	int decided = atomic_load_explicit(&environment.decision, memory_order_relaxed);
 
@@ -75,7 +75,7 @@ static char *own_path(void)
 static char *answer(void)
 {
 	int kept_errno = errno;
-	char *path = gmt_environment_is_answering() ? own_path() : NULL;
+	char *path = gmt_nvtx_environment_is_answering() ? own_path() : NULL;
 
 	errno = kept_errno;
 	return path;
@@ -101,7 +101,7 @@ GMT_EARLY char *getenv(const char *name)
 	return ask_next(name);
 }
 
-void gmt_environment_init(bool may_answer)
+void gmt_nvtx_environment_init(bool may_answer)
 {
 	/*
 	 * "Next" means after this library, so that another library that replaces getenv is still
@@ -114,7 +114,7 @@ void gmt_environment_init(bool may_answer)
 		memory_order_relaxed);
 }
 
-const char *gmt_environment_nvtx_tool(void)
+const char *gmt_nvtx_environment_tool(void)
 {
 	const char *path = ask_next(variable);
 

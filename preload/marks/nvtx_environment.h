@@ -14,15 +14,15 @@
  * Call from the constructor, after gmt_config_init. Without `may_answer`, libc answers for all
  * names.
  */
-void gmt_environment_init(bool may_answer);
+void gmt_nvtx_environment_init(bool may_answer);
 
 /* Returns whether NVTX is to be recorded. Any thread, also before the constructor. */
-bool gmt_environment_is_answering(void);
+bool gmt_nvtx_environment_is_answering(void);
 
 /*
  * Returns the value of NVTX_INJECTION64_PATH in the environment: the tool that NVTX would load
  * without the recorder. NULL: no tool.
  */
-const char *gmt_environment_nvtx_tool(void);
+const char *gmt_nvtx_environment_tool(void);
 
 #endif

@@ -129,7 +129,7 @@ static const void *on_heap_register(const void *domain, const struct heap *heap)
 {
 	heap_register_function *theirs = NEXT(heap_register);
 	const void *handle = theirs ? theirs(domain, heap) : NULL;
-	char room[GMT_NVTX_NAME_BYTES];
+	char buffer[GMT_NVTX_NAME_BYTES];
 	struct gmt_nvtx_full_name name;
 	struct range range = { 0 };
 	uint32_t number;
@@ -142,14 +142,14 @@ static const void *on_heap_register(const void *domain, const struct heap *heap)
 		range = *heap->range;
 	gmt_nvtx_full_name_init(&name, domain,
 		heap->size_bytes >= sizeof(*heap)
-			? gmt_nvtx_text((int32_t)heap->message_type, heap->message, room)
+			? gmt_nvtx_text((int32_t)heap->message_type, heap->message, buffer)
 			: NULL);
-	number = gmt_heap_begin(GMT_MARK_SOURCE_NVTX, name.text, name.length, (uintptr_t)range.address,
-		range.size_bytes);
+	number = gmt_custom_heap_begin(GMT_MARK_SOURCE_NVTX, name.text, name.length,
+		(uintptr_t)range.address, range.size_bytes);
 	/* NVTX's rule: the handle of a heap is the address of its memory. */
 	if (!theirs)
 		handle = range.address ? range.address : (const void *)(uintptr_t)number;
-	gmt_heap_set_handle(number, handle);
+	gmt_custom_heap_set_handle(number, handle);
 	return handle;
 }
 
@@ -157,7 +157,7 @@ static void on_heap_unregister(const void *domain, const void *heap)
 {
 	heap_unregister_function *theirs = NEXT(heap_unregister);
 
-	gmt_heap_end(gmt_heap_of_handle(heap));
+	gmt_custom_heap_end(gmt_custom_heap_of_handle(heap));
 	if (theirs)
 		theirs(domain, heap);
 }
@@ -166,7 +166,7 @@ static void on_heap_reset(const void *domain, const void *heap)
 {
 	heap_reset_function *theirs = NEXT(heap_reset);
 
-	gmt_heap_reset(gmt_heap_of_handle(heap));
+	gmt_custom_heap_reset(gmt_custom_heap_of_handle(heap));
 	if (theirs)
 		theirs(domain, heap);
 }
@@ -183,7 +183,7 @@ static void on_regions_register(const void *domain, const struct regions *region
 	if (!IS_KNOWN(regions) || regions->type != TYPE_VIRTUAL_ADDRESS || !regions->ranges ||
 		regions->stride_bytes < sizeof(struct range))
 		return;
-	heap = gmt_heap_of_handle(regions->heap);
+	heap = gmt_custom_heap_of_handle(regions->heap);
 	for (size_t i = 0, filled = 0; i < regions->count; i++) {
 		const struct range *range = (const void *)(regions->ranges + i * regions->stride_bytes);
 		const void *handle = range->address;
@@ -194,7 +194,7 @@ static void on_regions_register(const void *domain, const struct regions *region
 			regions->ret_handles[i] = handle;
 		blocks[filled++] = (struct gmt_heap_block){ (uintptr_t)handle, range->size_bytes };
 		if (filled == BATCH_BLOCKS || i + 1 == regions->count) {
-			gmt_heap_alloc(heap, blocks, filled, 0);
+			gmt_custom_heap_alloc(heap, blocks, filled, 0);
 			filled = 0;
 		}
 	}
@@ -209,7 +209,7 @@ static void on_regions_resize(const void *domain, const struct resized_regions *
 		for (size_t i = 0; i < regions->count; i++) {
 			const struct range *range = (const void *)(regions->ranges + i * regions->stride_bytes);
 
-			gmt_heap_resize_block((uintptr_t)range->address, range->size_bytes);
+			gmt_custom_heap_resize_block((uintptr_t)range->address, range->size_bytes);
 		}
 	if (theirs)
 		theirs(domain, regions);
@@ -222,7 +222,7 @@ static void on_regions_unregister(const void *domain, const struct references *r
 	if (IS_KNOWN(references) && references->items && references->stride_bytes >= sizeof(void *) &&
 		(references->type == REFERENCE_POINTER || references->type == REFERENCE_HANDLE))
 		for (size_t i = 0; i < references->count; i++)
-			gmt_heap_free(0,
+			gmt_custom_heap_free(0,
 				*(const uintptr_t *)(const void *)(references->items +
 					i * references->stride_bytes));
 	if (theirs)
@@ -246,7 +246,7 @@ static intptr_t *slots_of(const struct module *module)
 
 int gmt_nvtx_memory_init(void *module, gmt_nvtx_extension_function *tool)
 {
-	intptr_t *slots = gmt_environment_is_answering() ? slots_of(module) : NULL;
+	intptr_t *slots = gmt_nvtx_environment_is_answering() ? slots_of(module) : NULL;
 	int has_tool = tool ? tool(module) : 0;
 
 	if (!slots)

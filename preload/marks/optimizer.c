@@ -11,7 +11,7 @@
 
 #include "runtime/config.h"
 #include "marks/interpreter.h"
-#include "marks/optimizer_hook.h"
+#include "marks/install_optimizer_hook.h"
 #include "producer/clock.h"
 #include "producer/session_state.h"
 #include "runtime/log.h"
@@ -54,7 +54,7 @@ static void try_later(void)
 static enum gmt_optimizer_hooking try_now(void)
 {
 	const char *why = "PyTorch's optimizer module has an unknown form";
-	enum gmt_optimizer_hooking hooking = gmt_optimizer_hook(&why);
+	enum gmt_optimizer_hooking hooking = gmt_install_optimizer_hook(&why);
 
 	if (hooking == GMT_OPTIMIZER_HOOKED)
 		atomic_store(&gmt_optimizer_is_settled, true);

@@ -8,7 +8,7 @@
 
 #include "producer/clock.h"
 #include "producer/mark.h"
-#include "producer/push.h"
+#include "producer/thread_ring.h"
 #include "producer/session_state.h"
 #include "producer/thread.h"
 #include "runtime/stages.h"
@@ -25,7 +25,7 @@ struct phase {
 	uint64_t object;
 	uint8_t source;
 	uint8_t length;
-	bool is_recorded;      /* the recording contains it */
+	bool is_recorded;      /* the recording contains its begin */
 	uint16_t outer; /* index + 1 of this thread's next older phase; 0: no older phase */
 	uint32_t depth; /* number of phases of its stack that are open below it */
 	char name[GMT_MARK_NAME_BYTES];
@@ -44,8 +44,9 @@ struct start {
 };
 
 /*
- * The open phases of a thread. Phases that found no room are only counted. The phases from before
- * the recording (unstored_unrecorded) are below the phases from the recording (unstored_recorded).
+ * The open phases of a thread. If all entries are in use, further phases are only counted. The
+ * phases from before the recording (unstored_unrecorded) are below the phases from the recording
+ * (unstored_recorded).
  */
 struct thread_phases {
 	uint16_t newest; /* index + 1 */
@@ -68,6 +69,7 @@ static struct {
 static __thread struct thread_phases phases_of_this_thread
 	__attribute__((tls_model("initial-exec")));
 
+/* Returns false if a signal handler has interrupted a change, or in a thread of the recorder. */
 static bool enter(struct thread_phases *thread_phases)
 {
 	if (thread_phases->is_changing || gmt_this_thread.is_ours)
@@ -254,12 +256,13 @@ static void release_start(struct start *start)
 {
 	uint32_t held = HELD;
 
-	/* Pairs with the acquire in hold(). */
+	/* Pairs with the acquire in hold_start. */
 	if (!atomic_compare_exchange_strong_explicit(&start->state, &held, OPEN, memory_order_release,
 			memory_order_relaxed))
 		atomic_store_explicit(&start->state, FREE, memory_order_release);
 }
 
+/* Takes an entry whose state is `from` for this thread. Returns false if it has another state. */
 static bool hold_start(struct start *start, enum start_state from)
 {
 	uint32_t state = from;
@@ -431,7 +434,7 @@ static void after_fork(void)
 void gmt_phase_init(void)
 {
 	open_phases.is_key_created = pthread_key_create(&open_phases.key, free_phases_of_thread) == 0;
-	gmt_push_call_at_first(record_before_first_event);
+	gmt_thread_ring_call_at_first(record_before_first_event);
 }
 
 GMT_AT_STAGE(after_fork, MARKS, after_fork);

@@ -10,7 +10,7 @@
 enum {
 	MAX_OBJECTS = 4000000, /* Python objects examined per search */
 	MAX_SEARCHES = 8,
-	MAX_HOLDERS = 256,     /* that are remembered */
+	MAX_HOLDERS = 256,     /* remembered */
 };
 
 struct search {
@@ -18,7 +18,7 @@ struct search {
 	struct gmt_map types;    /* address of a type -> enum gmt_tensor_holder_kind */
 	struct gmt_map children; /* modules that are inside another module */
 	GMT_VEC(void *) found;   /* modules and optimizers */
-	bool has_memory;         /* for these tables */
+	bool has_memory;         /* false: an allocation for these tables failed */
 };
 
 static const struct gmt_interpreter *const py = &gmt_interpreter;
@@ -68,10 +68,42 @@ void *gmt_tensor_holder_object(const struct gmt_tensor_holder *holder)
 	return object;
 }
 
-/* If the object of a remembered holder is gone, reuses that entry. */
+/*
+ * Returns whether the module or a module inside it has a parameter. Losses and metrics have no
+ * parameters. `remaining` bounds the work: modules that share or contain each other have more paths
+ * than modules.
+ */
+static bool has_parameter(void *module, void *module_type, int depth, unsigned *remaining)
+{
+	void *parameters = gmt_interpreter_own_value(module, "_parameters");
+	void *modules = gmt_interpreter_own_value(module, "_modules"), *key, *value;
+
+	if (gmt_interpreter_is_a(parameters, py->dict_type))
+		for (intptr_t at = 0; py->dict_next(parameters, &at, &key, &value);)
+			if (value != py->none)
+				return true;
+	if (!gmt_interpreter_is_a(modules, py->dict_type) || depth > GMT_TENSOR_HOLDER_MAX_DEPTH)
+		return false;
+	for (intptr_t at = 0; *remaining && py->dict_next(modules, &at, &key, &value);) {
+		--*remaining;
+		if (gmt_interpreter_is_a(value, module_type) &&
+			has_parameter(value, module_type, depth + 1, remaining))
+			return true;
+	}
+	return false;
+}
+
+bool gmt_tensor_holder_is_model(void *module, void *module_type)
+{
+	unsigned remaining = GMT_TENSOR_HOLDER_MAX_MODULES;
+
+	return has_parameter(module, module_type, 0, &remaining);
+}
+
+/* Reuses the entry of a holder whose object is gone. */
 void gmt_tensor_holders_remember(void *object, enum gmt_tensor_holder_kind kind)
 {
-	size_t place = holders.holder_count;
+	size_t index = holders.holder_count;
 	void *reference;
 
 	for (size_t i = 0; i < holders.holder_count; i++) {
@@ -81,17 +113,17 @@ void gmt_tensor_holders_remember(void *object, enum gmt_tensor_holder_kind kind)
 		if (known == object)
 			return;
 		if (!known)
-			place = i;
+			index = i;
 	}
-	reference = place < MAX_HOLDERS ? py->weak_reference(object, NULL) : NULL;
+	reference = index < MAX_HOLDERS ? py->weak_reference(object, NULL) : NULL;
 	py->clear_error();
 	if (!reference)
 		return;
-	if (place < holders.holder_count)
-		py->dec_ref(holders.holders[place].reference);
+	if (index < holders.holder_count)
+		py->dec_ref(holders.holders[index].reference);
 	else
 		holders.holder_count++;
-	holders.holders[place] = (struct gmt_tensor_holder){ .reference = reference, .kind = kind };
+	holders.holders[index] = (struct gmt_tensor_holder){ .reference = reference, .kind = kind };
 }
 
 /* Finds modules and optimizers among all Python objects. `objects` keeps them alive. */

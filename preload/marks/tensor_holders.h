@@ -11,6 +11,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Limits of a walk through a module and the modules in it. */
+enum {
+	GMT_TENSOR_HOLDER_MAX_MODULES = 100000,
+	GMT_TENSOR_HOLDER_MAX_DEPTH = 64,
+};
+
 enum gmt_tensor_holder_kind {
 	GMT_TENSOR_HOLDER_NONE,
 	GMT_TENSOR_HOLDER_MODULE,
@@ -18,29 +24,38 @@ enum gmt_tensor_holder_kind {
 };
 
 struct gmt_tensor_holder {
-	void *reference; /* a weak reference */
+	void *reference; /* a Python weak reference to the module or optimizer */
 	enum gmt_tensor_holder_kind kind;
-	/* Owned by the caller; zero at first. */
-	/* number of a model whose tensors were named, from 1; 0: not a model, or not yet named */
-	unsigned number;
-	bool has_prefix; /* the names of its tensors begin with the model */
+	/* The caller sets the two fields below. They are zero at first. */
+	unsigned number; /* of a model, from 1; 0: not a model, or its tensors are not yet named */
+	bool has_prefix; /* the names of its tensors begin with the model's class */
 };
 
 /*
- * Finds and remembers the holders that exist. Asks the collector, which takes as long as a
- * collection. Therefore the number of searches is limited.
+ * Finds and remembers the holders that exist. `module_type` is torch.nn.Module. A search takes as
+ * long as a garbage collection. After 8 searches, does nothing.
  */
 void gmt_tensor_holders_search(void *module_type);
 
+/* Returns whether gmt_tensor_holders_search was called. */
 bool gmt_tensor_holders_were_searched(void);
 
+/* Adds a holder, by a weak reference. Does nothing if it is known, or if 256 are remembered. */
 void gmt_tensor_holders_remember(void *object, enum gmt_tensor_holder_kind kind);
 
-/* Return the number of remembered holders, and one of them. */
+/* Returns the number of remembered holders. The object of a holder may be gone. */
 size_t gmt_tensor_holders_count(void);
+
+/* Returns a holder. `index` must be below the count. */
 struct gmt_tensor_holder *gmt_tensor_holders_at(size_t index);
 
 /* Returns the object of a holder as a new reference, or NULL if the object is gone. */
 void *gmt_tensor_holder_object(const struct gmt_tensor_holder *holder);
+
+/*
+ * Returns whether a module has a parameter, itself or in a module inside it. `module_type` is
+ * torch.nn.Module.
+ */
+bool gmt_tensor_holder_is_model(void *module, void *module_type);
 
 #endif

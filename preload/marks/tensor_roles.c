@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "containers/map.h"
 #include "containers/vec.h"
 #include "marks/interpreter.h"
@@ -14,28 +15,29 @@
 
 enum {
 	INTERVAL_FACTOR = 16,             /* search at steps 1, 2, 16, 256, ... */
-	MAX_TENSORS = 20000,   /* recorded per round */
-	MAX_MODULES = 100000,
-	MAX_DEPTH = 64,        /* nesting of modules */
+	MAX_TENSORS = 20000,   /* recorded per scan */
 	MAX_STATE_DEPTH = 3,   /* nesting of lists and dictionaries in an optimizer's state */
 	MAX_NAME_BYTES = 250,
+	MAX_CLASS_BYTES = 60,  /* of a class's name */
 };
 
-/* One round: all holders are searched, and their tensors recorded. */
+/* One scan: all holders are searched, and their tensors recorded. */
 struct scan {
 	void *module_type;                    /* torch.nn.Module */
 	void *tensor_type, *parameter_type;   /* torch.Tensor, torch.nn.Parameter */
 	void *distributed_type; /* torch.distributed.tensor.DTensor; NULL: not imported */
-	void *true_object, *plain_type; /* True, type */
-	/* address of memory -> last mark recorded for it; see mark_key_of */
+	void *true_object, *type_type; /* True, type: the class of most classes */
+	/* start address of a tensor's memory -> key of the last mark recorded for it (mark_key_of) */
 	struct gmt_map recorded;
 	/* address of a parameter or buffer -> offset of its name in `texts` */
 	struct gmt_map names;
 	GMT_VEC(char) texts; /* each name ends with a NUL */
-	size_t tensors, visited;
+	size_t tensors, modules; /* recorded; visited */
 	uint32_t holder; /* index of the holder that is being searched */
-	bool has_several_models; /* more than one model */
-	bool has_memory; /* for these tables */
+	struct gmt_map stepped; /* addresses of the parameters of the optimizer whose step has ended */
+	bool is_only_thread; /* no other thread runs Python code */
+	bool has_several_models;
+	bool has_memory; /* false: an allocation for these tables failed */
 };
 
 static const struct gmt_interpreter *const py = &gmt_interpreter;
@@ -44,10 +46,10 @@ static const struct gmt_interpreter *const py = &gmt_interpreter;
 static unsigned model_count; /* number of models that have a number */
 
 /*
- * Returns whether this is one of PyTorch's own tensor types. Other types may run Python code when
- * asked.
+ * Returns whether the object is a torch.Tensor or a torch.nn.Parameter, not a subclass. Reading the
+ * attributes of a subclass may run Python code.
  */
-static bool is_plain(const struct scan *scan, void *tensor)
+static bool is_torch_tensor(const struct scan *scan, void *tensor)
 {
 	return gmt_interpreter_has_type(tensor, scan->tensor_type) ||
 		gmt_interpreter_has_type(tensor, scan->parameter_type);
@@ -69,7 +71,7 @@ static uint64_t memory_of(const struct scan *scan, void *tensor)
 	return address;
 }
 
-/* Returns a key for the mark of some memory: the holder, the kind and some bits of the name. */
+/* Returns a key for a mark: the holder, the kind and 32 bits of the name's hash. */
 static uint64_t mark_key_of(const struct scan *scan, enum gmt_mark_kind kind, const char *name)
 {
 	return (uint64_t)scan->holder << 40 | (uint64_t)kind << 32 |
@@ -77,16 +79,16 @@ static uint64_t mark_key_of(const struct scan *scan, enum gmt_mark_kind kind, co
 }
 
 /*
- * Returns whether to record a mark for this memory. Only the first mark of some memory counts.
- * Exception: several tensors of one holder may share the memory, for example one buffer for all
- * gradients.
+ * Returns whether to record a mark for the memory at `address`. Only the first mark of an address
+ * counts. Exception: several tensors of one holder and one kind may share the memory, for example
+ * one buffer for all gradients.
  */
 static bool is_new_mark(const struct scan *scan, uint64_t address, uint64_t mark_key)
 {
-	uint64_t before;
+	uint64_t last_key;
 
-	return !gmt_map_find(&scan->recorded, address, &before) ||
-		(before >> 32 == mark_key >> 32 && before != mark_key);
+	return !gmt_map_find(&scan->recorded, address, &last_key) ||
+		(last_key >> 32 == mark_key >> 32 && last_key != mark_key);
 }
 
 static void record_local_tensor(struct scan *scan, enum gmt_mark_kind kind, void *tensor,
@@ -94,7 +96,7 @@ static void record_local_tensor(struct scan *scan, enum gmt_mark_kind kind, void
 {
 	uint64_t address, mark_key = mark_key_of(scan, kind, name);
 
-	if (!is_plain(scan, tensor))
+	if (!is_torch_tensor(scan, tensor))
 		return;
 	address = memory_of(scan, tensor);
 	if (!address || !is_new_mark(scan, address, mark_key) || scan->tensors >= MAX_TENSORS)
@@ -136,12 +138,28 @@ static void keep_name(struct scan *scan, void *parameter, const char *name)
 	scan->texts.count += length;
 }
 
+/*
+ * Returns whether the gradient of a parameter may be read. PyTorch writes gradients without the GIL
+ * while another thread is in `backward()`, and a read at that time crashes. The gradients of the
+ * optimizer whose step has ended are safe: the step has just read them itself, in this thread.
+ */
+static bool is_gradient_readable(const struct scan *scan, void *parameter)
+{
+	uint64_t unused;
+
+	return scan->is_only_thread ||
+		gmt_map_find(&scan->stepped, (uint64_t)(uintptr_t)parameter, &unused);
+}
+
 static void record_parameter(struct scan *scan, void *parameter, const char *name)
 {
 	void *gradient;
 
 	record_tensor(scan, GMT_MARK_KIND_PARAMETER, parameter, name);
-	if (!is_plain(scan, parameter) && !gmt_interpreter_is_a(parameter, scan->distributed_type))
+	if (!is_torch_tensor(scan, parameter) &&
+		!gmt_interpreter_is_a(parameter, scan->distributed_type))
+		return;
+	if (!is_gradient_readable(scan, parameter))
 		return;
 	gradient = gmt_interpreter_attribute(parameter, "grad");
 	if (gradient && gradient != py->none)
@@ -149,7 +167,7 @@ static void record_parameter(struct scan *scan, void *parameter, const char *nam
 	gmt_interpreter_release(gradient);
 }
 
-/* Joins "layers.3" and "weight". Returns false if there is no room. */
+/* Joins "layers.3" and "weight". Returns false if the name is too long. */
 static bool join(char *to, const char *prefix, void *key)
 {
 	const char *text = gmt_interpreter_is_a(key, py->text_type) ? py->text_of(key, NULL) : NULL;
@@ -193,7 +211,8 @@ static void record_module(struct scan *scan, void *module, const char *prefix, i
 	char name[MAX_NAME_BYTES];
 	void *modules = gmt_interpreter_own_value(module, "_modules"), *key, *child;
 
-	if (scan->visited++ >= MAX_MODULES || depth > MAX_DEPTH || !scan->has_memory)
+	if (scan->modules++ >= GMT_TENSOR_HOLDER_MAX_MODULES || depth > GMT_TENSOR_HOLDER_MAX_DEPTH ||
+		!scan->has_memory)
 		return;
 	record_tensors_of(scan, gmt_interpreter_own_value(module, "_parameters"),
 		GMT_MARK_KIND_PARAMETER, prefix);
@@ -225,27 +244,42 @@ static void record_state(struct scan *scan, void *state, const char *name, int d
 	}
 }
 
+static void call_for_parameters(struct scan *scan, void *optimizer,
+	void (*work)(struct scan *scan, void *parameter))
+{
+	void *groups = gmt_interpreter_own_value(optimizer, "param_groups");
+
+	if (!gmt_interpreter_is_a(groups, py->list_type))
+		return;
+	for (intptr_t i = 0; i < py->list_size(groups); i++) {
+		void *group = py->list_item(groups, i);
+		void *parameters =
+			gmt_interpreter_is_a(group, py->dict_type) ? py->dict_find(group, "params") : NULL;
+
+		if (!gmt_interpreter_is_a(parameters, py->list_type))
+			continue;
+		for (intptr_t j = 0; j < py->list_size(parameters); j++)
+			work(scan, py->list_item(parameters, j));
+	}
+}
+
+static void note_stepped(struct scan *scan, void *parameter)
+{
+	scan->has_memory &= gmt_map_put(&scan->stepped, (uint64_t)(uintptr_t)parameter, 0);
+}
+
+/* A parameter with a name was already recorded with its module. */
+static void record_unnamed(struct scan *scan, void *parameter)
+{
+	if (!name_of(scan, parameter))
+		record_parameter(scan, parameter, NULL);
+}
+
 static void record_optimizer(struct scan *scan, void *optimizer)
 {
-	void *groups = gmt_interpreter_own_value(optimizer, "param_groups"),
-		 *state = gmt_interpreter_own_value(optimizer, "state"), *key, *value;
+	void *state = gmt_interpreter_own_value(optimizer, "state"), *key, *value;
 
-	if (gmt_interpreter_is_a(groups, py->list_type))
-		for (intptr_t i = 0; i < py->list_size(groups); i++) {
-			void *group = py->list_item(groups, i);
-			void *parameters =
-				gmt_interpreter_is_a(group, py->dict_type) ? py->dict_find(group, "params") : NULL;
-
-			if (!gmt_interpreter_is_a(parameters, py->list_type))
-				continue;
-			for (intptr_t j = 0; j < py->list_size(parameters); j++) {
-				void *parameter = py->list_item(parameters, j);
-
-				/* A parameter with a name was already recorded with its module. */
-				if (!name_of(scan, parameter))
-					record_parameter(scan, parameter, NULL);
-			}
-		}
+	call_for_parameters(scan, optimizer, record_unnamed);
 	if (!gmt_interpreter_is_a(state, py->dict_type))
 		return;
 	for (intptr_t at = 0; py->dict_next(state, &at, &key, &value);)
@@ -253,58 +287,29 @@ static void record_optimizer(struct scan *scan, void *optimizer)
 }
 
 /*
- * Makes a prefix such as "model 2 (Judge)" or "Accuracy". Asks for the class's name only if that
- * runs no code of the program.
+ * Writes a prefix of tensor names, such as "model 2 (Judge)" or "Accuracy", into `ret_prefix`
+ * (MAX_NAME_BYTES). If the program's own metaclass makes the class, the name is not asked for,
+ * because that may run code of the program. `number`: of the model, from 1; 0: not a model.
  */
-static void prefix_of(const struct scan *scan, void *module, unsigned number, char *ret_prefix)
+static void write_prefix(const struct scan *scan, void *module, unsigned number, char *ret_prefix)
 {
 	void *type = py->type_of(module);
-	void *name = gmt_interpreter_has_type(type, scan->plain_type)
+	void *name = gmt_interpreter_has_type(type, scan->type_type)
 		? gmt_interpreter_attribute(type, "__name__")
 		: NULL;
 	const char *text = name ? py->text_of(name, NULL) : NULL;
+	int length;
 
 	py->clear_error();
 	if (!text)
-		text = "a class of its own";
+		text = "unnamed class";
+	length = (int)gmt_text_cut_length(text, strlen(text), MAX_CLASS_BYTES);
 	if (number)
-		snprintf(ret_prefix, MAX_NAME_BYTES, "model %u (%.60s)", number, text);
+		snprintf(ret_prefix, MAX_NAME_BYTES, "model %u (%.*s)", number, length, text);
 	else
-		snprintf(ret_prefix, MAX_NAME_BYTES, "%.60s", text);
+		snprintf(ret_prefix, MAX_NAME_BYTES, "%.*s", length, text);
 	gmt_interpreter_release(name);
 	gmt_interpreter_release(type);
-}
-
-/*
- * Returns whether the module or a module inside it has a parameter. Losses and metrics have no
- * parameters. `remaining` bounds the work: modules that share or contain each other have more paths
- * than modules.
- */
-static bool has_parameter(const struct scan *scan, void *module, int depth, unsigned *remaining)
-{
-	void *parameters = gmt_interpreter_own_value(module, "_parameters");
-	void *modules = gmt_interpreter_own_value(module, "_modules"), *key, *value;
-
-	if (gmt_interpreter_is_a(parameters, py->dict_type))
-		for (intptr_t at = 0; py->dict_next(parameters, &at, &key, &value);)
-			if (value != py->none)
-				return true;
-	if (!gmt_interpreter_is_a(modules, py->dict_type) || depth > MAX_DEPTH)
-		return false;
-	for (intptr_t at = 0; *remaining && py->dict_next(modules, &at, &key, &value);) {
-		--*remaining;
-		if (gmt_interpreter_is_a(value, scan->module_type) &&
-			has_parameter(scan, value, depth + 1, remaining))
-			return true;
-	}
-	return false;
-}
-
-static bool is_model(const struct scan *scan, void *module)
-{
-	unsigned remaining = MAX_MODULES;
-
-	return has_parameter(scan, module, 0, &remaining);
 }
 
 static void count_models(struct scan *scan)
@@ -316,7 +321,7 @@ static void count_models(struct scan *scan)
 		void *object =
 			holder->kind == GMT_TENSOR_HOLDER_MODULE ? gmt_tensor_holder_object(holder) : NULL;
 
-		count += object && is_model(scan, object);
+		count += object && gmt_tensor_holder_is_model(object, scan->module_type);
 		gmt_interpreter_release(object);
 	}
 	scan->has_several_models = count > 1;
@@ -331,12 +336,12 @@ static void record_root_module(struct scan *scan, struct gmt_tensor_holder *hold
 {
 	char prefix[MAX_NAME_BYTES] = "";
 
-	if (!holder->number && is_model(scan, module)) {
+	if (!holder->number && gmt_tensor_holder_is_model(module, scan->module_type)) {
 		holder->has_prefix = scan->has_several_models || model_count;
 		holder->number = ++model_count;
 	}
 	if (holder->has_prefix || !holder->number)
-		prefix_of(scan, module, holder->number, prefix);
+		write_prefix(scan, module, holder->number, prefix);
 	record_module(scan, module, prefix, 0);
 }
 
@@ -384,7 +389,20 @@ static void record_without_overrides(struct scan *scan)
 	gmt_interpreter_release(guard_type);
 }
 
-static void scan_holders(void *optimizer, bool is_new)
+/* Returns whether no other thread runs Python code, or waits in it. */
+static bool is_only_python_thread(void)
+{
+	void *ask = py->system_object("_current_frames");
+	void *frames = ask ? py->call(ask, NULL) : NULL;
+	bool is_only = frames && py->size_of(frames) <= 1;
+
+	py->clear_error();
+	gmt_interpreter_release(frames);
+	return is_only;
+}
+
+/* `optimizer` may be NULL. `is_search_due`: first look for holders among all Python objects. */
+static void scan_holders(void *optimizer, bool is_search_due)
 {
 	struct scan scan = {
 		.module_type = gmt_interpreter_imported("torch.nn.modules.module", "Module"),
@@ -392,21 +410,25 @@ static void scan_holders(void *optimizer, bool is_new)
 		.parameter_type = gmt_interpreter_imported("torch.nn.parameter", "Parameter"),
 		.distributed_type = gmt_interpreter_imported("torch.distributed.tensor", "DTensor"),
 		.true_object = gmt_interpreter_imported("builtins", "True"),
-		.plain_type = gmt_interpreter_imported("builtins", "type"),
+		.type_type = gmt_interpreter_imported("builtins", "type"),
+		.is_only_thread = is_only_python_thread(),
 		.has_memory = true,
 	};
 
 	if (scan.module_type && scan.tensor_type && scan.parameter_type && scan.true_object) {
-		if (is_new)
+		if (is_search_due)
 			gmt_tensor_holders_search(scan.module_type);
-		if (optimizer)
+		if (optimizer) {
 			gmt_tensor_holders_remember(optimizer, GMT_TENSOR_HOLDER_OPTIMIZER);
+			call_for_parameters(&scan, optimizer, note_stepped);
+		}
 		record_without_overrides(&scan);
 	}
 	gmt_map_fini(&scan.recorded);
 	gmt_map_fini(&scan.names);
+	gmt_map_fini(&scan.stepped);
 	gmt_vec_fini(&scan.texts);
-	gmt_interpreter_release(scan.plain_type);
+	gmt_interpreter_release(scan.type_type);
 	gmt_interpreter_release(scan.true_object);
 	gmt_interpreter_release(scan.distributed_type);
 	gmt_interpreter_release(scan.parameter_type);
@@ -414,32 +436,33 @@ static void scan_holders(void *optimizer, bool is_new)
 	gmt_interpreter_release(scan.module_type);
 }
 
-static void scan_undisturbed(void *optimizer, bool is_new)
+/* Scans with the garbage collector off, and keeps the program's current exception. */
+static void scan_undisturbed(void *optimizer, bool is_search_due)
 {
 	void *type, *value, *traceback;
-	int collected;
+	int was_enabled; /* the garbage collector */
 
 	if (!py->gc_disable || !py->gc_enable)
 		return;
-	collected = py->gc_disable();
+	was_enabled = py->gc_disable();
 	py->fetch_error(&type, &value, &traceback);
-	scan_holders(optimizer, is_new);
+	scan_holders(optimizer, is_search_due);
 	py->restore_error(type, value, traceback);
-	if (collected)
+	if (was_enabled)
 		py->gc_enable();
 }
 
 void gmt_tensor_roles_on_step(void *optimizer, uint64_t step)
 {
-	uint64_t rest = step;
+	uint64_t factor = step; /* 1 if `step` is a power of INTERVAL_FACTOR */
 
-	while (rest >= INTERVAL_FACTOR && rest % INTERVAL_FACTOR == 0)
-		rest /= INTERVAL_FACTOR;
+	while (factor >= INTERVAL_FACTOR && factor % INTERVAL_FACTOR == 0)
+		factor /= INTERVAL_FACTOR;
 	/*
 	 * Also at step 2: some tensors are replaced after the first step, for example by the buckets of
 	 * DistributedDataParallel.
 	 */
-	if (rest == 1 || step == 2)
+	if (factor == 1 || step == 2)
 		scan_undisturbed(optimizer, step == 1);
 }
 

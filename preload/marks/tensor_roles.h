@@ -8,7 +8,7 @@
  * Finds out the purpose of tensors from the modules and optimizers that hold them. It records a
  * mark for each parameter, gradient, buffer and optimizer-state tensor on a GPU. The mark has the
  * address of the tensor's memory and, if a module has one, the tensor's name. A last mark states
- * that the list is complete. In the flow: optimizer_hook -> tensor_roles -> mark.
+ * that the list is complete. In the flow: optimizer -> tensor_roles -> mark.
  *
  * Modules and optimizers are found among the objects of Python's garbage collector. This happens at
  * the first step of an optimizer, or at the end of the program if no optimizer made a step. It runs

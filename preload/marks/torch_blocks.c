@@ -19,8 +19,8 @@
 #include "hooks/hooks.h"
 #include "marks/optimizer.h"
 #include "producer/clock.h"
-#include "producer/record_event.h"
-#include "producer/record_one_event.h"
+#include "producer/event.h"
+#include "producer/event_fast_path.h"
 #include "driver/oom.h"
 #include "interpose/originals.h"
 #include "producer/thread.h"
@@ -82,7 +82,7 @@ __attribute__((always_inline)) static inline void record(struct report report)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 	struct gmt_event_stacks stacks = { 0 };
-	struct gmt_ring_event *place;
+	struct gmt_ring_event *slot;
 
 	if (!gmt_event_enter(thread)) {
 		gmt_call_count(report.hook);
@@ -95,9 +95,9 @@ __attribute__((always_inline)) static inline void record(struct report report)
 	}
 	if (gmt_event_wants_stack(report.kind, report.address, 0))
 		stacks = gmt_event_capture(thread);
-	place = gmt_event_place(thread);
-	if (__builtin_expect(place != NULL, 1)) {
-		fill(place, &report, stacks);
+	slot = gmt_event_slot(thread);
+	if (__builtin_expect(slot != NULL, 1)) {
+		fill(slot, &report, stacks);
 		gmt_event_publish(thread);
 	} else {
 		push(report, stacks);

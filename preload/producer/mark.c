@@ -1,27 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "producer/mark.h"
 
+#include "base/text.h"
 #include "producer/clock.h"
-#include "producer/record_event.h"
-#include "producer/push.h"
+#include "producer/event.h"
+#include "producer/thread_ring.h"
 #include "producer/session_state.h"
 
 size_t gmt_mark_name_length(const char *name, size_t length)
 {
-	if (!name || length <= GMT_MARK_NAME_BYTES)
-		return name ? length : 0;
-	length = GMT_MARK_NAME_BYTES;
-	/* Does not cut inside a UTF-8 character. Cuts other text anywhere. */
-	for (size_t cut = length; cut > length - 4; cut--)
-		if (((unsigned char)name[cut] & 0xc0) != 0x80)
-			return cut;
-	return length;
+	return name ? gmt_text_cut_length(name, length, GMT_MARK_NAME_BYTES) : 0;
 }
 
 static struct gmt_ring_event event_of(enum gmt_mark_kind kind, enum gmt_mark_source source,
 	const char *name, size_t length, uint64_t object, uint64_t stamp)
 {
-	struct gmt_depot *depot = gmt_session_depot();
+	struct gmt_depot *depot = gmt_session_ensure_depot();
 	struct gmt_ring_event event = {
 		.stamp = stamp,
 		.address = object,
@@ -41,7 +35,7 @@ void gmt_mark_in_recorder(enum gmt_mark_kind kind, enum gmt_mark_source source, 
 {
 	struct gmt_ring_event event = event_of(kind, source, name, length, object, stamp);
 
-	gmt_push_event(&event);
+	gmt_thread_ring_event(&event);
 }
 
 void gmt_mark_at(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name,

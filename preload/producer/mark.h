@@ -26,7 +26,7 @@ void gmt_mark(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *
 void gmt_mark_at(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name,
 	size_t length, uint64_t object, uint64_t stamp);
 
-/* Same as above, for a thread that is already in the recorder (producer/record_event.h). */
+/* Same as above, for a thread that is already in the recorder (producer/event.h). */
 void gmt_mark_in_recorder(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name,
 	size_t length, uint64_t object, uint64_t stamp);
 

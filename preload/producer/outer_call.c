@@ -8,10 +8,10 @@
 
 #include "producer/thread_stack_caches.h"
 #include "unwind/native.h"
-#include "unwind/probe_memory.h"
-#include "producer/record_one_event.h"
+#include "unwind/memory_is_readable.h"
+#include "producer/event_fast_path.h"
 #include "producer/losses.h"
-#include "producer/push.h"
+#include "producer/thread_ring.h"
 #include "producer/session_state.h"
 #include "runtime/stages.h"
 
@@ -105,7 +105,7 @@ enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, u
 /* Resets those caches of the thread that may be half-changed. */
 static void forget_recorder(struct gmt_thread_state *thread)
 {
-	struct gmt_capture_memory *memory = thread->memory;
+	struct gmt_thread_stack_caches *memory = thread->memory;
 
 	if (!memory)
 		return;
@@ -126,9 +126,9 @@ static void record_waiting(struct gmt_thread_state *thread)
 	thread->waiting_count = 0;
 	if (!count || !gmt_event_enter(thread))
 		return;
-	if (gmt_session_depot())
+	if (gmt_session_ensure_depot())
 		for (unsigned i = 0; i < count; i++)
-			gmt_push_event(&thread->waiting[i]);
+			gmt_thread_ring_event(&thread->waiting[i]);
 	gmt_event_leave(thread);
 	errno = kept_errno;
 }

@@ -11,7 +11,7 @@
  * that interrupt the driver. So the recorder checks the stack when a call begins inside another
  * call and its caller is not a known nested caller.
  *
- * A call's place is its canonical frame address (`cfa`): the stack pointer of its caller. `caller`
+ * A call is known by its canonical frame address (`cfa`): the stack pointer of its caller. `caller`
  * is its return address.
  */
 
@@ -28,7 +28,7 @@ enum gmt_outer_call {
 
 /*
  * Looks for the outermost call, or for the event that the thread is recording. `thread` is the
- * calling thread's state. A cfa of 0 means that the place is unknown. Runs on any stack. Slow,
+ * calling thread's state. A cfa of 0 means that it is unknown. Runs on any stack. Slow,
  * except for callers that are known to call inside other calls.
  */
 enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, uintptr_t cfa,

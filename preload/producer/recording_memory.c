@@ -226,7 +226,7 @@ static bool open_in(struct gmt_recording_memory *memory, const char *folder, con
 	int kept_errno = errno;
 	close(memory->fd);
 	unlink(memory->path);
-	gmt_folder_let_go(&memory->folder);
+	gmt_folder_close(&memory->folder);
 	errno = kept_errno;
 	return false;
 }
@@ -257,8 +257,8 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_memory,
 		 * Prints no message: no data is lost so far, and the snapshot prints a message when it
 		 * reaches the limit.
 		 */
-		gmt_log_note_recording(
-			"the recorder's memory is not in a file, because of RLIMIT_FSIZE: events that are not yet written are lost if the process is killed");
+		gmt_log_note_recording("the recorder's memory is not in a file, because of RLIMIT_FSIZE: "
+							   "events that are not yet written are lost if the process is killed");
 		return gmt_recording_memory_open_in_memory(ret_memory, ret_why, why_bytes);
 	}
 	if (gmt_runtime_folder(GMT_RUNTIME_SHM, NULL, true, folder, sizeof(folder))) {
@@ -465,7 +465,7 @@ void gmt_recording_memory_unlink(struct gmt_recording_memory *memory)
 	if (memory->fd < 0)
 		return;
 	gmt_recording_memory_remove_name(memory);
-	gmt_folder_let_go(&memory->folder);
+	gmt_folder_close(&memory->folder);
 	gmt_descriptor_close(&memory->fd, &memory->file);
 }
 

@@ -40,7 +40,7 @@ bool gmt_ring_is_made(const struct gmt_ring *ring);
 void gmt_ring_fini(struct gmt_ring *ring);
 
 /*
- * Producer only. Returns the place for the next event. The consumer does not read it before
+ * Producer only. Returns the slot for the next event. The consumer does not read it before
  * gmt_ring_publish. Returns NULL if the ring is full. `capacity` is the ring's. Inline, because it
  * runs once per event.
  */
@@ -69,7 +69,7 @@ static inline bool gmt_ring_ends_half(uint64_t published, uint32_t capacity)
 }
 
 /*
- * Producer only. Adds the event at gmt_ring_next's place to the ring. Returns true after every half
+ * Producer only. Adds the event at gmt_ring_next's slot to the ring. Returns true after every half
  * ring of `capacity` events: the caller then wakes the consumer.
  */
 static inline bool gmt_ring_publish(struct gmt_ring *ring, uint32_t capacity)
@@ -92,11 +92,11 @@ static inline bool gmt_ring_publish(struct gmt_ring *ring, uint32_t capacity)
 /* Producer only. Copies `event` into the ring. Returns false if the ring is full. */
 static inline bool gmt_ring_push(struct gmt_ring *ring, const struct gmt_ring_event *event)
 {
-	struct gmt_ring_event *place = gmt_ring_next(ring, ring->capacity);
+	struct gmt_ring_event *slot = gmt_ring_next(ring, ring->capacity);
 
-	if (!place)
+	if (!slot)
 		return false;
-	*place = *event;
+	*slot = *event;
 	gmt_ring_publish(ring, ring->capacity);
 	return true;
 }

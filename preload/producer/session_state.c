@@ -67,7 +67,7 @@ bool gmt_session_may_make_threads(void)
 		(gmt_session_has_begun() && !gmt_writer_calls.is_delayed());
 }
 
-struct gmt_depot *gmt_session_depot(void)
+struct gmt_depot *gmt_session_ensure_depot(void)
 {
 	/* Pairs with the store in memory_is_open (writer/session.c): the depot exists. */
 	if (__builtin_expect(atomic_load_explicit(&gmt_session_state, memory_order_acquire) ==
@@ -89,7 +89,7 @@ void gmt_session_wake_writer_safely(void)
 	uint32_t on = GMT_SESSION_ON;
 
 	if (gmt_writer_calls.is_delayed())
-		atomic_compare_exchange_strong(&gmt_session_state, &on, GMT_SESSION_CALLED);
+		atomic_compare_exchange_strong(&gmt_session_state, &on, GMT_SESSION_WRITER_DUE);
 	else
 		gmt_writer_calls.wake();
 }

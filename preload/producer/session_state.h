@@ -23,11 +23,11 @@ enum gmt_session_state {
 	GMT_SESSION_STARTING,
 	GMT_SESSION_ON,
 	/* Recording; the next event must start the writer, whose start was delayed. */
-	GMT_SESSION_CALLED,
+	GMT_SESSION_WRITER_DUE,
 	GMT_SESSION_OVER,
 };
 
-/* The state that each event reads (producer/record_one_event.h). */
+/* The state that each event reads (producer/event_fast_path.h). */
 extern GMT_HIDDEN _Atomic uint32_t gmt_session_state; /* enum gmt_session_state */
 /* Number of the recording; detects rings of an earlier recording. */
 extern GMT_HIDDEN _Atomic uint32_t gmt_session_number;
@@ -63,7 +63,7 @@ extern GMT_HIDDEN struct gmt_writer_calls {
 /* Returns whether a recording in that state accepts events. */
 static inline bool gmt_session_state_is_on(uint32_t state)
 {
-	return state == GMT_SESSION_ON || state == GMT_SESSION_CALLED;
+	return state == GMT_SESSION_ON || state == GMT_SESSION_WRITER_DUE;
 }
 
 /* Returns false if this process will record nothing from now on. */
@@ -74,7 +74,7 @@ bool gmt_session_may_begin(void);
  * nothing is recorded, or no longer recorded: the caller continues as if it had recorded the event.
  * Any thread, from hooks.
  */
-struct gmt_depot *gmt_session_depot(void);
+struct gmt_depot *gmt_session_ensure_depot(void);
 
 /* Returns whether a recording has begun in this process, or is beginning now. Any thread. */
 bool gmt_session_has_begun(void);

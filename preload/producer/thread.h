@@ -16,7 +16,7 @@
 
 struct gmt_ring;
 struct gmt_call_counts;
-struct gmt_capture_memory;
+struct gmt_thread_stack_caches;
 
 enum { GMT_THREAD_WAITING = 4 };
 
@@ -61,7 +61,7 @@ struct gmt_thread_state {
 	 */
 	uintptr_t outer_cfa;
 	/* The last stacks (producer/thread_stack_caches.h); NULL: not claimed yet */
-	struct gmt_capture_memory *memory;
+	struct gmt_thread_stack_caches *memory;
 	struct gmt_ring *ring;
 	/* The thread's own counts, by its ring's slot; NULL: it counts in the shared block */
 	struct gmt_call_counts *call_counts;

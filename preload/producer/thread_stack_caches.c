@@ -14,12 +14,12 @@
 
 enum { ASKED_AT_ONCE = 4 };
 
-_Static_assert(sizeof(struct gmt_capture_memory) <= 798976,
+_Static_assert(sizeof(struct gmt_thread_stack_caches) <= 798976,
 	"docs/internals/bounds.md says that it is not larger");
 
 static struct slot {
 	_Atomic uint32_t owner; /* the kernel's id of the thread; 0: free */
-	struct gmt_capture_memory *memory; /* used by the owner only; kept for the next owner */
+	struct gmt_thread_stack_caches *memory; /* used by the owner only; kept for the next owner */
 } slots[GMT_CAPTURE_MEMORIES];
 
 static struct {
@@ -31,7 +31,7 @@ static struct {
  * Returns NULL if another thread was faster. Also returns NULL, and sets *ret_failed, if there is
  * no memory.
  */
-static struct gmt_capture_memory *take(struct slot *slot, uint32_t was, uint32_t thread,
+static struct gmt_thread_stack_caches *take(struct slot *slot, uint32_t was, uint32_t thread,
 	bool *ret_failed)
 {
 	/*
@@ -63,13 +63,14 @@ static struct gmt_capture_memory *take(struct slot *slot, uint32_t was, uint32_t
  * Threads that ended by the bare system call give no notice. Each claim asks the kernel about some
  * slots, in turn.
  */
-static struct gmt_capture_memory *take_of_dead(uint32_t count, uint32_t thread, bool *ret_failed)
+static struct gmt_thread_stack_caches *take_of_dead(uint32_t count, uint32_t thread,
+	bool *ret_failed)
 {
 	for (int i = 0; i < ASKED_AT_ONCE && count; i++) {
 		struct slot *slot =
 			&slots[atomic_fetch_add_explicit(&caches.next_asked, 1, memory_order_relaxed) % count];
 		uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
-		struct gmt_capture_memory *memory = NULL;
+		struct gmt_thread_stack_caches *memory = NULL;
 
 		if (owner && syscall(SYS_tgkill, getpid(), owner, 0) && errno == ESRCH)
 			memory = take(slot, owner, thread, ret_failed);
@@ -79,9 +80,9 @@ static struct gmt_capture_memory *take_of_dead(uint32_t count, uint32_t thread, 
 	return NULL;
 }
 
-struct gmt_capture_memory *gmt_capture_memory_claim(void)
+struct gmt_thread_stack_caches *gmt_thread_stack_caches_claim(void)
 {
-	struct gmt_capture_memory *memory = NULL;
+	struct gmt_thread_stack_caches *memory = NULL;
 	uint32_t thread, count;
 	bool has_failed = false;
 
@@ -114,9 +115,9 @@ struct gmt_capture_memory *gmt_capture_memory_claim(void)
 	return memory;
 }
 
-void gmt_capture_memory_leave(void)
+void gmt_thread_stack_caches_leave(void)
 {
-	struct gmt_capture_memory *memory = gmt_this_thread.memory;
+	struct gmt_thread_stack_caches *memory = gmt_this_thread.memory;
 
 	gmt_this_thread.memory = NULL;
 	/* Pairs with the exchange in take. */
@@ -127,11 +128,11 @@ void gmt_capture_memory_leave(void)
 /* Frees all memory in the child of a fork, except the memory of the forking thread. */
 static void after_fork(void)
 {
-	const struct gmt_capture_memory *own = gmt_this_thread.memory;
+	const struct gmt_thread_stack_caches *own = gmt_this_thread.memory;
 
 	for (uint32_t i = 0; i < GMT_CAPTURE_MEMORIES; i++)
 		atomic_store(&slots[i].owner, own && own->slot == i ? gmt_thread_tid() : 0);
 }
 
 GMT_AT_STAGE(after_fork, PRODUCER, after_fork);
-GMT_AT_STAGE(thread_end, PRODUCER, gmt_capture_memory_leave);
+GMT_AT_STAGE(thread_end, PRODUCER, gmt_thread_stack_caches_leave);

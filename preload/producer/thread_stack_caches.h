@@ -15,8 +15,8 @@
 
 enum { GMT_CAPTURE_MEMORIES = 1024 }; /* threads at the same time */
 
-struct gmt_capture_memory {
-	uint32_t slot; /* index in memory.c */
+struct gmt_thread_stack_caches {
+	uint32_t slot; /* index in thread_stack_caches.c */
 	struct gmt_walk walk;
 	struct gmt_python_trace trace;
 };
@@ -25,7 +25,7 @@ struct gmt_capture_memory {
  * The structure begins at a page boundary, and each array of a walk takes whole pages. So all these
  * members have the same offset in a page: the middle of a page, or a page boundary.
  */
-#define GMT_CAPTURE_IN_PAGE(member) (offsetof(struct gmt_capture_memory, member) % 4096)
+#define GMT_CAPTURE_IN_PAGE(member) (offsetof(struct gmt_thread_stack_caches, member) % 4096)
 _Static_assert(GMT_CAPTURE_IN_PAGE(walk.fp_values) > 1024 &&
 		GMT_CAPTURE_IN_PAGE(walk.fp_values) < 3072 && GMT_CAPTURE_IN_PAGE(walk.fp_slots) > 1024 &&
 		GMT_CAPTURE_IN_PAGE(walk.fp_slots) < 3072 && GMT_CAPTURE_IN_PAGE(walk.own_stack) > 1024 &&
@@ -37,20 +37,20 @@ _Static_assert(GMT_CAPTURE_IN_PAGE(walk.fp_values) > 1024 &&
  * until the thread leaves it or the kernel no longer knows the thread. Makes a few system calls,
  * takes no lock.
  */
-struct gmt_capture_memory *gmt_capture_memory_claim(void);
+struct gmt_thread_stack_caches *gmt_thread_stack_caches_claim(void);
 
 /*
  * Releases the calling thread's memory, because the thread ends. A later capture claims memory
  * again.
  */
-void gmt_capture_memory_leave(void);
+void gmt_thread_stack_caches_leave(void);
 
 /* Returns the calling thread's memory. Returns NULL if no memory is left. */
-static inline struct gmt_capture_memory *gmt_capture_memory_get(void)
+static inline struct gmt_thread_stack_caches *gmt_thread_stack_caches_get(void)
 {
-	struct gmt_capture_memory *memory = gmt_this_thread.memory;
+	struct gmt_thread_stack_caches *memory = gmt_this_thread.memory;
 
-	return memory ? memory : gmt_capture_memory_claim();
+	return memory ? memory : gmt_thread_stack_caches_claim();
 }
 
 #endif

@@ -3,7 +3,7 @@
 #define GMT_PYTHON_PYTHON_CACHE_H
 
 /*
- * Caches the frame id of a place in a code object, so that names and lines are read only once. All
+ * Caches the frame id of a position in a code object, so that names and lines are read only once. All
  * threads share the cache without locks. A reader gets a whole entry or no entry: if it finds an
  * entry that another thread is writing, it skips that entry. Internal to python*.c.
  */
@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 enum {
-	/* 8192 places, 256 KiB; PyTorch's training loops use some hundreds */
+	/* 8192 positions, 256 KiB; PyTorch's training loops use some hundreds */
 	GMT_PYTHON_CACHE_SET_BITS = 11,
 	GMT_PYTHON_CACHE_WAYS = 4,
 };
 
 /*
- * The key of a place. A code object may die unnoticed, and another one may take its address. The
+ * The key of a position. A code object may die unnoticed, and another one may take its address. The
  * fingerprint tells them apart.
  */
 struct gmt_python_key {

@@ -20,7 +20,7 @@ const char *gmt_python_code_name(const struct gmt_python_layout *layout, const c
  */
 static uint64_t hash_table(uint64_t seed, const char *bytes)
 {
-	return bytes ? gmt_hash_bytes(seed, bytes + GMT_PYTHON_BYTES,
+	return bytes ? gmt_depot_hash_bytes(seed, bytes + GMT_PYTHON_BYTES,
 					   (uint64_t)gmt_python_load_long(bytes, GMT_PYTHON_SIZE))
 				 : seed;
 }
@@ -44,10 +44,11 @@ uint64_t gmt_python_code_hash(const struct gmt_python_layout *layout, const char
 	return hash_table(hash ^ (uintptr_t)lines, lines);
 }
 
+/* Arguments and result of intern_work. */
 struct code_call {
 	const struct gmt_python_layout *layout;
 	struct gmt_depot *depot;
-	const struct gmt_python_place *place;
+	const struct gmt_python_walked_frame *walked;
 	uint32_t id;
 };
 
@@ -56,20 +57,20 @@ static void intern_work(void *argument)
 {
 	struct code_call *call = argument;
 	const struct gmt_python_layout *layout = call->layout;
-	const struct gmt_python_place *place = call->place;
+	const struct gmt_python_walked_frame *walked = call->walked;
 	union {
 		struct gmt_depot_code code;
 		char bytes[sizeof(struct gmt_depot_code) + 2 * GMT_PYTHON_TEXT_BYTES];
-	} pointers;
-	struct gmt_depot_code *code = &pointers.code;
+	} entry;
+	struct gmt_depot_code *code = &entry.code;
 	struct gmt_depot_frame frame;
 
-	code->first_line = (uint32_t)gmt_python_load_int(place->code, layout->code.first_line);
+	code->first_line = (uint32_t)gmt_python_load_int(walked->code, layout->code.first_line);
 	code->function_length =
-		gmt_python_text(layout, gmt_python_code_name(layout, place->code), code->text);
-	code->file_length = gmt_python_text(layout, gmt_python_load(place->code, layout->code.file),
+		gmt_python_text(layout, gmt_python_code_name(layout, walked->code), code->text);
+	code->file_length = gmt_python_text(layout, gmt_python_load(walked->code, layout->code.file),
 		code->text + code->function_length);
-	frame.line = gmt_python_line(layout, place->code, place->instr);
+	frame.line = gmt_python_line(layout, walked->code, walked->instr);
 	frame.code = gmt_depot_intern(call->depot, GMT_DEPOT_CODE, code,
 		(uint32_t)offsetof(struct gmt_depot_code, text) + code->function_length +
 			code->file_length);
@@ -78,36 +79,36 @@ static void intern_work(void *argument)
 }
 
 uint32_t gmt_python_code_intern(const struct gmt_python_layout *layout, struct gmt_depot *depot,
-	const struct gmt_python_place *place)
+	const struct gmt_python_walked_frame *walked)
 {
-	struct code_call call = { layout, depot, place, 0 };
+	struct code_call call = { layout, depot, walked, 0 };
 
 	gmt_recorder_stack_run(intern_work, &call);
 	return call.id;
 }
 
 uint32_t gmt_python_code_id(const struct gmt_python_layout *layout, struct gmt_python_cache *cache,
-	struct gmt_depot *depot, const struct gmt_python_place *place, uint64_t fingerprint,
+	struct gmt_depot *depot, const struct gmt_python_walked_frame *walked, uint64_t fingerprint,
 	uint64_t code_frees)
 {
 	struct gmt_python_key key = {
-		.code = (uintptr_t)place->code,
-		.instr = (uint64_t)place->instr,
+		.code = (uintptr_t)walked->code,
+		.instr = (uint64_t)walked->instr,
 		.fingerprint = fingerprint,
 	};
-	struct gmt_python_key lasting_key = key;
+	struct gmt_python_key key_by_fingerprint = key;
 	uint32_t id = gmt_python_cache_find(cache, &key);
 
 	if (id)
 		return id;
 	if (code_frees) {
-		lasting_key.fingerprint = gmt_python_code_fingerprint(layout, place->code);
-		id = gmt_python_cache_find(cache, &lasting_key);
+		key_by_fingerprint.fingerprint = gmt_python_code_fingerprint(layout, walked->code);
+		id = gmt_python_cache_find(cache, &key_by_fingerprint);
 	}
 	if (!id) {
-		id = gmt_python_code_intern(layout, depot, place);
+		id = gmt_python_code_intern(layout, depot, walked);
 		if (id)
-			gmt_python_cache_add(cache, &lasting_key, id);
+			gmt_python_cache_add(cache, &key_by_fingerprint, id);
 	}
 	if (id && code_frees)
 		gmt_python_cache_add(cache, &key, id);

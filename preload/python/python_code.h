@@ -12,19 +12,19 @@
 const char *gmt_python_code_name(const struct gmt_python_layout *layout, const char *code);
 
 /*
- * Stores a place with its function in the depot. Returns its id, of kind GMT_DEPOT_FRAME; 0 if the
+ * Stores a frame with its function in the depot. Returns its id, of kind GMT_DEPOT_FRAME; 0 if the
  * depot is full.
  */
 uint32_t gmt_python_code_intern(const struct gmt_python_layout *layout, struct gmt_depot *depot,
-	const struct gmt_python_place *place);
+	const struct gmt_python_walked_frame *walked);
 
 /*
- * Returns the id of a place, from the cache if the cache has it. Otherwise stores the place in the
+ * Returns the id of a frame, from the cache if the cache has it. Otherwise stores the frame in the
  * depot and the cache; 0 if the depot is full. `code_frees` is the count of freed code objects;
  * `fingerprint` is gmt_python_quick_fingerprint() of the code object.
  */
 uint32_t gmt_python_code_id(const struct gmt_python_layout *layout, struct gmt_python_cache *cache,
-	struct gmt_depot *depot, const struct gmt_python_place *place, uint64_t fingerprint,
+	struct gmt_depot *depot, const struct gmt_python_walked_frame *walked, uint64_t fingerprint,
 	uint64_t code_frees);
 
 /* Returns the fingerprint (gmt_python_code_fingerprint) of a code object without a number. */

@@ -11,9 +11,9 @@
  * The type of code objects holds a pointer to the function that frees a code object. The recorder
  * replaces this word atomically by its own function, which counts and then calls the original.
  *
- * The GIL orders the count. Let a thread's frames hold a code object at an address that was freed
- * before. Then the thread has run since, under the GIL, like the thread that freed it. So it sees
- * the count.
+ * The count needs no further synchronization, because the GIL orders it. Suppose a thread's frames
+ * hold a new code object at the address of a freed one. Then this thread has run under the GIL after
+ * the free. The free also happened under the GIL. So this thread sees the new count.
  *
  * The option watch_code=off leaves the interpreter's type unchanged. Then there is no count. The
  * recorder compares a remembered code object with the present one, including its table of lines

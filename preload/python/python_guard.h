@@ -66,8 +66,9 @@ static inline void gmt_python_guard_leave(struct gmt_python_guard *guard)
 }
 
 /*
- * Waits until each thread has left its guard that entered before it could see the caller's last
- * store. Returns false if `timeout_ns` have passed. The caller must not be inside a guard.
+ * Waits for all threads that are inside a guard now. Such a thread may not have seen the caller's
+ * last store. A thread that enters later sees it. Returns true when these threads have left their
+ * guards, and false after `timeout_ns`. The caller must not be inside a guard.
  */
 bool gmt_python_guard_wait(uint64_t timeout_ns);
 

@@ -101,7 +101,7 @@ enum {
 };
 
 /* A frame, with the parts that a stack needs. */
-struct gmt_python_place {
+struct gmt_python_walked_frame {
 	const char *frame;
 	const char *code;
 	/* Offset of the running instruction in the bytecode, in bytes; below 0: not begun. */
@@ -155,7 +155,7 @@ static inline bool gmt_python_is_shim(const struct gmt_python_layout *layout, co
  * the Python frame, all outer Python frames would appear at the wrong place.
  */
 static inline bool gmt_python_walk_next(const struct gmt_python_layout *layout, const char **frame,
-	struct gmt_python_place *ret_place)
+	struct gmt_python_walked_frame *ret_walked)
 {
 	while (*frame) {
 		const char *at = *frame;
@@ -172,7 +172,7 @@ static inline bool gmt_python_walk_next(const struct gmt_python_layout *layout, 
 
 			if (layout->lines == GMT_PYTHON_LINES_RANGES)
 				instr *= 2; /* 3.10 counts instructions, which have two bytes */
-			*ret_place = (struct gmt_python_place){
+			*ret_walked = (struct gmt_python_walked_frame){
 				.frame = at,
 				.code = code,
 				.instr = instr,
@@ -192,11 +192,11 @@ static inline bool gmt_python_walk_next(const struct gmt_python_layout *layout, 
 			instr >= 2 * (int64_t)gmt_python_load_int(bytecode - 16, 0);
 
 		/*
-		 * Do not read these values back from `ret_place`: two bytes that are stored separately and
+		 * Do not read these values back from `ret_walked`: two bytes that are stored separately and
 		 * loaded together stall for 7 ns.
 		 */
 		if (is_complete || is_entry) {
-			*ret_place = (struct gmt_python_place){
+			*ret_walked = (struct gmt_python_walked_frame){
 				.frame = at,
 				.code = code,
 				.instr = instr,

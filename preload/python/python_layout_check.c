@@ -61,22 +61,23 @@ static bool same_text(const struct api *api, const struct gmt_python_layout *lay
 
 /* Returns NULL, or what differs between a frame of the interpreter and a place of the recorder. */
 static const char *compare(const struct api *api, const struct gmt_python_layout *layout,
-	void *frame, const struct gmt_python_place *place)
+	void *frame, const struct gmt_python_walked_frame *walked)
 {
 	bool has_qualified = layout->code.qualified != GMT_PYTHON_NONE;
 	void *code = api->PyFrame_GetCode(frame);
 	int line = api->PyFrame_GetLineNumber(frame);
 	const char *what = NULL;
 
-	if (code != place->code)
+	if (code != walked->code)
 		what = "functions";
 	else if (!same_text(api, layout, code, has_qualified ? "co_qualname" : "co_name",
-				 gmt_python_code_name(layout, place->code)))
+				 gmt_python_code_name(layout, walked->code)))
 		what = "names";
 	else if (!same_text(api, layout, code, "co_filename",
-				 gmt_python_load(place->code, layout->code.file)))
+				 gmt_python_load(walked->code, layout->code.file)))
 		what = "files";
-	else if ((line < 0 ? 0 : (uint32_t)line) != gmt_python_line(layout, place->code, place->instr))
+	else if ((line < 0 ? 0 : (uint32_t)line) !=
+		gmt_python_line(layout, walked->code, walked->instr))
 		/* Last, because it follows a pointer next to those that were just found correct. */
 		what = "lines";
 	api->Py_DecRef(code);
@@ -98,15 +99,15 @@ enum gmt_python_layout_result gmt_python_layout_check(const struct gmt_python_la
 	uint32_t count = 0;
 
 	for (; theirs && !what && count < FRAME_LIMIT; count++) {
-		struct gmt_python_place place;
+		struct gmt_python_walked_frame walked;
 
 		/* Frames that the public API leaves out do not count. */
 		do {
-			if (!gmt_python_walk_next(layout, &ours, &place))
+			if (!gmt_python_walk_next(layout, &ours, &walked))
 				what = "depths";
-		} while (!what && !place.complete);
+		} while (!what && !walked.complete);
 		if (!what)
-			what = compare(&api, layout, theirs, &place);
+			what = compare(&api, layout, theirs, &walked);
 
 		void *back = api.PyFrame_GetBack(theirs);
 

@@ -23,7 +23,7 @@ const char *gmt_python_outer_end_find(const struct gmt_python_layout *layout, co
 {
 	/* At most every other frame is the interpreter's own. */
 	uint32_t size = 2 * count + 2, at = 0, passed = 0, total = 0;
-	struct gmt_python_place place;
+	struct gmt_python_walked_frame walked;
 	uint32_t previous = layout->frame.previous, code = layout->frame.code;
 	const char *rest;
 
@@ -40,9 +40,9 @@ const char *gmt_python_outer_end_find(const struct gmt_python_layout *layout, co
 		frame = next;
 	}
 	rest = frame = pointers[passed < size ? 0 : at];
-	while (gmt_python_walk_next(layout, &rest, &place))
+	while (gmt_python_walk_next(layout, &rest, &walked))
 		total++;
 	while (total-- > count)
-		gmt_python_walk_next(layout, &frame, &place);
+		gmt_python_walk_next(layout, &frame, &walked);
 	return frame;
 }

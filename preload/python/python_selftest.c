@@ -46,15 +46,15 @@ static const char *skip_to_outermost(const struct gmt_python_layout *layout, con
 	uint32_t count)
 {
 	const char *rest = frame;
-	struct gmt_python_place place;
+	struct gmt_python_walked_frame walked;
 	uint32_t total = 0;
 
-	while (gmt_python_walk_next(layout, &rest, &place))
+	while (gmt_python_walk_next(layout, &rest, &walked))
 		total++;
 	if (total <= count)
 		return NULL;
 	for (; total > count; total--)
-		gmt_python_walk_next(layout, &frame, &place);
+		gmt_python_walk_next(layout, &frame, &walked);
 	return frame;
 }
 
@@ -65,7 +65,7 @@ static enum answer compare(const struct gmt_python_layout *layout, const char *f
 {
 	uint32_t bytes, count, at = 0;
 	const struct gmt_depot_frames *stack = entry_of(depot, id, &bytes);
-	struct gmt_python_place place;
+	struct gmt_python_walked_frame walked;
 
 	count = (bytes - (uint32_t)offsetof(struct gmt_depot_frames, items)) /
 		(uint32_t)sizeof(stack->items[0]);
@@ -76,19 +76,19 @@ static enum answer compare(const struct gmt_python_layout *layout, const char *f
 				return DIFFERENT;
 			continue;
 		}
-		if (!gmt_python_walk_next(layout, &frame, &place))
+		if (!gmt_python_walk_next(layout, &frame, &walked))
 			break;
 
-		uint32_t fresh = gmt_python_code_intern(layout, depot, &place);
+		uint32_t fresh = gmt_python_code_intern(layout, depot, &walked);
 
 		if (!fresh)
 			return NO_ROOM;
 		if (!is_same_frame(depot, fresh, stack->items[at] >> 1) ||
-			(stack->items[at] & 1) != place.entry)
+			(stack->items[at] & 1) != walked.entry)
 			return DIFFERENT;
 	}
 
-	bool is_more = gmt_python_walk_next(layout, &frame, &place);
+	bool is_more = gmt_python_walk_next(layout, &frame, &walked);
 
 	return at == count && is_more == (stack->truncated != 0) && (!is_more || count == depth)
 		? SAME

@@ -8,7 +8,7 @@ struct characters {
 	const char *data;
 	uint64_t count;
 	uint32_t width; /* bytes of each character: 1, 2, 4; 0: an unknown form */
-	bool ascii;
+	bool is_ascii;
 };
 
 static struct characters characters_of(const struct gmt_python_layout *layout, const char *string)
@@ -19,16 +19,16 @@ static struct characters characters_of(const struct gmt_python_layout *layout, c
 	struct characters chars = {
 		.count = (uint64_t)gmt_python_load_long(string, GMT_PYTHON_STRING_LENGTH),
 		.width = state & 7,
-		.ascii = state >> 4 & 1,
+		.is_ascii = state >> 4 & 1,
 	};
 
 	if (!is_compact) /* an instance of a subclass of str */
 		chars.data = gmt_python_load(string, layout->string.compact);
 	else
-		chars.data = string + (chars.ascii ? layout->string.ascii : layout->string.compact);
+		chars.data = string + (chars.is_ascii ? layout->string.ascii : layout->string.compact);
 	/*
-	 * 3.9 to 3.11 also have strings that are not laid out yet, with width 0. No code object has
-	 * such a string.
+	 * Python 3.9 to 3.11 also have strings without characters yet (not ready), with width 0. No code
+	 * object has such a string.
 	 */
 	if (!chars.data || (chars.width != 1 && chars.width != 2 && chars.width != 4))
 		chars.width = 0;
@@ -37,21 +37,22 @@ static struct characters characters_of(const struct gmt_python_layout *layout, c
 
 static uint32_t character_at(const struct characters *chars, uint64_t index)
 {
-	uint16_t two;
-	uint32_t four;
+	uint16_t two_bytes;
+	uint32_t four_bytes;
 
 	switch (chars->width) {
 	case 1:
 		return (unsigned char)chars->data[index];
 	case 2:
-		memcpy(&two, chars->data + 2 * index, sizeof(two));
-		return two;
+		memcpy(&two_bytes, chars->data + 2 * index, sizeof(two_bytes));
+		return two_bytes;
 	default:
-		memcpy(&four, chars->data + 4 * index, sizeof(four));
-		return four;
+		memcpy(&four_bytes, chars->data + 4 * index, sizeof(four_bytes));
+		return four_bytes;
 	}
 }
 
+/* Encodes a character as UTF-8. Returns the number of bytes, 1 to 4. */
 static uint32_t encode(uint32_t character, char *ret_bytes)
 {
 	if (!character)
@@ -59,13 +60,13 @@ static uint32_t encode(uint32_t character, char *ret_bytes)
 	if ((character >= 0xd800 && character <= 0xdfff) || character > 0x10ffff)
 		character = 0xfffd;
 
-	uint32_t more = character < 0x80 ? 0 : character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
+	uint32_t following = character < 0x80 ? 0 : character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
 	static const unsigned char lead[] = { 0x00, 0xc0, 0xe0, 0xf0 };
 
-	ret_bytes[0] = (char)(lead[more] | character >> 6 * more);
-	for (uint32_t i = 1; i <= more; i++)
-		ret_bytes[i] = (char)(0x80 | (character >> 6 * (more - i) & 0x3f));
-	return more + 1;
+	ret_bytes[0] = (char)(lead[following] | character >> 6 * following);
+	for (uint32_t i = 1; i <= following; i++)
+		ret_bytes[i] = (char)(0x80 | (character >> 6 * (following - i) & 0x3f));
+	return following + 1;
 }
 
 uint32_t gmt_python_text(const struct gmt_python_layout *layout, const char *string, char *ret_text)
@@ -80,12 +81,12 @@ uint32_t gmt_python_text(const struct gmt_python_layout *layout, const char *str
 	if (!chars.width)
 		return 0;
 	for (uint64_t i = 0; i < chars.count; i++) {
-		uint32_t more = encode(character_at(&chars, i), bytes);
+		uint32_t encoded = encode(character_at(&chars, i), bytes);
 
-		if (length + more > GMT_PYTHON_TEXT_BYTES)
+		if (length + encoded > GMT_PYTHON_TEXT_BYTES)
 			break;
-		memcpy(ret_text + length, bytes, more);
-		length += more;
+		memcpy(ret_text + length, bytes, encoded);
+		length += encoded;
 	}
 	return length;
 }
@@ -96,9 +97,9 @@ uint64_t gmt_python_text_hash(const struct gmt_python_layout *layout, const char
 		return 0;
 
 	/*
-	 * Uses the interpreter's own hash if it is computed. Names are interned, so they always have
-	 * it. Another thread may compute the hash in the meantime. Then the value differs once, and the
-	 * text is read again.
+	 * Uses the hash that the interpreter has stored in the object. Interned strings, such as names,
+	 * always have one. If another thread stores the hash later, the value of this string changes
+	 * once. Then the caller only reads the text again.
 	 */
 	int64_t hash = gmt_python_load_long(string, GMT_PYTHON_STRING_HASH);
 
@@ -108,5 +109,5 @@ uint64_t gmt_python_text_hash(const struct gmt_python_layout *layout, const char
 	struct characters chars = characters_of(layout, string);
 	uint64_t count = chars.count < GMT_PYTHON_TEXT_BYTES ? chars.count : GMT_PYTHON_TEXT_BYTES;
 
-	return gmt_hash_bytes(chars.count, chars.data, count * chars.width);
+	return gmt_depot_hash_bytes(chars.count, chars.data, count * chars.width);
 }

@@ -3,7 +3,7 @@
 #define GMT_PYTHON_PYTHON_TEXT_H
 
 /*
- * Reads the strings of a code object as UTF-8, and its lines, by plain loads. It does not call the
+ * Reads the strings of a code object as UTF-8, and its line numbers, by plain loads from memory. It does not call the
  * interpreter, so it needs no GIL, allocates no memory and counts no reference. A frame of the
  * calling thread must hold the code object. Internal to python*.c.
  */
@@ -21,8 +21,8 @@ uint32_t gmt_python_text(const struct gmt_python_layout *layout, const char *str
 	char *ret_text);
 
 /*
- * Returns a value that differs for strings whose text differs within the part that the recorder
- * keeps.
+ * Returns a hash of the text that the recorder keeps of `string`: at most the first
+ * GMT_PYTHON_TEXT_BYTES characters. Returns 0 for NULL.
  */
 uint64_t gmt_python_text_hash(const struct gmt_python_layout *layout, const char *string);
 

@@ -22,7 +22,7 @@ enum { GMT_PYTHON_TRACE_FRAMES = 1024 };
  * distinguishes the object from another at the same address. Also words of the frame as they stood
  * in memory; python/python_unchanged.c recognizes the frame by them.
  */
-struct gmt_python_trace_place {
+struct gmt_python_trace_frame {
 	const char *frame, *code;
 	int64_t instr; /* the word of the frame that holds the instruction */
 	uint64_t fingerprint;
@@ -39,7 +39,7 @@ struct gmt_python_trace_stack {
 		struct gmt_depot_frames stack;
 		uint32_t words[1 + GMT_PYTHON_TRACE_FRAMES];
 	};
-	struct gmt_python_trace_place places[GMT_PYTHON_TRACE_FRAMES];
+	struct gmt_python_trace_frame frames[GMT_PYTHON_TRACE_FRAMES];
 };
 
 /*

@@ -57,13 +57,13 @@ static inline bool gmt_python_has_shim_owner(const struct gmt_python_layout *lay
 }
 
 /* Returns what the trace remembers of a frame that the walk has reached. */
-static inline struct gmt_python_trace_place gmt_python_note_place(
-	const struct gmt_python_layout *layout, const struct gmt_python_place *place,
+static inline struct gmt_python_trace_frame gmt_python_note_frame(
+	const struct gmt_python_layout *layout, const struct gmt_python_walked_frame *place,
 	uint64_t fingerprint)
 {
 	const char *previous = gmt_python_load(place->frame, layout->frame.previous);
 
-	return (struct gmt_python_trace_place){
+	return (struct gmt_python_trace_frame){
 		.frame = place->frame,
 		.code = place->code,
 		.fingerprint = fingerprint,
@@ -75,9 +75,9 @@ static inline struct gmt_python_trace_place gmt_python_note_place(
 	};
 }
 
-/* Returns whether two places with the same frame address are equal. */
-static inline bool gmt_python_is_same_place(const struct gmt_python_trace_place *a,
-	const struct gmt_python_trace_place *b)
+/* Returns whether two frames with the same frame address are equal. */
+static inline bool gmt_python_is_same_frame(const struct gmt_python_trace_frame *a,
+	const struct gmt_python_trace_frame *b)
 {
 	return a->code == b->code && a->instr == b->instr && a->fingerprint == b->fingerprint;
 }
@@ -86,7 +86,7 @@ static inline bool gmt_python_is_same_place(const struct gmt_python_trace_place 
  * Returns the place of `frame` in the last stack, searched from *at on, and moves *at there.
  * Returns NULL if it is not near. Then the caller looks it up as a new frame, with the same result.
  */
-static inline const struct gmt_python_trace_place *gmt_python_find_place(
+static inline const struct gmt_python_trace_frame *gmt_python_find_frame(
 	const struct gmt_python_layout *layout, const struct gmt_python_trace_stack *last, uint32_t *at,
 	const char *frame)
 {
@@ -95,12 +95,12 @@ static inline const struct gmt_python_trace_place *gmt_python_find_place(
 	 * indirectly. So it is a new frame.
 	 */
 	if (*at < last->count && layout->walk != GMT_PYTHON_WALK_EACH &&
-		(uintptr_t)frame - (uintptr_t)last->places[*at].frame - 1 < GMT_PYTHON_CHUNK_BYTES - 1)
+		(uintptr_t)frame - (uintptr_t)last->frames[*at].frame - 1 < GMT_PYTHON_CHUNK_BYTES - 1)
 		return NULL;
 	for (uint32_t i = *at; i < last->count && i < *at + GMT_PYTHON_NEAR_FRAMES; i++)
-		if (last->places[i].frame == frame) {
+		if (last->frames[i].frame == frame) {
 			*at = i;
-			return &last->places[i];
+			return &last->frames[i];
 		}
 	return NULL;
 }
@@ -110,7 +110,7 @@ static inline const struct gmt_python_trace_place *gmt_python_find_place(
  * same code and instruction.
  */
 static inline bool gmt_python_may_be_unchanged(const struct gmt_python_layout *layout,
-	const struct gmt_python_trace_place *place)
+	const struct gmt_python_trace_frame *place)
 {
 	return gmt_python_load_long(place->frame, layout->frame.instr) == place->instr &&
 		gmt_python_frame_code(layout, place->frame) == place->code;

@@ -5,7 +5,8 @@
 /*
  * A bounded wait of one thread for another thread. The other thread may not exist (in the child of
  * a fork). It may not run either (if the waiting thread is a real-time thread and only yields). So
- * the wait sleeps after a few tries and ends at a deadline.
+ * the wait sleeps after a few tries and ends after a time. A pause of the machine or the process
+ * (SIGSTOP, a virtual machine that stands still) stops both threads, so it hardly counts.
  *
  *	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(WAIT_NS);
  *
@@ -25,11 +26,13 @@
 enum {
 	GMT_BOUNDED_WAIT_YIELDS = 64,      /* number of tries that only let other threads run */
 	GMT_BOUNDED_WAIT_NAP_NS = 50000,   /* sleep of each later try */
+	/* A try that lasts longer counts as this long: something stopped the thread meanwhile. */
+	GMT_BOUNDED_WAIT_LONGEST_TRY_NS = 250000000,
 };
 
 struct gmt_bounded_wait {
-	uint64_t wait_ns;
-	uint64_t deadline_ns; /* 0: the first try is still to come */
+	uint64_t left_ns;
+	uint64_t last_ns; /* time of the last try; 0: the first try is still to come */
 	uint32_t tries;
 };
 
@@ -49,7 +52,16 @@ static inline uint64_t gmt_kernel_now_ns(void)
 
 static inline struct gmt_bounded_wait gmt_bounded_wait_begin(uint64_t wait_ns)
 {
-	return (struct gmt_bounded_wait){ .wait_ns = wait_ns };
+	return (struct gmt_bounded_wait){ .left_ns = wait_ns };
+}
+
+/* Returns how much of a wait a try from `last_ns` to `now_ns` takes. */
+static inline uint64_t gmt_bounded_wait_try_ns(uint64_t last_ns, uint64_t now_ns)
+{
+	uint64_t passed_ns = now_ns - last_ns;
+
+	return passed_ns < GMT_BOUNDED_WAIT_LONGEST_TRY_NS ? passed_ns
+													   : GMT_BOUNDED_WAIT_LONGEST_TRY_NS;
 }
 
 /*
@@ -61,11 +73,12 @@ static inline bool gmt_bounded_wait_rest(struct gmt_bounded_wait *wait)
 	const struct timespec nap = { .tv_nsec = GMT_BOUNDED_WAIT_NAP_NS };
 	int kept_errno = errno;
 	uint64_t now_ns = gmt_kernel_now_ns();
+	uint64_t took_ns = wait->last_ns ? gmt_bounded_wait_try_ns(wait->last_ns, now_ns) : 0;
 
-	if (!wait->deadline_ns)
-		wait->deadline_ns = now_ns + wait->wait_ns;
-	if (now_ns >= wait->deadline_ns)
+	if (took_ns >= wait->left_ns)
 		return false;
+	wait->left_ns -= took_ns;
+	wait->last_ns = now_ns;
 	if (wait->tries < GMT_BOUNDED_WAIT_YIELDS) {
 		wait->tries++;
 		sched_yield();

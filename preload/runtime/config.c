@@ -115,7 +115,7 @@ static void apply(void)
 	gmt_option_value_size(settings.values[GMT_RECORDER_OPTION_memory], &gmt_config.memory_bytes);
 }
 
-void gmt_config_init(const char *text)
+void gmt_config_init(const char *options)
 {
 	const char *runtime_folder = getenv("XDG_RUNTIME_DIR");
 	const char *run = getenv("GPUMEMTRACE_RUN");
@@ -125,7 +125,7 @@ void gmt_config_init(const char *text)
 		runtime_folder ? runtime_folder : "");
 	snprintf(gmt_config.run, sizeof(gmt_config.run), "%s",
 		run && gmt_identifier_is_valid(run) ? run : "");
-	gmt_recorder_options_read(text, &settings, keep_complaint, NULL);
+	gmt_recorder_options_read(options, &settings, keep_complaint, NULL);
 	memcpy(gmt_config.output, settings.output, sizeof(gmt_config.output));
 	apply();
 }

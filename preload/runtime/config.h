@@ -18,7 +18,7 @@
 enum {
 	GMT_DEPTH_MAX = 512, /* maximum number of native frames, and of Python frames, in a stack */
 	GMT_OUTPUT_BYTES = GMT_RECORDER_OUTPUT_BYTES,
-	GMT_LONG_WAIT_S = 20,
+	GMT_LONG_WAIT_S = 60,
 };
 
 /* How the recorder unwinds native stacks (unwind/native.h). */
@@ -37,7 +37,7 @@ enum gmt_overflow {
 	GMT_OVERFLOW_WAIT,
 };
 
-/* How the file keeps events (writer/rotation.h). */
+/* How the file keeps events (writer/file_compaction.h). */
 enum gmt_mode { GMT_MODE_FULL, GMT_MODE_WINDOW, GMT_MODE_AGGREGATE };
 
 struct gmt_config {

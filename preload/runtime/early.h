@@ -15,7 +15,11 @@
  * Prevents the compiler from inserting calls of strlen or similar functions. libc's functions may
  * not be relocated yet.
  */
+#ifdef __clang__
+#define GMT_EARLY __attribute__((no_builtin, no_stack_protector))
+#else
 #define GMT_EARLY __attribute__((optimize("no-tree-loop-distribute-patterns"), no_stack_protector))
+#endif
 
 /* Returns the length of `prefix` if `text` begins with it. Returns 0 otherwise. */
 GMT_EARLY static inline size_t gmt_early_skip(const char *text, const char *prefix)

@@ -8,15 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/diag.h"
+#include "runtime/stderr_messages.h"
 #include "runtime/stages.h"
 
 /*
- * Two threads take two places and do not wait for each other. If the thread of a place is gone
- * (after a fork), the place stays empty and the writer skips it.
+ * Two threads take two slots and do not wait for each other. If the thread of a slot is gone
+ * (after a fork), the slot stays empty and the writer skips it.
  */
 static struct notes {
-	_Atomic uint32_t taken; /* also counts notes that found no free place */
+	_Atomic uint32_t taken; /* also counts notes that found no free slot */
 	_Atomic bool is_there[GMT_LOG_NOTES];
 	char text[GMT_LOG_NOTES][GMT_LOG_NOTE_BYTES];
 } logs[GMT_LOG_KINDS];
@@ -51,7 +51,7 @@ void gmt_log_fault(const char *where, const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	if (gmt_diag_warn_kind(format, "%s%s%s", where ? where : "", where ? ": " : "", text))
+	if (gmt_stderr_warn_kind(format, "%s%s%s", where ? where : "", where ? ": " : "", text))
 		gmt_log_note_recording(text);
 	errno = kept_errno;
 }

@@ -21,8 +21,9 @@
 #include "runtime/hidden.h"
 
 /*
- * The word that it points to is not 0 in the process that has set it. It is never 0 before
- * gmt_process_watch, or if the kernel cannot clear a page in children (before Linux 4.14).
+ * Points to a word that is nonzero in this process. In a copied child the kernel clears the word to
+ * 0. Before gmt_process_watch, and if the kernel cannot clear a page in children (before Linux
+ * 4.14), the word is always nonzero.
  */
 extern GMT_HIDDEN _Atomic uint32_t *_Atomic gmt_process_mark;
 

@@ -11,9 +11,10 @@
  * which is less than a call of the driver takes. All other work runs on a recorder stack.
  *
  * Signals are held back while a thread is on a recorder stack. A handler must not run there,
- * because some handlers examine the stack that they run on. Also, the kernel would treat a signal
- * stack as free if its thread has left it only for this work. Signals that report a fault of the
- * running instruction are not blocked, because the kernel ends the process if they are blocked.
+ * because some handlers examine the stack that they run on. There is a second reason: a thread may
+ * have left its signal stack only for this work. For the next signal, the kernel would treat that
+ * stack as free and overwrite it. Signals that report a fault of the running instruction are not
+ * blocked, because the kernel ends the process if they are blocked.
  */
 
 #include <stdbool.h>
@@ -31,13 +32,13 @@ enum {
 
 /*
  * Calls work(argument) on a recorder stack and returns true. If the current stack is a recorder
- * stack, or belongs to the recorder's own threads, runs the work there. Returns false if no stack
- * is free or there is no memory: the work was then not done. Any thread. Keeps errno, except
- * changes by `work`. Cancellation of the thread waits until the work is done.
+ * stack, or if the thread is the recorder's own, calls it on the current stack. Returns false, and
+ * does not call `work`, if no stack is free or memory is exhausted. Any thread may call this. Only
+ * `work` may change errno. Cancellation of the thread waits until the work is done.
  */
 bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument);
 
-/* Tells that the calling thread is the recorder's own and never needs a recorder stack. */
+/* Declares the calling thread as the recorder's own, which never needs a recorder stack. */
 void gmt_recorder_stack_not_needed(void);
 
 #endif

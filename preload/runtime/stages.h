@@ -8,7 +8,7 @@
  *
  *	GMT_AT_STAGE(after_fork, DRIVER, after_fork);
  *
- * So each file resets its own state, and a lower room does not depend on a higher room. The linker
+ * So each file resets its own state, and a lower folder does not depend on a higher one. The linker
  * collects the entries of each stage in one section. The stages are:
  *
  *   load            before the first use of the recorder (runtime/load.h)
@@ -19,20 +19,20 @@
  *   fork_parent     the fork is done, in the parent: release these locks
  *   after_fork      in the child: release all that belongs to the parent
  *
- * Work at a stage takes no arguments. It must not depend on other work of the same place in
+ * Work at a stage takes no arguments. It must not depend on other work of the same folder in
  * enum gmt_stage_order, because the linker decides their order.
  */
 
 #include <stdint.h>
 
-/* The rooms of preload/, lowest first. Work runs in this order, before_fork in the opposite one. */
+/* The folders of preload/, lowest first. Work runs in this order, before_fork in the opposite one. */
 enum gmt_stage_order {
 	GMT_STAGE_RUNTIME,
 	GMT_STAGE_HOOKS,
 	GMT_STAGE_INTERPOSE,
 	GMT_STAGE_UNWIND,
 	GMT_STAGE_PYTHON,
-	GMT_STAGE_THREAD, /* the calling thread's state, which all rooms below this line may read */
+	GMT_STAGE_THREAD, /* the calling thread's state, which all folders below this line may read */
 	GMT_STAGE_PRODUCER,
 	GMT_STAGE_DRIVER,
 	GMT_STAGE_WRITER,
@@ -47,9 +47,9 @@ struct gmt_stage_work {
 };
 
 /* Registers a function for a stage. At file scope, once per function and stage. */
-#define GMT_AT_STAGE(stage, place, function) \
+#define GMT_AT_STAGE(stage, folder, function) \
 	static const struct gmt_stage_work gmt_at_##stage##_##function \
-		__attribute__((used, section("gmt_at_" #stage))) = { function, GMT_STAGE_##place }
+		__attribute__((used, section("gmt_at_" #stage))) = { function, GMT_STAGE_##folder }
 
 /* Both are NULL if no file has work at this stage. */
 #define GMT_STAGE_BOUNDS(stage) \
@@ -66,13 +66,13 @@ GMT_STAGE_BOUNDS(before_fork);
 GMT_STAGE_BOUNDS(fork_parent);
 GMT_STAGE_BOUNDS(after_fork);
 
-/* Does the work of a stage, the lowest room first. */
+/* Does the work of a stage, the lowest folder first. */
 #define GMT_RUN_STAGE(stage) gmt_stage_run(__start_gmt_at_##stage, __stop_gmt_at_##stage)
-/* Does the work of a stage, the highest room first. */
+/* Does the work of a stage, the highest folder first. */
 #define GMT_RUN_STAGE_BACKWARDS(stage) \
 	gmt_stage_run_backwards(__start_gmt_at_##stage, __stop_gmt_at_##stage)
 
-static inline void gmt_stage_run_place(const struct gmt_stage_work *first,
+static inline void gmt_stage_run_folder(const struct gmt_stage_work *first,
 	const struct gmt_stage_work *behind, uintptr_t order)
 {
 	for (const struct gmt_stage_work *entry = first; entry < behind; entry++)
@@ -84,14 +84,14 @@ static inline void gmt_stage_run(const struct gmt_stage_work *first,
 	const struct gmt_stage_work *behind)
 {
 	for (uintptr_t order = 0; order < GMT_STAGE_COUNT; order++)
-		gmt_stage_run_place(first, behind, order);
+		gmt_stage_run_folder(first, behind, order);
 }
 
 static inline void gmt_stage_run_backwards(const struct gmt_stage_work *first,
 	const struct gmt_stage_work *behind)
 {
 	for (uintptr_t order = GMT_STAGE_COUNT; order-- > 0;)
-		gmt_stage_run_place(first, behind, order);
+		gmt_stage_run_folder(first, behind, order);
 }
 
 #endif

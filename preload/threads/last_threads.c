@@ -51,22 +51,22 @@ static struct {
 	int tasks; /* /proc/self/task */
 	int main_code, last_code;
 	bool has_last_code;
-} alone = { .tasks = -1 };
+} last = { .tasks = -1 };
 
 void gmt_last_threads_init(void)
 {
-	alone.tasks = gmt_descriptor_has_own_table()
+	last.tasks = gmt_descriptor_has_own_table()
 		? open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 		: -1;
-	alone.watched_count = 0;
-	alone.main_code = 0;
-	alone.has_last_code = false;
+	last.watched_count = 0;
+	last.main_code = 0;
+	last.has_last_code = false;
 }
 
 void gmt_last_threads_forget(void)
 {
-	alone.tasks = -1;
-	alone.watched_count = 0;
+	last.tasks = -1;
+	last.watched_count = 0;
 }
 
 /*
@@ -90,7 +90,7 @@ static bool main_has_ended(int folder)
 	if (!at || strncmp(at, ") Z", 3) != 0)
 		return false;
 	at = strrchr(text, ' ');
-	alone.main_code = at ? (int)strtol(at, NULL, 10) >> EXIT_SHIFT & 0xff : 0;
+	last.main_code = at ? (int)strtol(at, NULL, 10) >> EXIT_SHIFT & 0xff : 0;
 	return true;
 }
 
@@ -102,19 +102,19 @@ static bool watch(void *unused, int folder, const char *name)
 	(void)folder;
 	if (!gmt_text_parse_u64(name, &tid) || tid == (uint64_t)getpid() || tid == gmt_thread_tid())
 		return true;
-	for (unsigned i = 0; i < alone.watched_count; i++)
+	for (unsigned i = 0; i < last.watched_count; i++)
 		if (watched[i].tid == tid)
 			return true;
-	watched[alone.watched_count].tid = (uint32_t)tid;
-	watched[alone.watched_count].fd = (int)syscall(SYS_pidfd_open, (pid_t)tid, PIDFD_THREAD);
-	alone.watched_count += watched[alone.watched_count].fd >= 0;
-	return alone.watched_count < WATCHED;
+	watched[last.watched_count].tid = (uint32_t)tid;
+	watched[last.watched_count].fd = (int)syscall(SYS_pidfd_open, (pid_t)tid, PIDFD_THREAD);
+	last.watched_count += watched[last.watched_count].fd >= 0;
+	return last.watched_count < WATCHED;
 }
 
 /* Stops watching threads that have ended, and keeps the exit code of the last one. */
-static void read_codes(void)
+static void read_exit_codes(void)
 {
-	for (unsigned i = 0; i < alone.watched_count;) {
+	for (unsigned i = 0; i < last.watched_count;) {
 		struct pidfd_info info = { .mask = PIDFD_INFO_EXIT };
 
 		if (ioctl(watched[i].fd, PIDFD_GET_INFO, &info) == 0 && !(info.mask & PIDFD_INFO_EXIT)) {
@@ -122,40 +122,41 @@ static void read_codes(void)
 			continue;
 		}
 		if (info.mask & PIDFD_INFO_EXIT) {
-			alone.last_code = info.exit_code >> EXIT_SHIFT & 0xff;
-			alone.has_last_code = true;
+			last.last_code = info.exit_code >> EXIT_SHIFT & 0xff;
+			last.has_last_code = true;
 		}
 		close(watched[i].fd);
-		watched[i] = watched[--alone.watched_count];
+		watched[i] = watched[--last.watched_count];
 	}
 }
 
 enum gmt_last_threads gmt_last_threads_are(unsigned own)
 {
-	struct stat about;
-	bool is_kept = alone.tasks >= 0, is_alone = false;
-	int folder = alone.tasks;
+	struct stat tasks_folder;
+	bool is_kept = last.tasks >= 0, is_alone = false;
+	int folder = last.tasks;
 
 	/*
 	 * In the host's descriptor table, the function opens nothing if stat alone shows that more
 	 * threads are left.
 	 */
-	if (!is_kept && !stat("/proc/self/task", &about) && about.st_nlink > LINKS + own + 1)
+	if (!is_kept && !stat("/proc/self/task", &tasks_folder) &&
+		tasks_folder.st_nlink > LINKS + own + 1)
 		return GMT_LAST_THREADS_NO;
 	if (!is_kept)
 		folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
 		return GMT_LAST_THREADS_UNKNOWN;
 	/* In addition to the recorder's threads, the main thread is still listed, as a zombie. */
-	if (!fstat(folder, &about) && main_has_ended(folder)) {
-		is_alone = about.st_nlink <= LINKS + own + 1;
+	if (!fstat(folder, &tasks_folder) && main_has_ended(folder)) {
+		is_alone = tasks_folder.st_nlink <= LINKS + own + 1;
 		/*
 		 * Watches threads only if their codes can be read at the end, which needs a separate
 		 * descriptor table.
 		 */
-		if (is_kept && alone.watched_count < WATCHED && lseek(folder, 0, SEEK_SET) == 0)
+		if (is_kept && last.watched_count < WATCHED && lseek(folder, 0, SEEK_SET) == 0)
 			gmt_folder_visit(folder, watch, NULL);
-		read_codes();
+		read_exit_codes();
 	}
 	if (!is_kept)
 		close(folder);
@@ -164,13 +165,13 @@ enum gmt_last_threads gmt_last_threads_are(unsigned own)
 
 bool gmt_last_threads_has_one_thread(void)
 {
-	struct stat about;
+	struct stat tasks_folder;
 
-	return stat("/proc/self/task", &about) || about.st_nlink <= LINKS + 1;
+	return stat("/proc/self/task", &tasks_folder) || tasks_folder.st_nlink <= LINKS + 1;
 }
 
 int gmt_last_threads_exit_code(void)
 {
-	read_codes();
-	return alone.has_last_code ? alone.last_code : alone.main_code;
+	read_exit_codes();
+	return last.has_last_code ? last.last_code : last.main_code;
 }

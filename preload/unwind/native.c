@@ -12,11 +12,11 @@
 #include "runtime/cancelling.h"
 #include "unwind/depth_limits.h"
 #include "depot/hash.h"
-#include "unwind/rules.h"
+#include "unwind/rule_cache.h"
 #include "unwind/selftest.h"
 #include "unwind/unwinder_calls.h"
 #include "unwind/walk.h"
-#include "unwind/probe_memory.h"
+#include "unwind/memory_is_readable.h"
 #include "runtime/config.h"
 #include "runtime/recorder_stack.h"
 #include "interpose/objects.h"
@@ -176,7 +176,8 @@ static bool is_unknown_code(uint64_t address)
 {
 	uint32_t generation;
 
-	return gmt_rules_begin(&generation) && gmt_rules_find(address).kind == GMT_UNWIND_NONE;
+	return gmt_rule_cache_begin(&generation) &&
+		gmt_rule_cache_find(address).kind == GMT_UNWIND_NONE;
 }
 
 /*
@@ -445,8 +446,8 @@ static void find_recorder_work(void *argument)
 		is_interrupted |= is_signal_return(addresses[i]);
 	}
 	/* The first function of the program or of a thread has no caller: it is the end of a stack. */
-	if (at < count && count < SEARCHED_FRAMES && gmt_rules_begin(&generation) &&
-		gmt_rules_find(addresses[count - 1]).kind == GMT_UNWIND_END)
+	if (at < count && count < SEARCHED_FRAMES && gmt_rule_cache_begin(&generation) &&
+		gmt_rule_cache_find(addresses[count - 1]).kind == GMT_UNWIND_END)
 		*answer = GMT_NATIVE_RECORDER_IS_NOT;
 }
 

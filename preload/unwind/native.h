@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "depot/depot.h"
-#include "unwind/unchanged_stack.h"
+#include "unwind/walk_unchanged.h"
 
 /*
  * The start of a stack: the return address of a function, and the stack and frame pointer of its
@@ -58,14 +58,14 @@ enum gmt_unwinder gmt_native_init(void);
 enum gmt_unwinder gmt_native_unwinder(void);
 
 /*
- * Captures the calling thread's native stack from `start` outwards, at most `depth` frames. The
- * first frame is the caller of the hooked function. `generation` is that of the module map.
+ * Captures the calling thread's native stack from `from` outwards, at most `depth` frames. The
+ * first frame is the caller of the hooked function. `generation` is that of the object map.
  *
  * Returns a depot id of kind GMT_DEPOT_STACK. Returns 0 if the stack needs an unwinder and the
  * process has no unwinder, or if the depot is full. If the depot is full, *ret_lost is set too.
  */
 uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t generation,
-	struct gmt_walk *walk, const struct gmt_native_start *start, bool *ret_lost);
+	struct gmt_walk *walk, const struct gmt_native_start *from, bool *ret_lost);
 
 /*
  * Returns whether that stack equals the last stack that was taken, and gmt_walk::id still names it.

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "unwind/probe_memory.h"
+#include "unwind/memory_is_readable.h"
 
 enum {
 	PAGE_BYTES = 4096,

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "unwind/stack_slots.h"
+#include "unwind/walk_slots.h"
 
 /*
  * A part of a stack: frames that were put before a remembered frame, the joint. The header is

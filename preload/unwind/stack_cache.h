@@ -9,7 +9,7 @@
  * A program repeats its work. For example, a training step allocates memory with the same stacks as
  * the step before, in the same order, at the same addresses. So a part that followed the last part
  * before is a good guess for the next stack. The walk compares this guess with the stack, word by
- * word, as it compares remembered frames (stack_slots.h explains why this is exact). If the guess
+ * word, as it compares remembered frames (walk_slots.h explains why this is exact). If the guess
  * holds, the walk unwinds no frame. It also needs no look-up in the depot, because the part holds
  * the stack's id.
  *

@@ -5,19 +5,19 @@
 /*
  * Replaces the functions of libc that the recorder's copy of libunwind must not call.
  *
- * libunwind tests whether memory can be read by writing a byte of it into its own pipe. The pipe
- * takes any free descriptor numbers. A host that closes all descriptors and opens its own would get
- * these bytes in its files, or would lose its descriptors.
+ * To test whether memory can be read, libunwind writes a byte of it into a pipe that it has made.
+ * The pipe's descriptors have the lowest free numbers. If a host closes all descriptors and opens
+ * its own, libunwind writes these bytes into the host's file.
  *
- * The recorder's copy of libunwind calls functions of the recorder instead of libc's `pipe2` and
- * `syscall` (meson.build renames the two symbols in the copy). So there is no pipe, and the
- * recorder asks the kernel about the memory in another way. The copy's `open` is also the
- * recorder's, and it opens no file.
+ * Therefore private_names.sed renames three symbols in the copy: `pipe2`, `syscall` and `open` become
+ * gmtp2, gmtsysc and gmto, which this file defines. gmtp2 makes no pipe. gmtsysc answers a write to
+ * the pipe by another test of the memory (memory_is_readable.h). gmto opens no file.
  */
 
 /*
- * Checks whether the copy of libunwind calls both functions of the recorder. Call it once, after
- * the copy was opened. A copy that does not call both gets a pipe, on high descriptor numbers.
+ * Checks whether the copy of libunwind calls gmtsysc. If not, gmtp2 makes a pipe on high descriptor
+ * numbers, because the copy writes into it. Call once, after the copy was opened. `handle` is the
+ * copy's handle from dlopen.
  */
 void gmt_unwinder_calls_init(void *handle);
 

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "unwind/probe_memory.h"
-#include "unwind/rules.h"
-#include "unwind/stack_slots.h"
+#include "unwind/memory_is_readable.h"
+#include "unwind/rule_cache.h"
+#include "unwind/walk_slots.h"
 
-/* stack_slots.h explains why a splice is exact. */
+/* walk_slots.h explains why a splice is exact. */
 
 enum {
 	ADDRESS_LOWEST = 0x4000,     /* no code lies below this address */
@@ -46,8 +46,8 @@ static inline struct gmt_unwind_rule rule_of(const struct gmt_walk_start *start,
 		.saved_words = GMT_UNWIND_FRAMED_WORDS,
 	};
 
-	if (!start->by_frame_pointers || (gmt_rules_sets && is_own(start, frame->ip)))
-		return gmt_rules_find(frame->ip);
+	if (!start->by_frame_pointers || (gmt_rule_cache_sets && is_own(start, frame->ip)))
+		return gmt_rule_cache_find(frame->ip);
 	return frame->fp ? framed : (struct gmt_unwind_rule){ .kind = GMT_UNWIND_END };
 }
 
@@ -387,7 +387,7 @@ static inline bool may_walk(const struct gmt_walk_start *start, uint32_t *ret_ge
 {
 	/* The recorder's code is never unloaded, so its rules stay valid. */
 	*ret_generation = 0;
-	return start->by_frame_pointers || gmt_rules_begin(ret_generation);
+	return start->by_frame_pointers || gmt_rule_cache_begin(ret_generation);
 }
 
 /* Takes a stack that no guessed part matches. `from`: as in walk_from. */

@@ -3,7 +3,7 @@
 #define GMT_UNWIND_WALK_H
 
 /*
- * Walks the calling thread's native stack by rules (unwind/rules.h), and remembers it. The next
+ * Walks the calling thread's native stack by rules (unwind/rule_cache.h), and remembers it. The next
  * walk visits only the new frames. It verifies the remembered frames and takes the rest from them.
  * In the flow: native -> walk -> rules, and walk -> stack cache.
  *
@@ -31,12 +31,12 @@ enum {
 
 /*
  * A frame that a walk has reached: the address where it continues, its stack pointer and its frame
- * pointer. `ip` is a return address, read from the word below the stack pointer. stack_slots.h
+ * pointer. `ip` is a return address, read from the word below the stack pointer. walk_slots.h
  * explains slots.
  */
 struct gmt_walk_frame {
 	uint64_t ip, fp;
-	uint32_t slot; /* slot of the stack pointer, with the mark GMT_WALK_BY_FP of stack_slots.h */
+	uint32_t slot; /* slot of the stack pointer, with the mark GMT_WALK_BY_FP of walk_slots.h */
 	/*
 	 * The next outer frame's fp was read so many words below that frame's slot; 0: it has the fp
 	 * of this frame.
@@ -63,7 +63,7 @@ struct gmt_walk {
 	 * A frame pointer that was not read from the stack has no entry here.
 	 */
 	uint64_t fp_values[GMT_WALK_FRAMES];
-	uint16_t fp_marks[GMT_WALK_FRAMES]; /* see stack_slots.h */
+	uint16_t fp_marks[GMT_WALK_FRAMES]; /* see walk_slots.h */
 	uint32_t fp_slots[GMT_WALK_FRAMES];
 	/* Slots of the stack pointers; the last entry is beyond all slots. */
 	uint32_t slots[GMT_WALK_FRAMES + 1];
@@ -79,7 +79,7 @@ struct gmt_walk {
 	/* The stack was taken before: `id` and `module_generation` are those of that time. */
 	bool is_known;
 	uint32_t id; /* set by the caller: the id of the last stack that was taken; 0: no id */
-	/* Set by the caller: the generation of the module map that `id` refers to. */
+	/* Set by the caller: the generation of the object map that `id` refers to. */
 	uint32_t module_generation;
 	uint32_t captures_since_selftest; /* set by the caller: stacks since the last comparison by the
 										 selftest */

@@ -31,7 +31,7 @@ static uint64_t at_least_one(uint64_t count)
 }
 
 /* Returns how many squares of this side cover the extent. */
-static uint64_t squares(uint64_t extent, unsigned side)
+static uint64_t count_squares(uint64_t extent, unsigned side)
 {
 	return extent / side + (extent % side != 0);
 }
@@ -51,8 +51,8 @@ uint64_t gmt_array_bytes(const struct gmt_array_shape *shape)
 
 	if (!element || shape->flags & MAPPED_LATER)
 		return 0;
-	bytes = multiply(squares(shape->width, element->side),
-		squares(at_least_one(shape->height), element->side));
+	bytes = multiply(count_squares(shape->width, element->side),
+		count_squares(at_least_one(shape->height), element->side));
 	bytes = multiply(bytes, at_least_one(shape->depth));
 	return multiply(bytes,
 		(uint64_t)element->bytes * (element->channels == CHANNELS ? shape->channels : 1));

@@ -7,16 +7,16 @@
 
 #include "marks/optimizer.h"
 #include "producer/outer_call.h"
-#include "producer/record_event.h"
-#include "producer/record_one_event.h"
+#include "producer/event.h"
+#include "producer/event_fast_path.h"
 #include "producer/losses.h"
-#include "driver/queries.h"
+#include "driver/driver_queries.h"
 
 /*
  * A free does not need a device and context: they are known from the block. A binding does not need
  * them either: they are known from the bound memory.
  */
-static inline bool needs_place(unsigned kind)
+static inline bool needs_target(unsigned kind)
 {
 	enum {
 		NEEDS_NONE = 1 << GMT_KIND_FREE | 1 << GMT_KIND_FREE_FAILED | 1 << GMT_KIND_UNMAP |
@@ -34,7 +34,7 @@ _Static_assert(GMT_KIND_COUNT <= 31, "a bit of an int for each kind");
  */
 static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint32_t result,
 	unsigned kind, unsigned layer, const struct gmt_call_details *details,
-	struct gmt_driver_place place)
+	struct gmt_driver_target target)
 {
 	/*
 	 * Assigns each member separately. For the assignment of a whole structure, the compiler would
@@ -48,21 +48,21 @@ static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint
 	event->stack = event->frames = 0;
 	event->result = result;
 	event->api = gmt_this_thread.outermost;
-	event->device = place.device;
+	event->device = target.device;
 	event->kind = (uint8_t)kind;
 	event->layer = (uint8_t)layer;
 	event->space = details->space;
 	memset(event->unused, 0, sizeof(event->unused));
-	event->context = place.context;
+	event->context = target.context;
 }
 
 /* Returns where the call happened: from the details if they say it, else from the driver. */
-static inline struct gmt_driver_place place_of(const struct gmt_call_details *details,
-	unsigned side, struct gmt_driver_place from_driver)
+static inline struct gmt_driver_target target_of(const struct gmt_call_details *details,
+	unsigned side, struct gmt_driver_target from_driver)
 {
 	bool is_host = side == GMT_SIDE_HOST || details->device_plus_1 < 0;
 
-	return (struct gmt_driver_place){
+	return (struct gmt_driver_target){
 		.device = (int16_t)(is_host      ? GMT_DEVICE_HOST
 				: details->device_plus_1 ? details->device_plus_1 - 1
 										 : from_driver.device),
@@ -173,7 +173,7 @@ __attribute__((noinline)) static bool flush(struct gmt_thread_state *thread)
 /* Same as above, if exactly one event waits. This is nearly always so. */
 static inline void flush_one(struct gmt_thread_state *thread)
 {
-	struct gmt_ring_event *event = &thread->waiting[0], *place;
+	struct gmt_ring_event *event = &thread->waiting[0], *slot;
 	struct gmt_event_stacks stacks = { 0 };
 
 	thread->waiting_count = 0;
@@ -185,15 +185,15 @@ static inline void flush_one(struct gmt_thread_state *thread)
 	}
 	if (gmt_event_wants_stack(event->kind, event->address, event->object))
 		stacks = gmt_event_capture(thread);
-	place = gmt_event_place(thread);
-	if (__builtin_expect(place != NULL, 1)) {
-		*place = *event;
+	slot = gmt_event_slot(thread);
+	if (__builtin_expect(slot != NULL, 1)) {
+		*slot = *event;
 		/*
 		 * Sets the stacks after the copy. Loading the whole event right after storing a part of it
 		 * would stall.
 		 */
-		place->stack = stacks.stack;
-		place->frames = stacks.frames;
+		slot->stack = stacks.stack;
+		slot->frames = stacks.frames;
 		gmt_event_publish(thread);
 	} else {
 		event->stack = stacks.stack;
@@ -245,7 +245,7 @@ __attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t r
 	struct gmt_thread_state *thread = &gmt_this_thread;
 	/* The space is always valid, because wrappers name it. */
 	const struct gmt_space_traits *space = &gmt_spaces[details->space];
-	struct gmt_driver_place place = { GMT_DEVICE_UNKNOWN, 0 };
+	struct gmt_driver_target target = { GMT_DEVICE_UNKNOWN, 0 };
 	struct gmt_ring_event *event;
 
 	/* The program requested and got zero bytes, or nothing was freed. */
@@ -256,11 +256,11 @@ __attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t r
 	 * If the driver refused the call for another reason, it may not have checked the stream. The
 	 * stream may then be invalid.
 	 */
-	if (needs_place(kind))
-		place = gmt_driver_place(result && result != GMT_OOM_RESULT ? 0 : details->stream);
+	if (needs_target(kind))
+		target = gmt_driver_target(result && result != GMT_OOM_RESULT ? 0 : details->stream);
 	event = new_waiting_event(thread);
 	fill_event(event, stamp ? stamp : gmt_clock_stamp(), result, kind, space->layer, details,
-		place_of(details, space->side, place));
+		target_of(details, space->side, target));
 	thread->has_seen_event = true;
 	if (result == GMT_OOM_RESULT && kind == GMT_KIND_ALLOC_FAILED)
 		add_free_memory_sample(thread, event);
@@ -294,9 +294,9 @@ void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call
  * be looked up.
  */
 static inline void add_plain(struct gmt_thread_state *thread, uint64_t stamp, enum gmt_kind kind,
-	const struct gmt_call_details *details, struct gmt_driver_place place)
+	const struct gmt_call_details *details, struct gmt_driver_target target)
 {
-	fill_event(new_waiting_event(thread), stamp, 0, kind, GMT_LAYER_CUDA, details, place);
+	fill_event(new_waiting_event(thread), stamp, 0, kind, GMT_LAYER_CUDA, details, target);
 	thread->has_seen_event = true;
 }
 
@@ -311,9 +311,9 @@ void gmt_call_add_alloc(uint64_t address, uint64_t size_bytes, enum gmt_space sp
 		return;
 	close_thread(thread);
 
-	struct gmt_driver_place place = gmt_driver_place(0);
+	struct gmt_driver_target target = gmt_driver_target(0);
 
-	add_plain(thread, gmt_clock_stamp(), GMT_KIND_ALLOC, &details, place);
+	add_plain(thread, gmt_clock_stamp(), GMT_KIND_ALLOC, &details, target);
 	reopen_thread(thread);
 }
 
@@ -326,7 +326,7 @@ void gmt_call_add_free(uint64_t stamp, uint64_t address, enum gmt_space space)
 		return;
 	close_thread(thread);
 	add_plain(thread, stamp, GMT_KIND_FREE, &details,
-		(struct gmt_driver_place){ GMT_DEVICE_UNKNOWN, 0 });
+		(struct gmt_driver_target){ GMT_DEVICE_UNKNOWN, 0 });
 	reopen_thread(thread);
 }
 

@@ -14,13 +14,13 @@
 #include <stdint.h>
 
 #include "wrappers/array_size.h"
-#include "driver/queries.h"
+#include "driver/driver_queries.h"
 #include "format/format.h"
 
 /*
  * Number of stream captures that run in the process. Streams are queried only while it is above 0.
  */
-extern _Atomic int gmt_captures;
+extern _Atomic int gmt_stream_capture_count;
 
 /*
  * Notes that some graph has a memory node. From now on, graphs are read when they become
@@ -35,7 +35,7 @@ void gmt_graphs_note_memory_node(void);
 static inline uint8_t gmt_captured(bool failed, uint64_t stream, enum gmt_kind captured,
 	enum gmt_kind otherwise)
 {
-	if (failed || atomic_load_explicit(&gmt_captures, memory_order_relaxed) <= 0 ||
+	if (failed || atomic_load_explicit(&gmt_stream_capture_count, memory_order_relaxed) <= 0 ||
 		!gmt_driver_is_capturing(stream))
 		return (uint8_t)otherwise;
 	gmt_graphs_note_memory_node();
@@ -88,12 +88,12 @@ static inline uint64_t gmt_pool_threshold(CUmemPool_attribute attribute, const v
 }
 
 /* Convert an array description of either kind for array_size.h. */
-#define FLAT(shape) \
+#define SHAPE_2D(shape) \
 	(&(struct gmt_array_shape){ .width = (shape)->Width, \
 		.height = (shape)->Height, \
 		.channels = (shape)->NumChannels, \
 		.format = (unsigned)(shape)->Format })
-#define DEEP(shape) \
+#define SHAPE_3D(shape) \
 	(&(struct gmt_array_shape){ .width = (shape)->Width, \
 		.height = (shape)->Height, \
 		.depth = (shape)->Depth, \

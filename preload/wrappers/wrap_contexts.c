@@ -7,12 +7,12 @@
  */
 #include "wrappers/wrapper.h"
 
-#include "driver/measure.h"
+#include "driver/memory_of_call.h"
 #include "driver/contexts.h"
 
 /* Records a new context, or a primary context that is seen for the first time. */
 static void add_context(const struct gmt_call *call, CUresult result, uint64_t handle,
-	CUdevice device, const struct gmt_measure *measure)
+	CUdevice device, const struct gmt_memory_of_call *measure)
 {
 	bool is_new = false;
 	uint16_t number = result ? 0 : gmt_contexts_add(handle, device, &is_new);
@@ -24,7 +24,7 @@ static void add_context(const struct gmt_call *call, CUresult result, uint64_t h
 				.address = handle,
 				.context = number,
 				.device_plus_1 = device + 1,
-				.size_bytes = result ? 0 : gmt_measure_end(measure) });
+				.size_bytes = result ? 0 : gmt_memory_of_call_end(measure) });
 }
 
 static void end_context(const struct gmt_call *call, CUresult result, uint64_t handle,
@@ -53,8 +53,8 @@ static uint64_t replace_stale_context(CUresult result, const CUcontext *context)
 #define CREATE_CONTEXT(symbol, parameters, arguments) \
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_ALLOC); \
-	struct gmt_measure measure; \
-	gmt_measure_begin_context(&measure, device); \
+	struct gmt_memory_of_call measure; \
+	gmt_memory_of_call_begin_context(&measure, device); \
 	CUresult result = original arguments; \
 	call.stamp = gmt_clock_stamp(); /* the measurement follows this stamp */ \
 	add_context(&call, result, replace_stale_context(result, context), device, &measure); \
@@ -78,10 +78,10 @@ CREATE_CONTEXT(cuCtxCreate_v4,
 BEGIN_WRAPPER(CUDA, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))
 struct gmt_call call =
 	gmt_call_begin(GMT_HOOK_cuDevicePrimaryCtxRetain, GMT_CALL_DRIVER, GMT_KIND_ALLOC);
-struct gmt_measure measure = { .device = GMT_DEVICE_UNKNOWN };
+struct gmt_memory_of_call measure = { .device = GMT_DEVICE_UNKNOWN };
 
 if (!gmt_contexts_primary(device))
-	gmt_measure_begin_context(&measure, device);
+	gmt_memory_of_call_begin_context(&measure, device);
 CUresult result = original(context, device);
 
 call.stamp = gmt_clock_stamp();
@@ -190,9 +190,9 @@ static void record_primary(const struct gmt_call *call, CUdevice device)
 BEGIN_WRAPPER(CUDA, cuGreenCtxCreate,
 	(CUgreenCtx * context, CUdevResourceDesc resources, CUdevice device, unsigned flags))
 struct gmt_call call = gmt_call_begin(GMT_HOOK_cuGreenCtxCreate, GMT_CALL_DRIVER, GMT_KIND_ALLOC);
-struct gmt_measure measure;
+struct gmt_memory_of_call measure;
 
-gmt_measure_begin_context(&measure, device);
+gmt_memory_of_call_begin_context(&measure, device);
 CUresult result = original(context, resources, device, flags);
 
 call.stamp = gmt_clock_stamp();
@@ -206,7 +206,7 @@ if (gmt_call_is_event(&call))
 			.space = GMT_SPACE_CONTEXT,
 			.address = result ? 0 : N(*context),
 			.device_plus_1 = device + 1,
-			.size_bytes = result ? 0 : gmt_measure_end(&measure) });
+			.size_bytes = result ? 0 : gmt_memory_of_call_end(&measure) });
 gmt_call_end(&call);
 return result;
 }
@@ -234,9 +234,9 @@ return result;
 
 BEGIN_WRAPPER(CUDA, cuCtxSetLimit, (CUlimit limit, size_t value))
 struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxSetLimit, GMT_CALL_DRIVER, GMT_KIND_SET);
-struct gmt_measure measure;
+struct gmt_memory_of_call measure;
 
-gmt_measure_begin(&measure);
+gmt_memory_of_call_begin(&measure);
 CUresult result = original(limit, value);
 if (gmt_call_is_event(&call))
 	gmt_call_add(&call, (uint32_t)result,
@@ -244,7 +244,7 @@ if (gmt_call_is_event(&call))
 			.space = GMT_SPACE_LIMIT,
 			.address = (uint64_t)limit + 1,
 			.object = value,
-			.size_bytes = result ? 0 : gmt_measure_end(&measure) });
+			.size_bytes = result ? 0 : gmt_memory_of_call_end(&measure) });
 gmt_call_end(&call);
 return result;
 }
@@ -252,15 +252,15 @@ return result;
 #define LOAD(symbol, parameters, arguments) \
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_ALLOC); \
-	struct gmt_measure measure; \
-	gmt_measure_begin(&measure); \
+	struct gmt_memory_of_call measure; \
+	gmt_memory_of_call_begin(&measure); \
 	CUresult result = original arguments; \
 	if (gmt_call_is_event(&call)) \
 		gmt_call_add(&call, (uint32_t)result, \
 			&(struct gmt_call_details){ .kind = GMT_KIND_ALLOC, \
 				.space = GMT_SPACE_MODULE, \
 				.address = result ? 0 : N(*code), \
-				.size_bytes = result ? 0 : gmt_measure_end(&measure) }); \
+				.size_bytes = result ? 0 : gmt_memory_of_call_end(&measure) }); \
 	gmt_call_end(&call); \
 	return result; \
 	}

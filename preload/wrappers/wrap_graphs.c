@@ -16,7 +16,7 @@
  * Number of running stream captures. A query of a stream costs a call, so no stream is queried
  * while this is 0.
  */
-_Atomic int gmt_captures;
+_Atomic int gmt_stream_capture_count;
 
 enum { SET_SIZE = 4096, DEPTH_MAX = 16 };
 
@@ -303,7 +303,7 @@ void gmt_graphs_note_memory_node(void)
 	CUresult result = original arguments; \
 	gmt_call_count(GMT_HOOK_##symbol); \
 	if (!result) { \
-		atomic_fetch_add_explicit(&gmt_captures, change, memory_order_relaxed); \
+		atomic_fetch_add_explicit(&gmt_stream_capture_count, change, memory_order_relaxed); \
 		gmt_mark(GMT_MARK_KIND_CAPTURE, GMT_MARK_SOURCE_RECORDER, NULL, 0, (uintptr_t)stream); \
 	} \
 	return result; \
@@ -332,12 +332,13 @@ CAPTURE(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS,
 /* An invalidated capture ends with an error. Its stream no longer captures. */
 #define END_CAPTURE(symbol, in_stream) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUstream stream, CUgraph * graph)) \
-	bool was_capturing = atomic_load_explicit(&gmt_captures, memory_order_relaxed) > 0 && \
+	bool was_capturing = \
+		atomic_load_explicit(&gmt_stream_capture_count, memory_order_relaxed) > 0 && \
 		gmt_driver_is_capturing(in_stream); \
 	CUresult result = original(stream, graph); \
 	gmt_call_count(GMT_HOOK_##symbol); \
 	if (was_capturing && !gmt_driver_is_capturing(in_stream)) { \
-		atomic_fetch_sub_explicit(&gmt_captures, 1, memory_order_relaxed); \
+		atomic_fetch_sub_explicit(&gmt_stream_capture_count, 1, memory_order_relaxed); \
 		gmt_mark(GMT_MARK_KIND_CAPTURED, GMT_MARK_SOURCE_RECORDER, NULL, 0, (uintptr_t)stream); \
 	} \
 	return result; \

@@ -18,7 +18,7 @@ static void add_pool(const struct gmt_call *call, CUresult result, CUmemoryPool 
 	};
 
 	if (!result)
-		gmt_pools_add(&info);
+		gmt_known_pools_add(&info);
 	if (gmt_call_is_event(call))
 		gmt_call_add(call, (uint32_t)result,
 			&(struct gmt_call_details){ .kind = GMT_KIND_CREATE,
@@ -70,7 +70,7 @@ static void note_pool(CUmemoryPool pool, const CUmemLocation *location, CUmemAll
 
 	if (location->type == CU_MEM_LOCATION_TYPE_DEVICE && !is_managed)
 		return;
-	gmt_pools_add(&(struct gmt_pool_info){
+	gmt_known_pools_add(&(struct gmt_pool_info){
 		.handle = N(pool),
 		.origin = GMT_POOL_DEFAULT,
 		.is_managed = is_managed,
@@ -85,13 +85,13 @@ GETS_POOL(cuMemGetMemPool)
 
 BEGIN_WRAPPER(CUDA, cuMemPoolDestroy, (CUmemoryPool pool))
 struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemPoolDestroy, GMT_CALL_DRIVER, GMT_KIND_DESTROY);
-int device_plus_1 = gmt_pools_device_plus_1(N(pool));
+int device_plus_1 = gmt_known_pools_device_plus_1(N(pool));
 struct gmt_pool_info info;
-bool was_known = gmt_pools_remove(N(pool), &info);
+bool was_known = gmt_known_pools_remove(N(pool), &info);
 
 CUresult result = original(pool);
 if (result && was_known)
-	gmt_pools_add(&info);
+	gmt_known_pools_add(&info);
 if (gmt_call_is_event(&call))
 	gmt_call_add(&call, (uint32_t)result,
 		&(struct gmt_call_details){ .kind = GMT_KIND_DESTROY,

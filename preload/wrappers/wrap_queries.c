@@ -7,9 +7,9 @@
 
 #include <stdatomic.h>
 
-#include "producer/record_event.h"
+#include "producer/event.h"
 #include "producer/session_state.h"
-#include "driver/queries.h"
+#include "driver/driver_queries.h"
 
 /* a repeated query with the same answer is recorded once in this time */
 enum { REPEAT_NS = 100000000 };
@@ -42,15 +42,15 @@ static void record_answer(uint64_t begin_stamp, uint64_t free_bytes, uint64_t to
 		.object = begin_stamp,
 		.result = GMT_SAMPLE_DRIVER,
 	};
-	struct gmt_driver_place place;
+	struct gmt_driver_target target;
 
 	/* A query does not begin a recording. */
 	if (!gmt_session_is_on())
 		return;
-	place = gmt_driver_place(0);
-	if (place.device < 0 || !is_new(place.device, free_bytes, total_bytes) || !gmt_event_begin())
+	target = gmt_driver_target(0);
+	if (target.device < 0 || !is_new(target.device, free_bytes, total_bytes) || !gmt_event_begin())
 		return;
-	answer.device = place.device;
+	answer.device = target.device;
 	gmt_event_end(&answer, 1);
 }
 

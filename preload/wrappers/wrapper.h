@@ -19,7 +19,7 @@
 #include "wrappers/cuda_types.h"
 #include "wrappers/call_details.h"
 #include "hooks/hooks.h"
-#include "driver/pools.h"
+#include "driver/known_pools.h"
 #include "interpose/originals.h"
 
 #define RESULT_CUDA CUresult

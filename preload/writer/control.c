@@ -16,7 +16,7 @@
 #include "runtime/config.h"
 #include "runtime/descriptor.h"
 #include "producer/clock.h"
-#include "producer/record_event.h"
+#include "producer/event.h"
 #include "files/folder.h"
 #include "writer/snapshots.h"
 #include "shared_memory/control.h"
@@ -94,7 +94,7 @@ static void write_mode(enum gmt_mode mode)
 	snprintf(control.page->mode, sizeof(control.page->mode), "%s", names[mode]);
 }
 
-static void fill_in(const struct gmt_recording *recording)
+static void fill_in(const struct gmt_recording_state *recording)
 {
 	struct gmt_control *page = control.page;
 
@@ -117,15 +117,15 @@ static void fill_in(const struct gmt_recording *recording)
 	memcpy(page->magic, GMT_CONTROL_MAGIC, sizeof(page->magic));
 }
 
-void gmt_control_open(const struct gmt_recording *recording)
+void gmt_control_open(const struct gmt_recording_state *recording)
 {
 	char folder[4096];
 
 	control.page = NULL;
 	if (!gmt_descriptor_may_make_file(sizeof(struct gmt_control)))
 		return;
-	for (int place = 0; place < GMT_RUNTIME_PLACES && !control.page; place++) {
-		if (!gmt_runtime_folder((enum gmt_runtime_place)place, gmt_config.runtime_folder, true,
+	for (int kind = 0; kind < GMT_RUNTIME_FOLDERS && !control.page; kind++) {
+		if (!gmt_runtime_folder((enum gmt_runtime_folder_kind)kind, gmt_config.runtime_folder, true,
 				folder, sizeof(folder)))
 			continue;
 
@@ -243,7 +243,7 @@ void gmt_control_close(void)
 		return;
 	atomic_store(&control.page->state, GMT_CONTROL_ENDED);
 	gmt_folder_unlink(control.folder, control.path);
-	gmt_folder_let_go(&control.folder);
+	gmt_folder_close(&control.folder);
 	close_page();
 }
 

@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 #include "runtime/config.h"
-#include "writer/recording.h"
+#include "writer/recording_state.h"
 #include "writer/stream.h"
 
 /* Creates the control file when the recording begins. */
-void gmt_control_open(const struct gmt_recording *recording);
+void gmt_control_open(const struct gmt_recording_state *recording);
 
 /*
  * Publishes the state of the stream and the mode of the recording, and handles a request, if there

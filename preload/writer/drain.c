@@ -22,7 +22,7 @@ static void report_drops(struct gmt_drain *drain, struct gmt_stream *stream, uin
  * that the thread adds meanwhile wait for the next round. Otherwise a thread that is faster than
  * the writer would keep the writer from all other rings.
  */
-static void drain_slot(struct gmt_drain *drain, struct gmt_recording *recording,
+static void drain_slot(struct gmt_drain *drain, struct gmt_recording_state *recording,
 	struct gmt_stream *stream, uint32_t index, bool all)
 {
 	struct gmt_recording_memory *memory = recording->memory;
@@ -63,7 +63,7 @@ static void drain_slot(struct gmt_drain *drain, struct gmt_recording *recording,
 		gmt_recording_memory_free_ring(memory, index);
 }
 
-void gmt_drain_rings(struct gmt_drain *drain, struct gmt_recording *recording,
+void gmt_drain_rings(struct gmt_drain *drain, struct gmt_recording_state *recording,
 	struct gmt_stream *stream, bool all)
 {
 	uint32_t used =

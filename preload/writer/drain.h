@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "writer/recording.h"
+#include "writer/recording_state.h"
 #include "writer/stream.h"
 
 /* Zero-initialised at the beginning of a recording. Large: use static storage, not a stack. */
@@ -27,7 +27,7 @@ struct gmt_drain {
  * Empties the rings of the events that they have now, and frees the rings of ended threads. Without
  * `all`, takes only whole blocks. Makes room in the depot for new stacks.
  */
-void gmt_drain_rings(struct gmt_drain *drain, struct gmt_recording *recording,
+void gmt_drain_rings(struct gmt_drain *drain, struct gmt_recording_state *recording,
 	struct gmt_stream *stream, bool all);
 
 #endif

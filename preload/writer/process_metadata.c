@@ -7,14 +7,18 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "format/recorder_version.h"
 #include "hooks/call_counts.h"
 #include "runtime/config.h"
 #include "producer/clock.h"
-#include "unwind/modules.h"
+#include "unwind/object_map.h"
 #include "producer/overhead.h"
-#include "driver/samples.h"
+#include "driver/sample_queue.h"
 #include "writer/snapshots.h"
 #include "interpose/unhooked.h"
+
+/* With the mark, by which the program finds the version in the library's file. */
+static const char marked_version[] = GMT_RECORDER_VERSION_MARK GMT_PROGRAM_VERSION;
 
 static struct gmt_slice slice(const char *text)
 {
@@ -48,7 +52,7 @@ static void write_option(void *context, const char *key, const char *value)
 static void write_process(const struct gmt_process_metadata *metadata)
 {
 	static char command[64 << 10], executable[4096], directory[4096];
-	const struct gmt_recording *recording = metadata->recording;
+	const struct gmt_recording_state *recording = metadata->recording;
 	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
 	struct utsname machine;
 
@@ -71,12 +75,24 @@ static void write_process(const struct gmt_process_metadata *metadata)
 		.command = gmt_config.command ? read_command(command, sizeof(command))
 									  : (struct gmt_slice){ command, 0 },
 		.directory = slice(directory),
-		.shim_version = slice(GMT_PROGRAM_VERSION),
+		.recorder_version = slice(marked_version + sizeof(GMT_RECORDER_VERSION_MARK) - 1),
 		.machine = slice(machine.machine),
 		.recording = slice(recording->name),
 		.run = slice(gmt_config.run),
 	};
 	metadata->write(metadata->context, GMT_RECORD_PROCESS, &row, 1);
+}
+
+static void write_environment(const struct gmt_process_metadata *metadata)
+{
+	for (unsigned i = 0; i < GMT_LAUNCHER_VARIABLES; i++) {
+		const char *name,
+			*value = gmt_output_identity_variable(&metadata->recording->identity, i, &name);
+
+		if (value)
+			metadata->write(metadata->context, GMT_RECORD_ENVIRONMENT,
+				&(struct gmt_environment){ slice(name), slice(value) }, 1);
+	}
 }
 
 static void write_devices(const struct gmt_process_metadata *metadata)
@@ -96,10 +112,10 @@ static void write_devices(const struct gmt_process_metadata *metadata)
 
 static void write_modules(struct gmt_process_metadata *metadata)
 {
-	static struct gmt_module_info info;
+	static struct gmt_object_map_row info;
 
-	gmt_modules_scan();
-	while (gmt_modules_get(metadata->modules_written, &info)) {
+	gmt_object_map_scan();
+	while (gmt_object_map_get(metadata->modules_written, &info)) {
 		struct gmt_module row = {
 			.id = ++metadata->modules_written,
 			.generation = info.generation,
@@ -250,22 +266,22 @@ static void write_overhead(const struct gmt_process_metadata *metadata)
 
 static void write_unhooked(struct gmt_process_metadata *metadata)
 {
-	static const char *const roads[] = {
+	static const char *const route_names[] = {
 		[GMT_ROUTE_DLSYM] = "dlsym",
 		[GMT_ROUTE_PROC_ADDRESS] = "cuGetProcAddress",
 	};
-	enum gmt_route road;
+	enum gmt_route route;
 	const char *name;
 
-	for (; (name = gmt_unhooked_get(metadata->unhooked_written, &road)) != NULL;
+	for (; (name = gmt_unhooked_get(metadata->unhooked_written, &route)) != NULL;
 		metadata->unhooked_written++) {
-		struct gmt_unhooked row = { slice(name), slice(roads[road]) };
+		struct gmt_unhooked row = { slice(name), slice(route_names[route]) };
 
 		metadata->write(metadata->context, GMT_RECORD_UNHOOKED, &row, 1);
 	}
 }
 
-static void see_use(const struct gmt_sample *rows, uint32_t count)
+static void note_device_usage(const struct gmt_sample *rows, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (rows[i].known & GMT_SAMPLE_DRIVER)
@@ -279,10 +295,10 @@ void gmt_process_metadata_samples(const struct gmt_process_metadata *metadata)
 	static struct gmt_pool pools[64];
 	uint32_t count;
 
-	while ((count = gmt_samples_pop_pools(pools, sizeof(pools) / sizeof(*pools))) != 0)
+	while ((count = gmt_sample_queue_pop_pools(pools, sizeof(pools) / sizeof(*pools))) != 0)
 		metadata->write(metadata->context, GMT_RECORD_POOL, pools, count);
-	while ((count = gmt_samples_pop(samples, sizeof(samples) / sizeof(*samples))) != 0) {
-		see_use(samples, count);
+	while ((count = gmt_sample_queue_pop(samples, sizeof(samples) / sizeof(*samples))) != 0) {
+		note_device_usage(samples, count);
 		metadata->write(metadata->context, GMT_RECORD_SAMPLE, samples, count);
 	}
 }
@@ -307,6 +323,7 @@ void gmt_process_metadata_begin(struct gmt_process_metadata *metadata)
 
 	write_process(metadata);
 	gmt_config_list(write_option, metadata);
+	write_environment(metadata);
 	write_devices(metadata);
 	metadata->write(metadata->context, GMT_RECORD_CLOCK, &start, 1);
 }

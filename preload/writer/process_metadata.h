@@ -12,14 +12,14 @@
 #include <stdint.h>
 
 #include "hooks/hooks.h"
-#include "writer/recording.h"
+#include "writer/recording_state.h"
 #include "producer/losses.h"
 #include "producer/ring.h"
 #include "runtime/log.h"
 #include "format/format.h"
 
 struct gmt_process_metadata {
-	struct gmt_recording *recording;
+	struct gmt_recording_state *recording;
 	/* Writes rows to the file. */
 	void (*write)(void *context, uint32_t kind, const void *rows, uint32_t count);
 	void *context; /* first argument of `write` */

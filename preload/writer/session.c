@@ -12,26 +12,26 @@
 
 #include "runtime/config.h"
 #include "runtime/descriptor.h"
-#include "runtime/diag.h"
+#include "runtime/stderr_messages.h"
 #include "producer/outer_call.h"
 #include "runtime/bounded_wait.h"
 #include "runtime/process.h"
 #include "runtime/recorder_stack.h"
 #include "threads/last_threads.h"
 #include "producer/recording_memory.h"
-#include "producer/record_event.h"
-#include "producer/record_one_event.h"
+#include "producer/event.h"
+#include "producer/event_fast_path.h"
 #include "producer/losses.h"
 #include "producer/session_state.h"
 #include "runtime/log.h"
 #include "runtime/stages.h"
 #include "writer/control.h"
-#include "writer/open_files.h"
-#include "producer/push.h"
+#include "writer/create_recording.h"
+#include "producer/thread_ring.h"
 #include "writer/snapshots.h"
 #include "threads/exit_thread.h"
 #include "writer/writer.h"
-#include "driver/queries.h"
+#include "driver/driver_queries.h"
 #include "producer/thread.h"
 
 /* The first event's maximum wait until the writer has opened the files; a slow disk delays it. */
@@ -51,7 +51,7 @@ static_assert((int)GMT_LOSS_COUNT <= (int)GMT_SHARED_RECORDING_LOSSES,
 
 static struct gmt_recording_memory memory = { .fd = -1, .folder = -1 };
 static char failure[1024]; /* reason of a failure; the writer's until the session is on or over */
-static struct gmt_recording recording = { .fd = -1 };
+static struct gmt_recording_state recording = { .fd = -1 };
 static struct gmt_writer_listener listener;
 
 static void ask_devices(void)
@@ -113,7 +113,7 @@ static void memory_is_open(bool is_open)
 /* Opens the files, as the writer's first work. Opens no descriptor in the host's table. */
 static bool open_in_writer(void)
 {
-	bool is_open = gmt_open_files(&recording, &memory, failure, sizeof(failure));
+	bool is_open = gmt_create_recording(&recording, &memory, failure, sizeof(failure));
 
 	memory_is_open(is_open);
 	return is_open;
@@ -122,15 +122,15 @@ static bool open_in_writer(void)
 static void report_beginning(void)
 {
 	if (recording.fd >= 0)
-		gmt_diag_report("recording to %s", recording.path);
+		gmt_stderr_report("recording to %s", recording.path);
 	else
-		gmt_diag_warn("%s; nothing is recorded, the program continues", failure);
+		gmt_stderr_warn("%s; nothing is recorded, the program continues", failure);
 }
 
 /* With writer=lazy, opens the files late, by the writer or at process end. Events are in memory. */
 static bool open_late(void)
 {
-	bool is_open = gmt_open_files(&recording, &memory, failure, sizeof(failure));
+	bool is_open = gmt_create_recording(&recording, &memory, failure, sizeof(failure));
 
 	if (!is_open)
 		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
@@ -144,10 +144,10 @@ static bool begin_in_memory(void)
 	/* Relative names refer to the current folder, and the program may change its folder. */
 	if (!getcwd(recording.identity.folder, sizeof(recording.identity.folder)))
 		recording.identity.folder[0] = 0;
-	if (!gmt_open_memory(&recording, &memory, failure, sizeof(failure)))
+	if (!gmt_create_recording_memory(&recording, &memory, failure, sizeof(failure)))
 		return false;
-	gmt_log_note_recording(
-		"writer=lazy: the recorder's memory is not in a file; events that are not yet written are lost if the process is killed");
+	gmt_log_note_recording("writer=lazy: the recorder's memory is not in a file; "
+						   "events that are not yet written are lost if the process is killed");
 	/* A burst of new stacks uses this space until the writer runs and gives the depot more. */
 	gmt_recording_memory_grow_depot(&memory, LATE_DEPOT_BYTES);
 	gmt_depot_set_ready(recording.depot, atomic_load(&memory.depot_ready_bytes));
@@ -183,7 +183,7 @@ static void begin_work(void *ret_beginning)
 	gmt_process_watch();
 	free_inherited();
 	recording.pid = getpid();
-	gmt_identity_init(&recording.identity);
+	gmt_output_identity_init(&recording.identity);
 	ask_devices();
 	gmt_snapshots_reset();
 	gmt_event_pause(gmt_config.paused);
@@ -208,8 +208,8 @@ static enum beginning begin(void)
 	if (!gmt_recorder_stack_run(begin_work, &beginning) &&
 		atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_OVER) &&
 		gmt_config.verbosity >= 1)
-		gmt_diag_print(
-			"gpumemtrace: no memory for the recorder's own stack; nothing is recorded, the program continues\n");
+		gmt_stderr_print("gpumemtrace: no memory for the recorder's own stack; "
+						 "nothing is recorded, the program continues\n");
 	return beginning;
 }
 
@@ -236,7 +236,7 @@ static void has_begun_here(void)
 /* Starts the delayed writer, because a signal handler has requested it. */
 static void start_writer(void)
 {
-	uint32_t called = GMT_SESSION_CALLED;
+	uint32_t called = GMT_SESSION_WRITER_DUE;
 
 	if (!gmt_process_is_child() &&
 		atomic_compare_exchange_strong(&gmt_session_state, &called, GMT_SESSION_ON))
@@ -250,7 +250,7 @@ __attribute__((noinline)) static bool begin_once(void)
 {
 	uint32_t now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
 
-	if (now == GMT_SESSION_CALLED)
+	if (now == GMT_SESSION_WRITER_DUE)
 		start_writer();
 	if (gmt_session_state_is_on(now))
 		return true;
@@ -297,7 +297,7 @@ void gmt_session_init(bool may_begin)
 		.sync = gmt_writer_sync,
 		.snapshot_oom = ask_for_snapshot,
 	};
-	gmt_push_init();
+	gmt_thread_ring_init();
 	if (!may_begin)
 		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
 }
@@ -305,10 +305,10 @@ void gmt_session_init(bool may_begin)
 void gmt_session_call_at_thread(void (*work)(void))
 {
 	listener.begun_late = work;
-	gmt_push_call_at_thread(work);
+	gmt_thread_ring_call_at_thread(work);
 }
 
-void gmt_session_call_now_and_then(void (*work)(void))
+void gmt_session_call_each_second(void (*work)(void))
 {
 	listener.before_sync = work;
 }
@@ -336,7 +336,7 @@ void gmt_session_before_exec(void)
 		gmt_log_note("the process called exec to run another program; if the call succeeded, "
 					 "the recording ends here");
 	gmt_writer_sync(gmt_config_wait_ms(EXEC_WAIT_MS));
-	gmt_diag_print_kept();
+	gmt_stderr_print_kept();
 }
 
 void gmt_session_before_new_user(void)
@@ -379,10 +379,10 @@ void gmt_session_end(void)
 		/* Even if writing failed, the writer must still be stopped. */
 		gmt_writer_stop();
 		if (recording.fd >= 0)
-			gmt_diag_report("recorded to %s", recording.path);
+			gmt_stderr_report("recorded to %s", recording.path);
 	}
-	gmt_diag_print_kept();
-	gmt_diag_end();
+	gmt_stderr_print_kept();
+	gmt_stderr_end();
 	atomic_store(&gmt_session.ending, 2);
 }
 

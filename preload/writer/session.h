@@ -16,7 +16,7 @@
 void gmt_session_init(bool may_begin);
 
 /* Sets `work`, which the writer's thread calls about once per second from now on. */
-void gmt_session_call_now_and_then(void (*work)(void));
+void gmt_session_call_each_second(void (*work)(void));
 
 /*
  * Sets `work`, which the writer's thread calls whenever it is awake from now on, at least four

@@ -16,7 +16,7 @@
 #include "system/recording_name.h"
 #include "runtime/config.h"
 #include "runtime/descriptor.h"
-#include "runtime/diag.h"
+#include "runtime/stderr_messages.h"
 #include "producer/clock.h"
 #include "producer/session_state.h"
 #include "runtime/stages.h"
@@ -161,7 +161,7 @@ static void fail(const char *what)
 	if (job.cause == GMT_SNAPSHOT_READER)
 		job.answer(NULL, why);
 	else
-		gmt_diag_warn_kind("a snapshot failed", "%s: %s", job.path, why);
+		gmt_stderr_warn_kind("a snapshot failed", "%s: %s", job.path, why);
 }
 
 /*
@@ -288,7 +288,7 @@ static void take_program_name(void)
 
 void gmt_snapshots_begin(struct gmt_stream *stream)
 {
-	const struct gmt_recording *recording = stream->recording;
+	const struct gmt_recording_state *recording = stream->recording;
 
 	if (job.is_active || !next_cause(&job.cause))
 		return;
@@ -425,7 +425,7 @@ static void finish(void)
 	job.count++;
 	if (job.cause == GMT_SNAPSHOT_READER)
 		job.answer(job.path, NULL);
-	gmt_diag_report("snapshot written to %s", job.path);
+	gmt_stderr_report("snapshot written to %s", job.path);
 }
 
 bool gmt_snapshots_work(bool all)
@@ -479,7 +479,7 @@ void gmt_snapshots_take_signal(void)
 	if (before.sa_handler == on_signal)
 		return;
 	if (before.sa_handler != SIG_DFL) {
-		gmt_diag_warn("the program handles signal %d itself; the signal takes no snapshots",
+		gmt_stderr_warn("the program handles signal %d itself; the signal takes no snapshots",
 			number);
 		return;
 	}

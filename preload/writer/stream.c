@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/diag.h"
+#include "runtime/stderr_messages.h"
 #include "producer/clock.h"
 #include "producer/session_state.h"
-#include "producer/record_event.h"
+#include "producer/event.h"
 #include "writer/snapshots.h"
 #include "writer/stream_steps.h"
 #include "format/encoding/varint.h"
@@ -96,7 +96,7 @@ static void check(struct gmt_stream *stream, enum gmt_status status, const struc
 	atomic_store(&stream->recording->memory->header->write_errno, (uint32_t)(why ? why : EIO));
 	/* If the disk was stalled to the end, this was already reported. */
 	if (!atomic_load(&gmt_session.is_stalled))
-		gmt_diag_warn("%s: %s; recording stopped, the program continues", stream->recording->path,
+		gmt_stderr_warn("%s: %s; recording stopped, the program continues", stream->recording->path,
 			error->text);
 	stream->failed();
 }
@@ -422,7 +422,7 @@ void gmt_stream_sync(struct gmt_stream *stream)
 	sync_point(stream);
 }
 
-bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
+bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording_state *recording,
 	uint64_t limit_bytes, void (*failed)(void))
 {
 	uint8_t header[GMT_FILE_HEADER_BYTES];

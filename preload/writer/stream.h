@@ -17,7 +17,7 @@
 #include "containers/vec.h"
 #include "writer/process_metadata.h"
 #include "writer/journal.h"
-#include "writer/recording.h"
+#include "writer/recording_state.h"
 #include "shared_memory/definitions.h"
 #include "format/encoding/encode.h"
 #include "shared_memory/ring_rows.h"
@@ -33,7 +33,7 @@ enum { GMT_STREAM_STEPPERS = 16 };
 
 /* Large: use static storage, not a stack. */
 struct gmt_stream {
-	struct gmt_recording *recording;
+	struct gmt_recording_state *recording;
 	void (*failed)(void);
 	bool has_failed;
 	struct gmt_sink *sink;
@@ -86,7 +86,7 @@ struct gmt_stream {
  * file can no longer be written. After that it discards everything that is pushed. Returns false if
  * no sink could be opened.
  */
-bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording *recording,
+bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording_state *recording,
 	uint64_t limit_bytes, void (*failed)(void));
 
 /*

@@ -13,7 +13,7 @@
 
 #include "runtime/config.h"
 #include "runtime/descriptor.h"
-#include "runtime/diag.h"
+#include "runtime/stderr_messages.h"
 #include "runtime/bounded_wait.h"
 #include "runtime/process.h"
 #include "threads/last_threads.h"
@@ -22,7 +22,7 @@
 #include "writer/control.h"
 #include "writer/drain.h"
 #include "runtime/log.h"
-#include "writer/rotation.h"
+#include "writer/file_compaction.h"
 #include "writer/snapshots.h"
 #include "threads/exit_thread.h"
 #include "writer/stream.h"
@@ -31,7 +31,7 @@
 
 enum {
 	SLEEP_MS = 250,
-	LOOK_EVERY_NS = 200000000,
+	THREAD_CHECK_EVERY_NS = 200000000,
 	NEXT_TRY_NS = 1000000000,
 	DESCRIPTORS = 8,       /* more than the end of a recording opens at one time */
 	LAST_WAIT_NS = 1000000000, /* maximum wait for the recorder's other threads to end */
@@ -43,7 +43,7 @@ enum {
 enum stage { NONE, DELAYED, BEGUN };
 
 static struct writer {
-	struct gmt_recording *recording;
+	struct gmt_recording_state *recording;
 	struct gmt_writer_listener listener;
 	_Atomic uint32_t stage; /* enum stage */
 	_Atomic uint64_t next_try_ns; /* when to try a failed delayed start again; 0: no failure */
@@ -52,12 +52,12 @@ static struct writer {
 	_Atomic uint32_t syncs_done; /* futex: all requests up to this number are done */
 	_Atomic bool stopping;
 	_Atomic bool removes_names;
-	uint64_t looked_ns; /* time of the last check whether the host has threads */
+	uint64_t thread_check_ns; /* time of the last check whether the host has threads */
 	bool ends_process; /* the host has no threads left */
 	_Atomic bool is_whole; /* the file is complete and properly ended */
 	_Atomic uint32_t is_over; /* futex: the thread does nothing more */
 	struct gmt_stream stream;
-	struct gmt_rotation rotate;
+	struct gmt_file_compaction compaction;
 	struct gmt_drain drain;
 } writer;
 
@@ -69,14 +69,14 @@ static void finish(void)
 	gmt_snapshots_work(true);
 	do
 		gmt_drain_rings(&writer.drain, writer.recording, &writer.stream, true);
-	while (gmt_rotation_settle(&writer.rotate, deadline_ns));
+	while (gmt_file_compaction_settle(&writer.compaction, deadline_ns));
 	if (gmt_snapshots_is_due()) {
 		gmt_stream_sync(&writer.stream);
 		gmt_snapshots_begin(&writer.stream);
 		gmt_snapshots_work(true);
 	}
 	gmt_control_close();
-	gmt_rotation_finish(&writer.rotate, deadline_ns);
+	gmt_file_compaction_finish(&writer.compaction, deadline_ns);
 	if (gmt_stream_close(&writer.stream))
 		atomic_store_explicit(&writer.is_whole, true, memory_order_release);
 }
@@ -128,7 +128,7 @@ static bool wait_for_room(void *unused, int error_number)
 		return true;
 	}
 	/* A cancelled compaction can be done again later. */
-	if (gmt_rotation_make_room(&writer.rotate))
+	if (gmt_file_compaction_make_room(&writer.compaction))
 		return true;
 	if (!atomic_exchange(is_stalled, true))
 		gmt_log_fault(writer.recording->path,
@@ -184,7 +184,8 @@ static void remove_names(void)
 	gmt_control_close();
 	if (had_name)
 		gmt_log_note_recording(
-			"the process changed from root to another user: from then on, events that are not yet written are lost if it is killed");
+			"the process changed from root to another user: "
+			"from then on, events that are not yet written are lost if it is killed");
 }
 
 static bool open_stream(void)
@@ -193,7 +194,7 @@ static bool open_stream(void)
 		!gmt_stream_open(&writer.stream, writer.recording, gmt_config.max_size_bytes,
 			writer.listener.failed))
 		return false;
-	gmt_rotation_init(&writer.rotate, writer.recording, &writer.stream);
+	gmt_file_compaction_init(&writer.compaction, writer.recording, &writer.stream);
 	return true;
 }
 
@@ -221,10 +222,11 @@ static void record(void)
 		gmt_process_metadata_samples(&writer.stream.metadata);
 		if (writer.listener.each_round)
 			writer.listener.each_round();
-		gmt_control_round(&writer.stream, writer.rotate.mode);
+		gmt_control_round(&writer.stream, writer.compaction.mode);
 		if (gmt_snapshots_is_due() ||
 			asked != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) ||
-			gmt_stream_is_sync_due(&writer.stream) || gmt_rotation_wants_sync(&writer.rotate)) {
+			gmt_stream_is_sync_due(&writer.stream) ||
+			gmt_file_compaction_wants_sync(&writer.compaction)) {
 			uint64_t stamp = gmt_clock_stamp();
 
 			if (writer.listener.before_sync)
@@ -237,15 +239,15 @@ static void record(void)
 			gmt_stream_sync(&writer.stream);
 			publish_synced(asked);
 			gmt_snapshots_begin(&writer.stream);
-			gmt_rotation_synced(&writer.rotate, stamp);
+			gmt_file_compaction_synced(&writer.compaction, stamp);
 			gmt_stream_end_large_member(&writer.stream);
 		}
-		if (gmt_kernel_now_ns() - writer.looked_ns >= LOOK_EVERY_NS) {
-			writer.looked_ns = gmt_kernel_now_ns();
+		if (gmt_kernel_now_ns() - writer.thread_check_ns >= THREAD_CHECK_EVERY_NS) {
+			writer.thread_check_ns = gmt_kernel_now_ns();
 			if (is_alone())
 				end_process();
 		}
-		if (!gmt_snapshots_work(false) && !gmt_rotation_work(&writer.rotate) &&
+		if (!gmt_snapshots_work(false) && !gmt_file_compaction_work(&writer.compaction) &&
 			!atomic_load_explicit(&writer.stopping, memory_order_acquire))
 			sleep_until_wanted(seen);
 	}
@@ -264,7 +266,7 @@ static void *run(void *unused)
 	return unused;
 }
 
-void gmt_writer_init(struct gmt_recording *recording, struct gmt_writer_listener listener)
+void gmt_writer_init(struct gmt_recording_state *recording, struct gmt_writer_listener listener)
 {
 	memset(&writer, 0, sizeof(writer));
 	writer.recording = recording;
@@ -317,7 +319,8 @@ static void begin_late(void *unused)
 		atomic_store(&writer.next_try_ns, gmt_kernel_now_ns() + NEXT_TRY_NS);
 		atomic_store(&writer.stage, DELAYED);
 		gmt_log_fault(NULL,
-			"the recorder's thread could not start: the program continues, but events that do not fit into memory are dropped");
+			"the recorder's thread could not start: "
+			"the program continues, but events that do not fit into memory are dropped");
 	} else if (writer.listener.begun_late) {
 		writer.listener.begun_late();
 	}
@@ -414,7 +417,7 @@ void gmt_writer_stop(void)
 	atomic_store(&writer.next_try_ns, 0);
 	gmt_writer_wake();
 	if (gmt_writer_is_delayed()) {
-		gmt_diag_warn("the recorder has no thread and no descriptors; nothing is recorded");
+		gmt_stderr_warn("the recorder has no thread and no descriptors; nothing is recorded");
 		return;
 	}
 	/* Not pthread_timedjoin_np, because somebody may change the clock that it uses. */
@@ -426,7 +429,7 @@ void gmt_writer_stop(void)
 	}
 	if (atomic_load_explicit(&writer.is_over, memory_order_acquire))
 		return;
-	gmt_diag_warn(
+	gmt_stderr_warn(
 		"%s: the disk did not accept the rest within %d s; the end of the file is missing",
 		writer.recording->path, (int)(STOP_WAIT_NS / 1000000000));
 }
@@ -435,6 +438,6 @@ void gmt_writer_forget(void)
 {
 	gmt_last_threads_forget();
 	gmt_exit_thread_forget();
-	gmt_rotation_forget(&writer.rotate);
+	gmt_file_compaction_forget(&writer.compaction);
 	atomic_store(&writer.stage, NONE);
 }

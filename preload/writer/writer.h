@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "writer/recording.h"
+#include "writer/recording_state.h"
 
 /*
  * Functions that the writer calls, all from its own thread except `begun_late`. All except `open`
@@ -40,7 +40,7 @@ struct gmt_writer_listener {
 };
 
 /* Prepares the writer of `recording`. From now on it can be woken. Makes no thread yet. */
-void gmt_writer_init(struct gmt_recording *recording, struct gmt_writer_listener listener);
+void gmt_writer_init(struct gmt_recording_state *recording, struct gmt_writer_listener listener);
 
 /* Starts the thread, detached. Returns false if it cannot be made. */
 bool gmt_writer_start(void);

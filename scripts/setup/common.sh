@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2034
-# What the setup scripts share; they source it. Progress goes to stderr: stdout is for the answer.
+# Functions and variables of the setup scripts, which source this file. Progress goes to stderr, results to stdout.
 
 setup_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_folder=$(cd "$setup_folder/../.." && pwd)
@@ -13,8 +13,8 @@ die() {
   exit 1
 }
 
-# Debian's own Python where there is one, because scripts/setup/packages gives it venv and headers;
-# a pyenv or conda Python first in PATH may lack either. GPUMEMTRACE_PYTHON overrides.
+# Prints the Python to use: GPUMEMTRACE_PYTHON, else Debian's, else the first in PATH. Debian's has venv and headers,
+# because scripts/setup/packages installs them. A Python of pyenv or conda may lack them.
 find_python() {
   if [ -n "${GPUMEMTRACE_PYTHON:-}" ]; then
     command -v "$GPUMEMTRACE_PYTHON" || die "GPUMEMTRACE_PYTHON=$GPUMEMTRACE_PYTHON: no such program"
@@ -25,7 +25,7 @@ find_python() {
   fi
 }
 
-# Waits for other runs that fill the same folder, and keeps them out until this script ends.
+# Locks a folder until this script ends. Waits until no other run holds the lock.
 lock_folder() {
   mkdir -p "$(dirname "$1")"
   exec 9>"$1.lock"

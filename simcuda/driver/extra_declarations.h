@@ -44,7 +44,7 @@ CUresult cuGraphAddNode_v3(CUgraphNode *ret_node, CUgraph graph, const CUgraphNo
 /* The functions that only call another form, so that a new one needs only its row. */
 #define ABI_ALIAS(symbol, name, version, stream, target, parameters, arguments) \
 	CUresult symbol parameters;
-#include "memory/abi_aliases.def"
+#include "abi_aliases.def"
 #undef ABI_ALIAS
 
 #endif

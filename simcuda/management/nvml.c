@@ -355,7 +355,7 @@ static enum result find_processes(device_handle device, unsigned int *count,
 	if (result != NVML_SUCCESS)
 		return result;
 	struct sim_settings machine = settings();
-	unsigned int room = *count, found = 0;
+	unsigned int capacity = *count, found = 0;
 	if (machine.others_bytes > 0)
 		(*ret_processes)[found++] = (struct process){ OTHER_PROCESS_ID, machine.others_bytes };
 	unsigned long long used_bytes = own_bytes(ordinal);
@@ -364,7 +364,7 @@ static enum result find_processes(device_handle device, unsigned int *count,
 		(*ret_processes)[found++] = (struct process){ (unsigned int)id, used_bytes };
 	}
 	*count = found;
-	return found > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
+	return found > capacity ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
 }
 
 EXPORT(enum result, nvmlDeviceGetComputeRunningProcesses,

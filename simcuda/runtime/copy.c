@@ -2,24 +2,25 @@
 #include "runtime.h"
 
 /*
- * Copies and fills: one driver function for each kind of copy, for streams and for per-thread
- * streams.
+ * Copies and fills. The functions of a runtime call the driver's function for the kind of copy, in
+ * the form for legacy streams or for per-thread streams (_ptsz, _ptds).
  */
 
-static bool is_valid(enum cudaMemcpyKind kind)
+static bool is_valid_kind(enum cudaMemcpyKind kind)
 {
 	return (unsigned int)kind <= cudaMemcpyDefault;
 }
 
 /*
- * COPY(suffix): cudaMemcpyAsync and its forms for legacy (no suffix) and per-thread streams. For
- * copies from host to host and of kind Default, the driver decides by the addresses.
+ * Defines the asynchronous copies and fills. `suffix` is empty for legacy streams, _ptsz for
+ * per-thread streams. For copies from host to host and of kind Default, the driver finds out the
+ * direction from the addresses.
  */
-#define COPY(suffix) \
+#define DEFINE_COPIES_AND_FILLS(suffix) \
 	cudaError_t cudaMemcpyAsync##suffix(void *destination, const void *source, size_t size_bytes, \
 		enum cudaMemcpyKind kind, cudaStream_t stream) \
 	{ \
-		if (!is_valid(kind)) \
+		if (!is_valid_kind(kind)) \
 			return sim_leave(cudaErrorInvalidMemcpyDirection); \
 		switch (kind) { \
 		case cudaMemcpyHostToDevice: \
@@ -42,7 +43,7 @@ static bool is_valid(enum cudaMemcpyKind kind)
 	{ \
 		CUDA_MEMCPY2D parameters = describe_2d(destination, destination_pitch, source, \
 			source_pitch, width_bytes, height); \
-		if (!is_valid(kind)) \
+		if (!is_valid_kind(kind)) \
 			return sim_leave(cudaErrorInvalidMemcpyDirection); \
 		return SIM_CALL(cuMemcpy2DAsync_v2##suffix(&parameters, stream)); \
 	} \
@@ -74,9 +75,9 @@ static CUDA_MEMCPY2D describe_2d(void *destination, size_t destination_pitch, co
 	};
 }
 
-COPY()
-COPY(_ptsz)
-#undef COPY
+DEFINE_COPIES_AND_FILLS()
+DEFINE_COPIES_AND_FILLS(_ptsz)
+#undef DEFINE_COPIES_AND_FILLS
 
 /*
  * Synchronous forms. They call the driver's synchronous function, or the asynchronous form with the

@@ -82,8 +82,8 @@ static inline cudaError_t sim_error(CUresult result)
  */
 /* Gets the driver's private interface for code. Call it once the driver is initialized. */
 void sim_code_setup(void);
-/* Returns a handle for the binary, or NULL if memory is short. */
-void **sim_code_register(const void *binary);
+/* Returns a handle for the image, or NULL if memory is short. */
+void **sim_code_register(const void *image);
 void sim_code_unregister(void **handle);
 void sim_code_add_function(void **handle, const void *host_function);
 /* Loads the code that a launch of that function needs into the current context. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "stub.h"
 
-MAKES(cublasCreate_v2)
-ANSWERS_OF(cublasGetVersion_v2, STUB_MAJOR * 10000 + 900)
-HAS_VERSION(cublasGetProperty, STUB_MAJOR, 9)
+DEFINE_CREATE(cublasCreate_v2)
+DEFINE_GET_OF_HANDLE(cublasGetVersion_v2, STUB_MAJOR * 10000 + 900)
+DEFINE_GET_PROPERTY(cublasGetProperty, STUB_MAJOR, 9)

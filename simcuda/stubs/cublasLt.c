@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "stub.h"
 
-MAKES(cublasLtCreate)
-MAKES(cublasLtMatmulDescCreate)
-MAKES(cublasLtMatrixLayoutCreate)
-MAKES(cublasLtMatmulPreferenceCreate)
+DEFINE_CREATE(cublasLtCreate)
+DEFINE_CREATE(cublasLtMatmulDescCreate)
+DEFINE_CREATE(cublasLtMatrixLayoutCreate)
+DEFINE_CREATE(cublasLtMatmulPreferenceCreate)
 
 size_t cublasLtGetVersion(void)
 {
@@ -13,10 +13,10 @@ size_t cublasLtGetVersion(void)
 
 /* Returns one algorithm, so that a linear layer takes the same path as on a real device. */
 long cublasLtMatmulAlgoGetHeuristic(void *handle, void *operation, void *a, void *b, void *c,
-	void *d, void *preference, int room, void *results, int *ret_count)
+	void *d, void *preference, int max_count, void *results, int *ret_count)
 {
 	(void)handle, (void)operation, (void)a, (void)b, (void)c, (void)d, (void)preference,
 		(void)results;
-	*ret_count = room > 0;
+	*ret_count = max_count > 0;
 	return 0;
 }

@@ -3,8 +3,8 @@
 
 enum { MINOR = STUB_MAJOR >= 9 ? 13 : 9 };
 
-MAKES(cudnnCreate)
-HAS_VERSION(cudnnGetProperty, STUB_MAJOR, MINOR)
+DEFINE_CREATE(cudnnCreate)
+DEFINE_GET_PROPERTY(cudnnGetProperty, STUB_MAJOR, MINOR)
 
 /* cuDNN 9 computes the version number with other factors than earlier versions. */
 size_t cudnnGetVersion(void)

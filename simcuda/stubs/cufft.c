@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "stub.h"
 
-ANSWERS(cufftGetVersion, STUB_MAJOR * 1000 + 400)
-HAS_VERSION(cufftGetProperty, STUB_MAJOR, 4)
+DEFINE_GET(cufftGetVersion, STUB_MAJOR * 1000 + 400)
+DEFINE_GET_PROPERTY(cufftGetProperty, STUB_MAJOR, 4)

@@ -2,4 +2,4 @@
 #include "stub.h"
 
 /* 26: the version in CUDA 12.9. */
-ANSWERS(cuptiGetVersion, 26)
+DEFINE_GET(cuptiGetVersion, 26)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "stub.h"
 
-MAKES(curandCreateGenerator)
-ANSWERS(curandGetVersion, STUB_MAJOR * 1000 + 300)
-HAS_VERSION(curandGetProperty, STUB_MAJOR, 3)
+DEFINE_CREATE(curandCreateGenerator)
+DEFINE_GET(curandGetVersion, STUB_MAJOR * 1000 + 300)
+DEFINE_GET_PROPERTY(curandGetProperty, STUB_MAJOR, 3)

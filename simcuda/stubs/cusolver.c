@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stub.h"
 
-MAKES(cusolverDnCreate)
-MAKES(cusolverSpCreate)
-ANSWERS(cusolverGetVersion, STUB_MAJOR * 1000 + 700)
-HAS_VERSION(cusolverGetProperty, STUB_MAJOR, 7)
+DEFINE_CREATE(cusolverDnCreate)
+DEFINE_CREATE(cusolverSpCreate)
+DEFINE_GET(cusolverGetVersion, STUB_MAJOR * 1000 + 700)
+DEFINE_GET_PROPERTY(cusolverGetProperty, STUB_MAJOR, 7)

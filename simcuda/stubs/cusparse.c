@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "stub.h"
 
-MAKES(cusparseCreate)
-ANSWERS_OF(cusparseGetVersion, STUB_MAJOR * 1000 + 510)
-HAS_VERSION(cusparseGetProperty, STUB_MAJOR, 5)
+DEFINE_CREATE(cusparseCreate)
+DEFINE_GET_OF_HANDLE(cusparseGetVersion, STUB_MAJOR * 1000 + 510)
+DEFINE_GET_PROPERTY(cusparseGetProperty, STUB_MAJOR, 5)

@@ -9,7 +9,7 @@
  */
 static const char image[] = "simulated";
 
-MAKES(nvrtcCreateProgram)
+DEFINE_CREATE(nvrtcCreateProgram)
 
 long nvrtcVersion(int *ret_major, int *ret_minor)
 {
@@ -20,7 +20,7 @@ long nvrtcVersion(int *ret_major, int *ret_minor)
 
 static const int architectures[] = { 75, 80, 86, 89, 90, 100, 120 };
 
-ANSWERS(nvrtcGetNumSupportedArchs, sizeof(architectures) / sizeof(architectures[0]))
+DEFINE_GET(nvrtcGetNumSupportedArchs, sizeof(architectures) / sizeof(architectures[0]))
 
 long nvrtcGetSupportedArchs(int *ret_architectures)
 {

@@ -3,35 +3,36 @@
 #define SIMCUDA_STUB_H
 
 /*
- * Answers of stub libraries, where "success" alone would make the caller behave differently than on
- * a real device. Each file is named after one library: nccl.c is for libnccl.so. make_stubs.py
+ * Functions of stub libraries that must do more than return success, because their callers would
+ * otherwise behave differently than on a real device. Each file is named after one library: nccl.c is for libnccl.so. make_stubs.py
  * compiles the file into the stub library of that name and generates the other functions itself.
- * The files do not use NVIDIA's types: an answer declares only the parameters that it reads or
- * writes.
+ * The files do not use NVIDIA's types: a function declares only the parameters up to the last that
+ * it reads or writes.
  *
  * STUB_MAJOR is the number at the end of the library's name, for example 12 in libcublas.so.12.
  */
 #include <stddef.h>
 
-/* Defines a function that makes an object. The caller gets a handle that is not null. */
-#define MAKES(function) \
+/* Defines function(ret_handle), which creates an object: its handle is not null. */
+#define DEFINE_CREATE(function) \
 	long function(void **ret_handle) \
 	{ \
-		static char made; \
+		static char object; \
 \
-		*ret_handle = &made; \
+		*ret_handle = &object; \
 		return 0; \
 	}
 
-/* Defines a function that writes one number through its only parameter, or its second parameter. */
-#define ANSWERS(function, number) \
+/* Defines function(ret_number), which stores `number`. */
+#define DEFINE_GET(function, number) \
 	long function(int *ret_number) \
 	{ \
 		*ret_number = (number); \
 		return 0; \
 	}
 
-#define ANSWERS_OF(function, number) \
+/* Defines function(handle, ret_number), which stores `number`. */
+#define DEFINE_GET_OF_HANDLE(function, number) \
 	long function(void *handle, int *ret_number) \
 	{ \
 		(void)handle; \
@@ -39,8 +40,11 @@
 		return 0; \
 	}
 
-/* ...GetProperty(which, ret_number): 0 is the major, 1 the minor version, 2 the patch level. */
-#define HAS_VERSION(function, major, minor) \
+/*
+ * Defines ...GetProperty(which, ret_number), which stores a part of the library's version. `which`:
+ * 0 is the major version, 1 the minor version, 2 the patch level.
+ */
+#define DEFINE_GET_PROPERTY(function, major, minor) \
 	long function(int which, int *ret_number) \
 	{ \
 		*ret_number = which == 0 ? (major) : which == 1 ? (minor) : 0; \

@@ -26,7 +26,7 @@ static CUmemGenericAllocationHandle make_tile_pool(size_t size_bytes)
 	return handle;
 }
 
-static void formats_take_what_their_elements_take(void **state)
+static void the_size_of_a_format_is_that_of_its_elements(void **state)
 {
 	static const struct {
 		CUarray_format format;
@@ -56,7 +56,7 @@ static void formats_take_what_their_elements_take(void **state)
 	assert_int_equal(cuArray3DCreate_v2(&none, &three), CUDA_ERROR_OUT_OF_MEMORY);
 }
 
-static void planes_and_levels_are_views(void **state)
+static void planes_and_levels_are_views_of_their_array(void **state)
 {
 	CUarray array = make_array(64, 32, 0, CU_AD_FORMAT_NV12, 3, 0), plane, level;
 	CUDA_ARRAY3D_DESCRIPTOR descriptor = { 64, 32, 6, CU_AD_FORMAT_UNSIGNED_INT8, 1,
@@ -88,7 +88,7 @@ static void planes_and_levels_are_views(void **state)
 	assert_int_equal(used_bytes(), 0);
 }
 
-static void tiles_hold_the_memory_behind_them(void **state)
+static void a_mapped_tile_keeps_its_memory_alive(void **state)
 {
 	CUarray array = make_array(1024, 1024, 0, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_SPARSE);
 	CUmemGenericAllocationHandle memory;
@@ -136,7 +136,7 @@ static void tiles_hold_the_memory_behind_them(void **state)
 	assert_success(cuArrayDestroy(array));
 }
 
-static void a_deferred_array_is_mapped_as_a_whole_and_lets_go_at_its_end(void **state)
+static void a_deferred_array_is_mapped_whole_and_releases_its_memory_at_its_end(void **state)
 {
 	CUDA_ARRAY3D_DESCRIPTOR descriptor = { 256, 256, 0, CU_AD_FORMAT_FLOAT, 1,
 		CUDA_ARRAY3D_DEFERRED_MAPPING };
@@ -173,7 +173,7 @@ static void a_deferred_array_is_mapped_as_a_whole_and_lets_go_at_its_end(void **
 	assert_int_equal(cuMemMapArrayAsync(&info, 1, NULL), CUDA_ERROR_INVALID_VALUE);
 }
 
-static void arrays_and_what_is_behind_them_go_with_their_context(void **state)
+static void arrays_and_their_memory_end_with_their_context(void **state)
 {
 	CUDA_ARRAY3D_DESCRIPTOR descriptor = { 256, 256, 0, CU_AD_FORMAT_FLOAT, 1,
 		CUDA_ARRAY3D_DEFERRED_MAPPING };
@@ -201,11 +201,11 @@ static void arrays_and_what_is_behind_them_go_with_their_context(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CONTEXT_TEST(formats_take_what_their_elements_take),
-		CONTEXT_TEST(planes_and_levels_are_views),
-		CONTEXT_TEST(tiles_hold_the_memory_behind_them),
-		CONTEXT_TEST(a_deferred_array_is_mapped_as_a_whole_and_lets_go_at_its_end),
-		CONTEXT_TEST(arrays_and_what_is_behind_them_go_with_their_context),
+		CONTEXT_TEST(the_size_of_a_format_is_that_of_its_elements),
+		CONTEXT_TEST(planes_and_levels_are_views_of_their_array),
+		CONTEXT_TEST(a_mapped_tile_keeps_its_memory_alive),
+		CONTEXT_TEST(a_deferred_array_is_mapped_whole_and_releases_its_memory_at_its_end),
+		CONTEXT_TEST(arrays_and_their_memory_end_with_their_context),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ static CUresult ask_pool(void)
 	return cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &value);
 }
 
-static void an_unsafe_call_fails_and_spoils_the_capture(void **state)
+static void an_unsafe_call_fails_and_invalidates_the_capture(void **state)
 {
 	CUstream stream = begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
 	CUstreamCaptureStatus status;
@@ -54,7 +54,7 @@ static void an_unsafe_call_fails_and_spoils_the_capture(void **state)
 	assert_success(ask_pool());
 }
 
-static void asking_for_free_memory_is_safe(void **state)
+static void a_query_for_free_memory_is_allowed_in_a_capture(void **state)
 {
 	CUstream stream = begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
 
@@ -63,7 +63,7 @@ static void asking_for_free_memory_is_safe(void **state)
 	assert_success(cuGraphDestroy(end(stream)));
 }
 
-static void a_relaxed_thread_may_do_what_it_wants(void **state)
+static void a_thread_in_relaxed_mode_may_make_unsafe_calls(void **state)
 {
 	CUstream stream = begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -96,7 +96,7 @@ static CUresult ask_elsewhere(void *context)
 	return (CUresult)(uintptr_t)result;
 }
 
-static void modes_say_which_threads_are_held_back(void **state)
+static void the_capture_mode_decides_which_threads_are_restricted(void **state)
 {
 	CUstream stream = begin(CU_STREAM_CAPTURE_MODE_RELAXED);
 
@@ -114,7 +114,7 @@ static void modes_say_which_threads_are_held_back(void **state)
 	end_invalidated(stream);
 }
 
-static void an_event_brings_a_second_stream_into_the_capture(void **state)
+static void an_event_adds_a_second_stream_to_the_capture(void **state)
 {
 	CUstream first = begin(CU_STREAM_CAPTURE_MODE_RELAXED), second;
 	CUstreamCaptureStatus status;
@@ -249,7 +249,7 @@ static void a_launch_into_a_capture_is_a_node_with_the_graph_in_it(void **state)
 	assert_success(cuGraphDestroy(outer));
 }
 
-static void captured_copies_and_fills_say_what_they_would_do(void **state)
+static void captured_copies_and_fills_have_their_parameters(void **state)
 {
 	CUDA_MEMCPY3D copy;
 	CUDA_MEMSET_NODE_PARAMS fill;
@@ -282,16 +282,16 @@ static void captured_copies_and_fills_say_what_they_would_do(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CONTEXT_TEST(an_unsafe_call_fails_and_spoils_the_capture),
-		CONTEXT_TEST(asking_for_free_memory_is_safe),
-		CONTEXT_TEST(a_relaxed_thread_may_do_what_it_wants),
-		CONTEXT_TEST(modes_say_which_threads_are_held_back),
-		CONTEXT_TEST(an_event_brings_a_second_stream_into_the_capture),
+		CONTEXT_TEST(an_unsafe_call_fails_and_invalidates_the_capture),
+		CONTEXT_TEST(a_query_for_free_memory_is_allowed_in_a_capture),
+		CONTEXT_TEST(a_thread_in_relaxed_mode_may_make_unsafe_calls),
+		CONTEXT_TEST(the_capture_mode_decides_which_threads_are_restricted),
+		CONTEXT_TEST(an_event_adds_a_second_stream_to_the_capture),
 		CONTEXT_TEST(a_captured_allocation_happens_at_launch_at_the_address_it_had),
 		CONTEXT_TEST(a_captured_free_happens_at_each_launch),
 		CONTEXT_TEST(only_memory_of_graphs_is_freed_in_a_capture),
 		CONTEXT_TEST(a_launch_into_a_capture_is_a_node_with_the_graph_in_it),
-		CONTEXT_TEST(captured_copies_and_fills_say_what_they_would_do),
+		CONTEXT_TEST(captured_copies_and_fills_have_their_parameters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 #define MODULE_BYTES (3 * MIB)
 
-static char image[] = "// code of nobody\n"
+static char image[] = "// code without a source\n"
 					  ".version 8.0\n.target sm_90\n.address_size 64\n"
 					  ".extern .global .align 4 .u32 elsewhere;\n"
 					  ".visible .global .align 4 .b8 table[16][1024]; /* .global .u8 no; */\n"
@@ -29,7 +29,7 @@ static CUmodule load(void)
 	return module;
 }
 
-static void a_variable_has_an_address_and_the_size_that_its_declaration_says(void **state)
+static void a_variable_has_an_address_and_its_declared_size(void **state)
 {
 	CUdeviceptr table, counter, pair, base;
 	size_t size;
@@ -80,7 +80,7 @@ static void a_module_has_the_functions_that_it_declares(void **state)
 	assert_int_equal(cuFuncGetModule(&of, function), CUDA_ERROR_INVALID_HANDLE);
 }
 
-static void code_that_is_no_text_has_every_function_and_no_variable(void **state)
+static void binary_code_has_every_function_and_no_variable(void **state)
 {
 	CUmodule module;
 	CUfunction function;
@@ -103,7 +103,7 @@ static void a_module_costs_its_code_and_its_variables(void **state)
 	assert_int_equal(used_bytes(), before);
 }
 
-static void a_module_comes_from_a_file_too(void **state)
+static void a_module_can_be_loaded_from_a_file(void **state)
 {
 	char path[] = "/tmp/simcuda_module_XXXXXX";
 	CUmodule module;
@@ -120,7 +120,7 @@ static void a_module_comes_from_a_file_too(void **state)
 	assert_int_equal(cuModuleLoad(&module, path), CUDA_ERROR_FILE_NOT_FOUND);
 }
 
-static void what_a_linker_was_given_is_in_what_it_makes(void **state)
+static void a_linked_image_contains_all_inputs_of_the_linker(void **state)
 {
 	CUlinkState linker;
 	CUmodule module;
@@ -141,7 +141,7 @@ static void what_a_linker_was_given_is_in_what_it_makes(void **state)
 	assert_success(cuModuleUnload(module));
 }
 
-static void a_library_is_in_every_context_and_its_managed_variables_are_once(void **state)
+static void a_library_is_in_every_context_and_has_its_managed_variables_once(void **state)
 {
 	CUdeviceptr tables[2], counters[2];
 	CUlibrary library;
@@ -233,7 +233,7 @@ static void code_is_not_loaded_while_a_capture_forbids_it(void **state)
 	assert_success(cuStreamDestroy_v2(stream));
 }
 
-static void lazy_code_costs_from_its_first_use_on(void **state)
+static void lazy_code_costs_memory_from_its_first_use(void **state)
 {
 	CUfunctionLoadingState loading;
 	CUmoduleLoadingMode mode;
@@ -275,21 +275,21 @@ static void lazy_code_costs_from_its_first_use_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest either[] = {
-		CONTEXT_TEST(a_variable_has_an_address_and_the_size_that_its_declaration_says),
+		CONTEXT_TEST(a_variable_has_an_address_and_its_declared_size),
 		CONTEXT_TEST(a_module_has_the_functions_that_it_declares),
-		CONTEXT_TEST(code_that_is_no_text_has_every_function_and_no_variable),
-		CONTEXT_TEST(a_module_comes_from_a_file_too),
-		CONTEXT_TEST(what_a_linker_was_given_is_in_what_it_makes),
+		CONTEXT_TEST(binary_code_has_every_function_and_no_variable),
+		CONTEXT_TEST(a_module_can_be_loaded_from_a_file),
+		CONTEXT_TEST(a_linked_image_contains_all_inputs_of_the_linker),
 		CONTEXT_TEST(a_library_outlives_its_contexts),
 		CONTEXT_TEST(kernels_of_a_library_are_functions_of_each_context),
 		CONTEXT_TEST(code_is_not_loaded_while_a_capture_forbids_it),
 	};
 	const struct CMUnitTest eager[] = {
 		CONTEXT_TEST(a_module_costs_its_code_and_its_variables),
-		CONTEXT_TEST(a_library_is_in_every_context_and_its_managed_variables_are_once),
+		CONTEXT_TEST(a_library_is_in_every_context_and_has_its_managed_variables_once),
 	};
 	const struct CMUnitTest lazy[] = {
-		CONTEXT_TEST(lazy_code_costs_from_its_first_use_on),
+		CONTEXT_TEST(lazy_code_costs_memory_from_its_first_use),
 	};
 	const char *is_lazy = getenv("SIMCUDA_LAZY_MODULES");
 

@@ -43,7 +43,7 @@ static void a_primary_context_lives_until_its_last_release(void **state)
 	assert_success(cuCtxPopCurrent_v2(NULL));
 }
 
-static void a_reset_ends_a_primary_context_and_lets_go_of_no_reference(void **state)
+static void a_reset_ends_a_primary_context_and_keeps_its_references(void **state)
 {
 	CUcontext context;
 	CUdeviceptr block;
@@ -66,7 +66,7 @@ static void a_reset_ends_a_primary_context_and_lets_go_of_no_reference(void **st
 	assert_success(cuCtxPopCurrent_v2(NULL));
 }
 
-static void an_attached_context_ends_with_its_last_detaching(void **state)
+static void an_attached_context_ends_with_its_last_detach(void **state)
 {
 	CUcontext second, attached;
 	CUdeviceptr block;
@@ -86,7 +86,7 @@ static void an_attached_context_ends_with_its_last_detaching(void **state)
 	assert_int_equal(used_bytes(), before);
 }
 
-static void a_context_takes_its_memory_and_leaves_what_belongs_to_none(void **state)
+static void a_context_frees_its_memory_and_keeps_memory_of_no_context(void **state)
 {
 	CUmemAllocationProp property = {
 		.type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -149,7 +149,7 @@ static void *destroy(void *argument)
 	return NULL;
 }
 
-static void a_destroyed_context_is_told_from_none_and_from_a_new_one(void **state)
+static void a_destroyed_context_has_its_own_error(void **state)
 {
 	CUcontext second, third;
 	CUdeviceptr block;
@@ -174,7 +174,7 @@ static void a_destroyed_context_is_told_from_none_and_from_a_new_one(void **stat
 	assert_success(cuCtxPopCurrent_v2(NULL));
 }
 
-static void a_primary_context_is_not_destroyed_as_if_it_were_ones_own(void **state)
+static void a_primary_context_cannot_be_destroyed_by_handle(void **state)
 {
 	CUcontext context;
 
@@ -277,7 +277,7 @@ static void a_green_context_works_in_the_primary_one(void **state)
 	assert_false(primary_is_active(1));
 }
 
-static void the_last_green_context_ends_a_primary_one_that_nobody_else_holds(void **state)
+static void the_last_green_context_ends_an_unretained_primary_context(void **state)
 {
 	CUgreenCtx first = make_green(8), second = make_green(8);
 	CUcontext view;
@@ -315,14 +315,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CONTEXT_TEST(a_primary_context_lives_until_its_last_release),
-		CONTEXT_TEST(a_reset_ends_a_primary_context_and_lets_go_of_no_reference),
-		CONTEXT_TEST(an_attached_context_ends_with_its_last_detaching),
-		CONTEXT_TEST(a_context_takes_its_memory_and_leaves_what_belongs_to_none),
-		CONTEXT_TEST(a_destroyed_context_is_told_from_none_and_from_a_new_one),
-		CONTEXT_TEST(a_primary_context_is_not_destroyed_as_if_it_were_ones_own),
+		CONTEXT_TEST(a_reset_ends_a_primary_context_and_keeps_its_references),
+		CONTEXT_TEST(an_attached_context_ends_with_its_last_detach),
+		CONTEXT_TEST(a_context_frees_its_memory_and_keeps_memory_of_no_context),
+		CONTEXT_TEST(a_destroyed_context_has_its_own_error),
+		CONTEXT_TEST(a_primary_context_cannot_be_destroyed_by_handle),
 		CONTEXT_TEST(a_capture_ends_with_its_context),
 		CONTEXT_TEST(a_green_context_works_in_the_primary_one),
-		CONTEXT_TEST(the_last_green_context_ends_a_primary_one_that_nobody_else_holds),
+		CONTEXT_TEST(the_last_green_context_ends_an_unretained_primary_context),
 		CONTEXT_TEST(multiprocessors_are_split_in_whole_units),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,7 @@ static void expect_list_to_add_up(void)
 
 static const char image[] = "some code";
 
-static void a_context_costs_from_its_making_to_its_end(void **state)
+static void a_context_costs_memory_from_its_creation_to_its_end(void **state)
 {
 	CUcontext second;
 
@@ -64,7 +64,7 @@ static void a_context_costs_from_its_making_to_its_end(void **state)
 	assert_int_equal(used_bytes(), before);
 }
 
-static void a_primary_context_costs_once_however_often_it_is_retained(void **state)
+static void a_primary_context_costs_once_even_if_retained_often(void **state)
 {
 	CUcontext first, second;
 
@@ -79,7 +79,7 @@ static void a_primary_context_costs_once_however_often_it_is_retained(void **sta
 	assert_int_equal(used_bytes(), before);
 }
 
-static void a_context_that_does_not_fit_is_not_made(void **state)
+static void a_context_that_does_not_fit_is_not_created(void **state)
 {
 	CUcontext context;
 	CUdeviceptr block;
@@ -112,7 +112,7 @@ static void a_module_costs_until_it_is_unloaded_or_its_context_ends(void **state
 	assert_int_equal(cuModuleUnload(left), CUDA_ERROR_INVALID_HANDLE);
 }
 
-static void a_limit_costs_what_it_is_raised_by_until_it_is_lowered(void **state)
+static void a_raised_limit_costs_the_difference_until_it_is_lowered(void **state)
 {
 	size_t heap, stack;
 
@@ -137,7 +137,7 @@ static void a_limit_costs_what_it_is_raised_by_until_it_is_lowered(void **state)
 	/* The end of the context also frees the cost of the last raised limit. */
 }
 
-static void the_management_library_tells_the_processes_apart(void **state)
+static void the_management_library_lists_each_process(void **state)
 {
 	struct nvml_memory_v2 memory = { .version = sizeof(memory) | 2u << 24 };
 	unsigned long long old_memory[3];
@@ -187,12 +187,12 @@ static void the_management_library_tells_the_processes_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CONTEXT_TEST(a_context_costs_from_its_making_to_its_end),
-		CONTEXT_TEST(a_primary_context_costs_once_however_often_it_is_retained),
-		CONTEXT_TEST(a_context_that_does_not_fit_is_not_made),
+		CONTEXT_TEST(a_context_costs_memory_from_its_creation_to_its_end),
+		CONTEXT_TEST(a_primary_context_costs_once_even_if_retained_often),
+		CONTEXT_TEST(a_context_that_does_not_fit_is_not_created),
 		CONTEXT_TEST(a_module_costs_until_it_is_unloaded_or_its_context_ends),
-		CONTEXT_TEST(a_limit_costs_what_it_is_raised_by_until_it_is_lowered),
-		CONTEXT_TEST(the_management_library_tells_the_processes_apart),
+		CONTEXT_TEST(a_raised_limit_costs_the_difference_until_it_is_lowered),
+		CONTEXT_TEST(the_management_library_lists_each_process),
 	};
 
 	setenv("SIMCUDA_CONTEXT_MEMORY", "100M", 1);

@@ -70,7 +70,7 @@ static void mapped_arrays_are_destroyed_as_arrays_are(void **state)
 	assert_success(cuMipmappedArrayDestroy(mipmap));
 }
 
-static void external_memory_goes_with_its_context(void **state)
+static void external_memory_ends_with_its_context(void **state)
 {
 	CUDA_EXTERNAL_MEMORY_BUFFER_DESC part = { .size = 1000 };
 	CUcontext context;
@@ -89,7 +89,7 @@ static void external_memory_goes_with_its_context(void **state)
 
 /* --- graphics --------------------------------------------------------------------------------- */
 
-static void a_buffer_is_reached_while_it_is_mapped(void **state)
+static void a_buffer_is_accessible_while_it_is_mapped(void **state)
 {
 	CUgraphicsResource resources[2], twice[2];
 	CUdeviceptr address;
@@ -131,7 +131,7 @@ static void a_buffer_is_reached_while_it_is_mapped(void **state)
 	assert_int_equal(cuGraphicsMapResources(1, resources, NULL), CUDA_ERROR_INVALID_HANDLE);
 }
 
-static void an_image_is_reached_as_arrays(void **state)
+static void an_image_is_accessible_as_arrays(void **state)
 {
 	CUgraphicsResource images[4];
 	CUdeviceptr address;
@@ -246,9 +246,9 @@ int main(int argument_count, char **arguments)
 	const struct CMUnitTest tests[] = {
 		CONTEXT_TEST(mapped_buffers_are_freed_one_by_one_and_outlive_their_object),
 		CONTEXT_TEST(mapped_arrays_are_destroyed_as_arrays_are),
-		CONTEXT_TEST(external_memory_goes_with_its_context),
-		CONTEXT_TEST(a_buffer_is_reached_while_it_is_mapped),
-		CONTEXT_TEST(an_image_is_reached_as_arrays),
+		CONTEXT_TEST(external_memory_ends_with_its_context),
+		CONTEXT_TEST(a_buffer_is_accessible_while_it_is_mapped),
+		CONTEXT_TEST(an_image_is_accessible_as_arrays),
 		CONTEXT_TEST(a_handle_of_another_process_is_opened_once_and_counted),
 	};
 	if (argument_count == 2)

@@ -75,7 +75,7 @@ static int leave_nothing(void **state)
 																		: -1;
 }
 
-static void memory_comes_at_launch_and_stays_until_a_trim(void **state)
+static void memory_is_allocated_at_launch_and_stays_until_a_trim(void **state)
 {
 	CUgraph graph = new_graph();
 	struct node first = add_allocation(graph, 3 * MIB), second = add_allocation(graph, MIB);
@@ -103,7 +103,7 @@ static void memory_comes_at_launch_and_stays_until_a_trim(void **state)
 	destroy(graph, exec);
 }
 
-static void an_upload_brings_the_memory_before_the_launch(void **state)
+static void an_upload_allocates_the_memory_before_the_launch(void **state)
 {
 	CUgraph graph = new_graph();
 	struct node node = add_allocation(graph, 5 * MIB);
@@ -144,7 +144,7 @@ static void graphs_use_the_same_memory_one_after_the_other(void **state)
 	expect_graph_memory(0, 8 * MIB);
 }
 
-static void a_launch_is_refused_while_its_memory_lives(void **state)
+static void a_launch_is_refused_while_its_memory_is_live(void **state)
 {
 	CUgraph graph = new_graph();
 	struct node node = add_allocation(graph, MIB);
@@ -160,7 +160,7 @@ static void a_launch_is_refused_while_its_memory_lives(void **state)
 	destroy(graph, exec);
 }
 
-static void auto_free_frees_what_the_last_launch_left(void **state)
+static void auto_free_frees_the_memory_of_the_last_launch(void **state)
 {
 	CUgraph graph = new_graph();
 	struct node node = add_allocation(graph, 2 * MIB);
@@ -193,7 +193,7 @@ static void memory_outlives_its_graph(void **state)
 	expect_graph_memory(0, 2 * MIB);
 }
 
-static void another_graph_frees_what_one_left(void **state)
+static void one_graph_can_free_the_memory_of_another(void **state)
 {
 	CUgraph one = new_graph(), other = new_graph();
 	struct node node = add_allocation(one, MIB);
@@ -212,7 +212,7 @@ static void another_graph_frees_what_one_left(void **state)
 	destroy(one, allocating);
 }
 
-static void a_free_node_frees_once_what_an_allocation_node_gave(void **state)
+static void a_free_node_frees_an_allocation_node_once(void **state)
 {
 	CUgraph graph = new_graph(), other = new_graph();
 	struct node node = add_allocation(graph, MIB);
@@ -233,7 +233,7 @@ static void a_free_node_frees_once_what_an_allocation_node_gave(void **state)
 	assert_success(cuGraphDestroy(other));
 }
 
-static void a_graph_with_memory_is_one_of_a_kind(void **state)
+static void a_graph_with_memory_cannot_be_copied(void **state)
 {
 	CUgraph graph = new_graph(), parent = new_graph(), clone;
 	struct node node = add_allocation(graph, MIB);
@@ -276,7 +276,7 @@ static void a_child_that_was_moved_allocates_in_its_parent(void **state)
 	destroy(parent, exec);
 }
 
-static void an_update_keeps_the_memory_that_the_graph_has(void **state)
+static void an_update_keeps_the_memory_of_the_graph(void **state)
 {
 	CUgraph graph = new_graph(), other = new_graph();
 	CUgraphExecUpdateResultInfo info;
@@ -310,7 +310,7 @@ static void a_launch_that_does_not_fit_does_nothing(void **state)
 	destroy(graph, exec);
 }
 
-static void nodes_of_the_common_form_allocate_and_free_too(void **state)
+static void generic_nodes_allocate_and_free(void **state)
 {
 	CUgraph graph = new_graph();
 	CUgraphNodeParams allocation = {
@@ -340,19 +340,19 @@ static void nodes_of_the_common_form_allocate_and_free_too(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		GRAPH_TEST(memory_comes_at_launch_and_stays_until_a_trim),
-		GRAPH_TEST(an_upload_brings_the_memory_before_the_launch),
+		GRAPH_TEST(memory_is_allocated_at_launch_and_stays_until_a_trim),
+		GRAPH_TEST(an_upload_allocates_the_memory_before_the_launch),
 		GRAPH_TEST(graphs_use_the_same_memory_one_after_the_other),
-		GRAPH_TEST(a_launch_is_refused_while_its_memory_lives),
-		GRAPH_TEST(auto_free_frees_what_the_last_launch_left),
+		GRAPH_TEST(a_launch_is_refused_while_its_memory_is_live),
+		GRAPH_TEST(auto_free_frees_the_memory_of_the_last_launch),
 		GRAPH_TEST(memory_outlives_its_graph),
-		GRAPH_TEST(another_graph_frees_what_one_left),
-		GRAPH_TEST(a_free_node_frees_once_what_an_allocation_node_gave),
-		GRAPH_TEST(a_graph_with_memory_is_one_of_a_kind),
+		GRAPH_TEST(one_graph_can_free_the_memory_of_another),
+		GRAPH_TEST(a_free_node_frees_an_allocation_node_once),
+		GRAPH_TEST(a_graph_with_memory_cannot_be_copied),
 		GRAPH_TEST(a_child_that_was_moved_allocates_in_its_parent),
-		GRAPH_TEST(an_update_keeps_the_memory_that_the_graph_has),
+		GRAPH_TEST(an_update_keeps_the_memory_of_the_graph),
 		GRAPH_TEST(a_launch_that_does_not_fit_does_nothing),
-		GRAPH_TEST(nodes_of_the_common_form_allocate_and_free_too),
+		GRAPH_TEST(generic_nodes_allocate_and_free),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static CUgraphExec instantiate(CUgraph graph)
 	return exec;
 }
 
-static void edges_say_what_depends_on_what(void **state)
+static void edges_are_the_dependencies(void **state)
 {
 	CUgraph graph = new_graph();
 	CUgraphNode a = add_host(graph, 0), b, c, from[4], to[4], both[2];
@@ -76,7 +76,7 @@ static void edges_say_what_depends_on_what(void **state)
 	assert_success(cuGraphDestroy(graph));
 }
 
-static void nodes_run_after_what_they_depend_on(void **state)
+static void nodes_run_after_their_dependencies(void **state)
 {
 	CUgraph graph = new_graph();
 	CUgraphNode first = add_host(graph, 1), second = add_host(graph, 2);
@@ -96,7 +96,7 @@ static void nodes_run_after_what_they_depend_on(void **state)
 	assert_success(cuGraphDestroy(graph));
 }
 
-static void nodes_say_what_they_were_given(void **state)
+static void nodes_return_their_parameters(void **state)
 {
 	CUgraph graph = new_graph();
 	CUDA_MEMCPY3D copy = { .WidthInBytes = 7, .Height = 1, .Depth = 1 }, same_copy;
@@ -232,9 +232,9 @@ static void an_update_needs_nodes_of_the_same_kind(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CONTEXT_TEST(edges_say_what_depends_on_what),
-		CONTEXT_TEST(nodes_run_after_what_they_depend_on),
-		CONTEXT_TEST(nodes_say_what_they_were_given),
+		CONTEXT_TEST(edges_are_the_dependencies),
+		CONTEXT_TEST(nodes_run_after_their_dependencies),
+		CONTEXT_TEST(nodes_return_their_parameters),
 		CONTEXT_TEST(a_child_is_a_copy_and_runs_with_its_parent),
 		CONTEXT_TEST(a_condition_chooses_the_body),
 		CONTEXT_TEST(an_update_needs_nodes_of_the_same_kind),

@@ -39,7 +39,7 @@ static void expect_missing(const char *name, int version, CUdriverProcAddressQue
 	assert_null(address);
 }
 
-static void a_name_means_the_newest_form_that_the_version_knows(void **state)
+static void a_name_gives_the_newest_form_of_the_version(void **state)
 {
 	(void)state;
 	expect_found("cuMemAlloc", 2000, 0, "cuMemAlloc");
@@ -68,7 +68,7 @@ static void the_lookup_finds_itself_in_the_form_of_the_version(void **state)
 	expect_found("cuGetProcAddress", 12000, 0, "cuGetProcAddress_v2");
 }
 
-static void what_is_not_there_is_told_apart_from_what_is_too_new(void **state)
+static void an_unknown_name_and_a_too_new_name_have_different_status(void **state)
 {
 	(void)state;
 	expect_missing("cuNoSuchThing", 12000, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
@@ -77,7 +77,7 @@ static void what_is_not_there_is_told_apart_from_what_is_too_new(void **state)
 	expect_missing("cuMemAllocAsync", 11010, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
 }
 
-static void senseless_questions_are_refused(void **state)
+static void invalid_lookups_are_refused(void **state)
 {
 	void *address;
 
@@ -90,7 +90,7 @@ static void senseless_questions_are_refused(void **state)
 		CUDA_ERROR_INVALID_VALUE);
 }
 
-static void the_old_form_has_no_status_and_neither_need_the_new_one(void **state)
+static void the_status_of_a_lookup_is_optional(void **state)
 {
 	void *address = NULL;
 
@@ -115,12 +115,12 @@ static void every_row_of_the_table_is_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_name_means_the_newest_form_that_the_version_knows),
+		cmocka_unit_test(a_name_gives_the_newest_form_of_the_version),
 		cmocka_unit_test(per_thread_forms_are_given_on_request_where_they_exist),
 		cmocka_unit_test(the_lookup_finds_itself_in_the_form_of_the_version),
-		cmocka_unit_test(what_is_not_there_is_told_apart_from_what_is_too_new),
-		cmocka_unit_test(senseless_questions_are_refused),
-		cmocka_unit_test(the_old_form_has_no_status_and_neither_need_the_new_one),
+		cmocka_unit_test(an_unknown_name_and_a_too_new_name_have_different_status),
+		cmocka_unit_test(invalid_lookups_are_refused),
+		cmocka_unit_test(the_status_of_a_lookup_is_optional),
 		cmocka_unit_test(every_row_of_the_table_is_found),
 	};
 	/* Simulates a driver that has every row of the table. */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* Runs first, because it tests the time before cuInit. */
-static void calls_before_init_or_without_a_context_say_so(void **state)
+static void calls_before_init_or_without_a_context_return_that_error(void **state)
 {
 	CUdeviceptr address;
 	int count;
@@ -68,7 +68,7 @@ static void only_the_start_of_a_live_block_can_be_freed_and_only_once(void **sta
 	assert_int_equal(cuMemFreeHost(pinned), CUDA_ERROR_INVALID_VALUE);
 }
 
-static void memory_ends_at_the_capacity_and_not_before(void **state)
+static void memory_can_be_allocated_up_to_the_capacity(void **state)
 {
 	CUdeviceptr most, rest, none;
 
@@ -85,7 +85,7 @@ static void memory_ends_at_the_capacity_and_not_before(void **state)
 	assert_int_equal(used_bytes(), 0);
 }
 
-static void devices_have_memory_of_their_own(void **state)
+static void each_device_has_its_own_memory(void **state)
 {
 	CUcontext other;
 	CUdeviceptr address;
@@ -99,7 +99,7 @@ static void devices_have_memory_of_their_own(void **state)
 	assert_success(cuMemFree_v2(address));
 }
 
-static void a_context_takes_its_blocks_along_but_no_pool_memory(void **state)
+static void a_destroyed_context_frees_its_blocks_and_no_pool_memory(void **state)
 {
 	CUcontext passing;
 	CUdeviceptr lost, kept;
@@ -114,7 +114,7 @@ static void a_context_takes_its_blocks_along_but_no_pool_memory(void **state)
 	assert_int_equal(used_bytes(), 0);
 }
 
-static void what_is_copied_to_the_device_comes_back(void **state)
+static void bytes_copied_to_the_device_can_be_copied_back(void **state)
 {
 	const char sent[] = "there and back again";
 	char received[sizeof(sent)] = "";
@@ -147,7 +147,7 @@ static void a_large_fill_with_zeros_clears_the_ends_too(void **state)
 	assert_success(cuMemFree_v2(address));
 }
 
-static void a_pointer_tells_what_it_points_to(void **state)
+static void a_pointer_has_the_attributes_of_its_block(void **state)
 {
 	CUdeviceptr address, base;
 	CUmemorytype type;
@@ -173,7 +173,7 @@ static void a_pointer_tells_what_it_points_to(void **state)
 	assert_success(cuMemFree_v2(address));
 }
 
-static void registered_memory_stays_the_callers(void **state)
+static void registered_memory_still_belongs_to_the_caller(void **state)
 {
 	static char memory[8192];
 
@@ -242,7 +242,7 @@ static void a_forked_child_has_no_cuda(void **state)
 	assert_int_equal(status, 0);
 }
 
-static void memory_is_apart_from_what_stays_registered(void **state)
+static void new_memory_does_not_overlap_memory_that_stays_registered(void **state)
 {
 	CUdeviceptr blocks[8];
 	void *memory = mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -268,20 +268,20 @@ static void memory_is_apart_from_what_stays_registered(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_before_init_or_without_a_context_say_so),
+		cmocka_unit_test(calls_before_init_or_without_a_context_return_that_error),
 		CONTEXT_TEST(a_block_is_charged_in_units_and_refunded_whole),
 		CONTEXT_TEST(a_pitched_block_is_pitch_times_height),
 		CONTEXT_TEST(only_the_start_of_a_live_block_can_be_freed_and_only_once),
-		CONTEXT_TEST(memory_ends_at_the_capacity_and_not_before),
-		CONTEXT_TEST(devices_have_memory_of_their_own),
-		CONTEXT_TEST(a_context_takes_its_blocks_along_but_no_pool_memory),
-		CONTEXT_TEST(what_is_copied_to_the_device_comes_back),
+		CONTEXT_TEST(memory_can_be_allocated_up_to_the_capacity),
+		CONTEXT_TEST(each_device_has_its_own_memory),
+		CONTEXT_TEST(a_destroyed_context_frees_its_blocks_and_no_pool_memory),
+		CONTEXT_TEST(bytes_copied_to_the_device_can_be_copied_back),
 		CONTEXT_TEST(a_large_fill_with_zeros_clears_the_ends_too),
-		CONTEXT_TEST(a_pointer_tells_what_it_points_to),
-		CONTEXT_TEST(registered_memory_stays_the_callers),
+		CONTEXT_TEST(a_pointer_has_the_attributes_of_its_block),
+		CONTEXT_TEST(registered_memory_still_belongs_to_the_caller),
 		CONTEXT_TEST(threads_can_allocate_at_the_same_time),
 		CONTEXT_TEST(a_forked_child_has_no_cuda),
-		CONTEXT_TEST(memory_is_apart_from_what_stays_registered),
+		CONTEXT_TEST(new_memory_does_not_overlap_memory_that_stays_registered),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static CUmemGenericAllocationHandle make_multicast(size_t size_bytes)
 	return handle;
 }
 
-static void what_is_bound_is_held(void **state)
+static void a_multicast_object_keeps_bound_memory_alive(void **state)
 {
 	CUmemGenericAllocationHandle multicast = make_multicast(2 * UNIT);
 	CUmemGenericAllocationHandle memory = memory_of(0, UNIT);
@@ -52,7 +52,7 @@ static void what_is_bound_is_held(void **state)
 	assert_success(cuMemRelease(multicast));
 }
 
-static void an_object_that_goes_lets_go_of_what_it_bound(void **state)
+static void a_destroyed_object_releases_bound_memory(void **state)
 {
 	CUmemGenericAllocationHandle multicast = make_multicast(UNIT);
 	CUmemGenericAllocationHandle memory = memory_of(0, UNIT);
@@ -138,7 +138,7 @@ static void memory_is_bound_by_its_address_too(void **state)
 	assert_success(cuMemAddressFree(address, UNIT));
 }
 
-static void an_exported_object_is_imported_as_itself(void **state)
+static void an_exported_object_is_imported_as_the_same_object(void **state)
 {
 	CUmulticastObjectProp properties = {
 		.numDevices = 2, .size = UNIT, .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
@@ -162,12 +162,12 @@ static void an_exported_object_is_imported_as_itself(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CONTEXT_TEST(what_is_bound_is_held),
-		CONTEXT_TEST(an_object_that_goes_lets_go_of_what_it_bound),
+		CONTEXT_TEST(a_multicast_object_keeps_bound_memory_alive),
+		CONTEXT_TEST(a_destroyed_object_releases_bound_memory),
 		CONTEXT_TEST(each_device_binds_its_own_memory_once),
 		CONTEXT_TEST(devices_are_added_before_memory_is_bound),
 		CONTEXT_TEST(memory_is_bound_by_its_address_too),
-		CONTEXT_TEST(an_exported_object_is_imported_as_itself),
+		CONTEXT_TEST(an_exported_object_is_imported_as_the_same_object),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

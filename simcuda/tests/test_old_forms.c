@@ -38,7 +38,7 @@ static void low_memory_runs_out_and_comes_back(void **state)
 		for (count = 0; count < 64 && result == CUDA_SUCCESS; count += result == CUDA_SUCCESS)
 			result = cuMemAlloc(&addresses[count], 96 * MIB);
 		/*
-		 * The device's 1 GiB is the limit, not the 4 GiB of addresses. It has room for ten such
+		 * The device's 1 GiB is the limit, not the 4 GiB of addresses. It has space for ten such
 		 * blocks.
 		 */
 		assert_int_equal(result, CUDA_ERROR_OUT_OF_MEMORY);

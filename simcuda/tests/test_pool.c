@@ -60,7 +60,7 @@ static void the_release_threshold_keeps_memory_and_a_trim_takes_it(void **state)
 	assert_int_equal(used_bytes(), 0);
 }
 
-static void high_marks_stay_until_they_are_reset(void **state)
+static void high_water_marks_stay_until_they_are_reset(void **state)
 {
 	CUmemoryPool pool = default_pool();
 	CUdeviceptr address;
@@ -90,7 +90,7 @@ static CUmemoryPool create_pool(size_t maximum_bytes)
 	return pool;
 }
 
-static void a_destroyed_pool_gives_its_memory_back_when_the_last_block_goes(void **state)
+static void a_destroyed_pool_frees_its_memory_with_the_last_block(void **state)
 {
 	CUmemoryPool pool = create_pool(0);
 	CUdeviceptr address;
@@ -151,7 +151,7 @@ static CUmemoryPool make_pool(CUmemLocationType location, int id, CUmemAllocatio
 	return pool;
 }
 
-static void a_destroyed_pool_goes_with_its_last_block(void **state)
+static void a_destroyed_pool_ends_with_its_last_block(void **state)
 {
 	CUmemoryPool pool = make_pool(CU_MEM_LOCATION_TYPE_DEVICE, 0, CU_MEM_ALLOCATION_TYPE_PINNED, 0);
 	CUmemoryPool current;
@@ -322,7 +322,7 @@ static void an_imported_pool_imports_blocks_and_allocates_none(void **state)
 	assert_int_equal(close(file), 0);
 }
 
-static void access_to_a_pool_is_its_devices_and_who_is_given_it(void **state)
+static void only_the_device_of_a_pool_and_granted_devices_have_access(void **state)
 {
 	CUmemoryPool pool = make_pool(CU_MEM_LOCATION_TYPE_DEVICE, 0, CU_MEM_ALLOCATION_TYPE_PINNED, 0);
 	CUmemAccessDesc access = { .location = { CU_MEM_LOCATION_TYPE_DEVICE, 1 },
@@ -348,17 +348,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CONTEXT_TEST(freed_memory_stays_reserved_until_a_synchronization),
 		CONTEXT_TEST(the_release_threshold_keeps_memory_and_a_trim_takes_it),
-		CONTEXT_TEST(high_marks_stay_until_they_are_reset),
-		CONTEXT_TEST(a_destroyed_pool_gives_its_memory_back_when_the_last_block_goes),
+		CONTEXT_TEST(high_water_marks_stay_until_they_are_reset),
+		CONTEXT_TEST(a_destroyed_pool_frees_its_memory_with_the_last_block),
 		CONTEXT_TEST(a_pool_ends_at_its_own_maximum_and_at_the_devices_capacity),
 		CONTEXT_TEST(the_current_pool_of_a_device_is_where_plain_calls_allocate),
-		CONTEXT_TEST(a_destroyed_pool_goes_with_its_last_block),
+		CONTEXT_TEST(a_destroyed_pool_ends_with_its_last_block),
 		CONTEXT_TEST(host_and_managed_pools_cost_the_device_nothing),
 		CONTEXT_TEST(impossible_pools_are_refused),
 		CONTEXT_TEST(each_place_has_a_default_and_a_current_pool),
 		CONTEXT_TEST(a_pool_grows_to_its_maximum),
 		CONTEXT_TEST(an_imported_pool_imports_blocks_and_allocates_none),
-		CONTEXT_TEST(access_to_a_pool_is_its_devices_and_who_is_given_it),
+		CONTEXT_TEST(only_the_device_of_a_pool_and_granted_devices_have_access),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -288,7 +288,7 @@ static void do_wrong(struct worker *worker)
 }
 
 /* Compares the item list with the used bytes. No other thread runs during this call. */
-static void check_books(void)
+static void check_accounting(void)
 {
 	size_t sum_bytes[2] = { 0, 0 };
 	size_t count = simcuda_list(items, LISTED);
@@ -320,7 +320,7 @@ static void *work(void *argument)
 				do_wrong(worker);
 		}
 		if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
-			check_books();
+			check_accounting();
 		pthread_barrier_wait(&barrier);
 	}
 	for (int i = 0; i < SLOTS; i++)
@@ -328,7 +328,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-static void books_of_random_calls_are_a_sum_and_end_where_they_began(void **state)
+static void the_accounting_of_random_calls_adds_up_and_returns_to_its_start(void **state)
 {
 	static struct worker workers[THREADS];
 	CUcontext contexts[2];
@@ -348,7 +348,7 @@ static void books_of_random_calls_are_a_sum_and_end_where_they_began(void **stat
 	}
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
-	check_books();
+	check_accounting();
 	/* A synchronization makes the pools give back their unused memory. */
 	assert_success(cuCtxSynchronize());
 	assert_int_equal(simcuda_used_bytes(0), began_bytes[0]);
@@ -361,7 +361,7 @@ static void books_of_random_calls_are_a_sum_and_end_where_they_began(void **stat
 int main(int argument_count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(books_of_random_calls_are_a_sum_and_end_where_they_began),
+		cmocka_unit_test(the_accounting_of_random_calls_adds_up_and_returns_to_its_start),
 	};
 
 	if (argument_count == 2)

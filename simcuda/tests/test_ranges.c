@@ -37,7 +37,7 @@ static void every_address_finds_its_range_and_no_other(void **state)
 	free(set.items);
 }
 
-static void what_is_removed_is_found_no_more_and_the_rest_still_is(void **state)
+static void a_removed_range_is_not_found_and_all_others_are(void **state)
 {
 	struct sim_ranges set = { 0 };
 
@@ -50,7 +50,7 @@ static void what_is_removed_is_found_no_more_and_the_rest_still_is(void **state)
 	free(set.items);
 }
 
-static void overlap_sees_touching_ends_as_apart(void **state)
+static void adjacent_ranges_do_not_overlap(void **state)
 {
 	struct sim_ranges set = { 0 };
 
@@ -67,8 +67,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_address_finds_its_range_and_no_other),
-		cmocka_unit_test(what_is_removed_is_found_no_more_and_the_rest_still_is),
-		cmocka_unit_test(overlap_sees_touching_ends_as_apart),
+		cmocka_unit_test(a_removed_range_is_not_found_and_all_others_are),
+		cmocka_unit_test(adjacent_ranges_do_not_overlap),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,7 +138,7 @@ static void allocations_go_through_the_pointer_that_the_lookup_gave(void **state
 	assert_int_equal(allocation_calls, before + 1);
 }
 
-static void an_error_waits_for_who_asks_and_is_then_gone(void **state)
+static void the_last_error_is_returned_once_and_then_cleared(void **state)
 {
 	void *address;
 
@@ -152,7 +152,7 @@ static void an_error_waits_for_who_asks_and_is_then_gone(void **state)
 	assert_string_equal(cudaGetErrorString(cudaErrorMemoryAllocation), "out of memory");
 }
 
-static void a_thread_works_on_the_device_it_chose(void **state)
+static void a_thread_uses_the_device_that_it_set(void **state)
 {
 	struct cudaPointerAttributes attributes;
 	void *address;
@@ -174,7 +174,7 @@ static void a_thread_works_on_the_device_it_chose(void **state)
 	assert_int_equal(cudaSetDevice(0), cudaSuccess);
 }
 
-static void a_reset_frees_all_and_the_next_call_begins_anew(void **state)
+static void a_reset_frees_all_memory_and_the_next_call_starts_again(void **state)
 {
 	size_t free_bytes, total_bytes;
 	void *address;
@@ -188,7 +188,7 @@ static void a_reset_frees_all_and_the_next_call_begins_anew(void **state)
 	assert_int_equal(cudaGetLastError(), cudaErrorInvalidValue);
 }
 
-static void driver_functions_are_given_out_with_a_status(void **state)
+static void driver_functions_are_returned_with_a_status(void **state)
 {
 	enum cudaDriverEntryPointQueryResult status;
 	void *address;
@@ -225,10 +225,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_driver_is_found_at_the_first_call_and_asked_as_nvidias_runtime_asks),
 		cmocka_unit_test(allocations_go_through_the_pointer_that_the_lookup_gave),
-		cmocka_unit_test(an_error_waits_for_who_asks_and_is_then_gone),
-		cmocka_unit_test(a_thread_works_on_the_device_it_chose),
-		cmocka_unit_test(a_reset_frees_all_and_the_next_call_begins_anew),
-		cmocka_unit_test(driver_functions_are_given_out_with_a_status),
+		cmocka_unit_test(the_last_error_is_returned_once_and_then_cleared),
+		cmocka_unit_test(a_thread_uses_the_device_that_it_set),
+		cmocka_unit_test(a_reset_frees_all_memory_and_the_next_call_starts_again),
+		cmocka_unit_test(driver_functions_are_returned_with_a_status),
 		cmocka_unit_test(properties_are_those_of_the_driver),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

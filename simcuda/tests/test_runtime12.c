@@ -37,23 +37,23 @@ static void a_pointers_attributes_are_24_bytes(void **state)
 	struct {
 		struct cudaPointerAttributes found;
 		unsigned char behind[GUARD_BYTES];
-	} room;
+	} buffer;
 	void *address;
 
 	(void)state;
-	memset(&room, UNTOUCHED, sizeof(room));
+	memset(&buffer, UNTOUCHED, sizeof(buffer));
 	assert_int_equal(cudaMalloc(&address, BYTES), 0);
-	assert_int_equal(cudaPointerGetAttributes(&room.found, address), 0);
-	assert_int_equal(room.found.type, ON_DEVICE);
-	assert_int_equal(room.found.device, 0);
-	assert_ptr_equal(room.found.devicePointer, address);
-	assert_untouched(room.behind);
+	assert_int_equal(cudaPointerGetAttributes(&buffer.found, address), 0);
+	assert_int_equal(buffer.found.type, ON_DEVICE);
+	assert_int_equal(buffer.found.device, 0);
+	assert_ptr_equal(buffer.found.devicePointer, address);
+	assert_untouched(buffer.behind);
 	assert_int_equal(cudaFree(address), 0);
 
 	assert_int_equal(cudaMallocManaged(&address, BYTES, 1), 0);
-	assert_int_equal(cudaPointerGetAttributes(&room.found, address), 0);
-	assert_int_equal(room.found.type, MANAGED);
-	assert_untouched(room.behind);
+	assert_int_equal(cudaPointerGetAttributes(&buffer.found, address), 0);
+	assert_int_equal(buffer.found.type, MANAGED);
+	assert_untouched(buffer.behind);
 	assert_int_equal(cudaFree(address), 0);
 	assert_int_not_equal(cudaPointerGetAttributes(NULL, NULL), 0);
 }
@@ -63,12 +63,12 @@ static void a_devices_properties_are_1032_bytes(void **state)
 	struct {
 		char properties[1032];
 		unsigned char behind[GUARD_BYTES];
-	} room;
+	} buffer;
 
 	(void)state;
-	memset(&room, UNTOUCHED, sizeof(room));
-	assert_int_equal(cudaGetDeviceProperties_v2(&room, 0), 0);
-	assert_untouched(room.behind);
+	memset(&buffer, UNTOUCHED, sizeof(buffer));
+	assert_int_equal(cudaGetDeviceProperties_v2(&buffer, 0), 0);
+	assert_untouched(buffer.behind);
 }
 
 int main(void)

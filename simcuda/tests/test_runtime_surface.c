@@ -24,7 +24,7 @@ static bool primary_is_active(int device)
 	return is_active;
 }
 
-static void a_device_is_made_ready_without_being_chosen(void **state)
+static void a_device_can_be_initialized_without_being_set(void **state)
 {
 	int device;
 
@@ -103,7 +103,7 @@ static void graphs_allocate_copy_and_fill(void **state)
 	assert_fine(cudaGraphDestroy(graph));
 }
 
-static void arrays_say_what_they_were_made_of(void **state)
+static void arrays_return_their_description(void **state)
 {
 	struct cudaChannelFormatDesc half4 =
 		cudaCreateChannelDesc(16, 16, 16, 16, cudaChannelFormatKindFloat);
@@ -151,7 +151,7 @@ static void code_is_loaded_and_its_variables_found(void **state)
 	assert_fine(cudaLibraryUnload(library));
 }
 
-static void external_memory_is_mapped_and_freed_as_if_it_were_ones_own(void **state)
+static void external_memory_is_mapped_and_freed_like_other_memory(void **state)
 {
 	struct cudaExternalMemoryHandleDesc description = {
 		.type = cudaExternalMemoryHandleTypeOpaqueFd,
@@ -240,12 +240,12 @@ static void code_inside_the_program_costs_where_it_is_used(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_device_is_made_ready_without_being_chosen),
+		cmocka_unit_test(a_device_can_be_initialized_without_being_set),
 		cmocka_unit_test(a_reset_ends_the_primary_context_until_the_next_call),
 		cmocka_unit_test(graphs_allocate_copy_and_fill),
-		cmocka_unit_test(arrays_say_what_they_were_made_of),
+		cmocka_unit_test(arrays_return_their_description),
 		cmocka_unit_test(code_is_loaded_and_its_variables_found),
-		cmocka_unit_test(external_memory_is_mapped_and_freed_as_if_it_were_ones_own),
+		cmocka_unit_test(external_memory_is_mapped_and_freed_like_other_memory),
 		cmocka_unit_test(a_capture_is_a_graph_of_what_the_stream_did),
 		cmocka_unit_test(code_inside_the_program_costs_where_it_is_used),
 	};

@@ -37,13 +37,13 @@ static void sizes_may_have_a_suffix_of_either_case(void **state)
 	assert_int_equal(read_with("3", "2G", "12040").driver_version, 12040);
 }
 
-static void what_is_empty_is_not_set(void **state)
+static void an_empty_setting_counts_as_not_set(void **state)
 {
 	(void)state;
 	expect_defaults(read_with("", "", ""));
 }
 
-static void nonsense_gives_the_defaults(void **state)
+static void invalid_settings_give_the_defaults(void **state)
 {
 	(void)state;
 	expect_defaults(read_with("-1", "lots", "13"));
@@ -53,7 +53,7 @@ static void nonsense_gives_the_defaults(void **state)
 	expect_defaults(read_with("1K", "99999999999T", "-13020"));
 }
 
-static void costs_are_none_unless_asked_for(void **state)
+static void costs_are_zero_by_default(void **state)
 {
 	(void)state;
 	struct sim_settings settings = read_with("1", "2G", "13020");
@@ -65,7 +65,7 @@ static void costs_are_none_unless_asked_for(void **state)
 	assert_int_equal(settings.process_id, 0);
 }
 
-static void others_can_have_all_of_a_device_and_no_more(void **state)
+static void other_processes_can_use_up_to_a_whole_device(void **state)
 {
 	(void)state;
 	setenv("SIMCUDA_OTHERS_MEMORY", "2G", 1);
@@ -78,10 +78,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes_may_have_a_suffix_of_either_case),
-		cmocka_unit_test(what_is_empty_is_not_set),
-		cmocka_unit_test(nonsense_gives_the_defaults),
-		cmocka_unit_test(costs_are_none_unless_asked_for),
-		cmocka_unit_test(others_can_have_all_of_a_device_and_no_more),
+		cmocka_unit_test(an_empty_setting_counts_as_not_set),
+		cmocka_unit_test(invalid_settings_give_the_defaults),
+		cmocka_unit_test(costs_are_zero_by_default),
+		cmocka_unit_test(other_processes_can_use_up_to_a_whole_device),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void unmap(CUdeviceptr address, size_t size_bytes)
 	assert_success(cuMemAddressFree(address, size_bytes));
 }
 
-static void a_descriptor_keeps_memory_past_its_release(void **state)
+static void a_descriptor_keeps_released_memory_alive(void **state)
 {
 	CUmemGenericAllocationHandle handle, again;
 
@@ -85,7 +85,7 @@ static void a_descriptor_keeps_memory_past_its_release(void **state)
 	assert_int_equal(used_bytes(), 0);
 }
 
-static void memory_that_only_a_closed_descriptor_kept_can_be_had_again(void **state)
+static void memory_is_free_after_its_last_descriptor_is_closed(void **state)
 {
 	CUmemGenericAllocationHandle handle;
 
@@ -125,7 +125,7 @@ static void export_keeps_bytes_and_mappings(void **state)
 	assert_int_equal(used_bytes(), 0);
 }
 
-static void what_was_not_made_to_be_exported_is_not(void **state)
+static void only_exportable_memory_is_exported(void **state)
 {
 	CUmemAllocationProp properties = shareable;
 	CUmemGenericAllocationHandle handle;
@@ -229,7 +229,7 @@ static int import_in_child(int file, int control)
 	return 0;
 }
 
-static void another_process_imports_what_the_exporter_pays(void **state)
+static void imported_memory_is_charged_to_the_exporter(void **state)
 {
 	CUmemGenericAllocationHandle handle;
 	char read_back[6] = "", byte = 0, file_text[12], control_text[12];
@@ -273,14 +273,14 @@ static bool send_all(int control, const int files[2], const CUmemPoolPtrExportDa
 {
 	union {
 		struct cmsghdr header;
-		char room[CMSG_SPACE(2 * sizeof(int))];
-	} ancillary = { .room = { 0 } };
+		char buffer[CMSG_SPACE(2 * sizeof(int))];
+	} ancillary = { .buffer = { 0 } };
 	CUmemPoolPtrExportData copy = *data;
 	struct iovec vector = { &copy, sizeof(copy) };
 	struct msghdr message = { .msg_iov = &vector,
 		.msg_iovlen = 1,
-		.msg_control = ancillary.room,
-		.msg_controllen = sizeof(ancillary.room) };
+		.msg_control = ancillary.buffer,
+		.msg_controllen = sizeof(ancillary.buffer) };
 	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 
 	header->cmsg_level = SOL_SOCKET;
@@ -294,13 +294,13 @@ static void receive_all(int control, int ret_files[2], CUmemPoolPtrExportData *r
 {
 	union {
 		struct cmsghdr header;
-		char room[CMSG_SPACE(2 * sizeof(int))];
+		char buffer[CMSG_SPACE(2 * sizeof(int))];
 	} ancillary;
 	struct iovec vector = { ret_data, sizeof(*ret_data) };
 	struct msghdr message = { .msg_iov = &vector,
 		.msg_iovlen = 1,
-		.msg_control = ancillary.room,
-		.msg_controllen = sizeof(ancillary.room) };
+		.msg_control = ancillary.buffer,
+		.msg_controllen = sizeof(ancillary.buffer) };
 
 	assert_int_equal(recvmsg(control, &message, 0), sizeof(*ret_data));
 	assert_non_null(CMSG_FIRSTHDR(&message));
@@ -398,12 +398,12 @@ static void descriptors_are_sent_over_a_socket(void **state)
 int main(int argument_count, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
-		CONTEXT_TEST(a_descriptor_keeps_memory_past_its_release),
-		CONTEXT_TEST(memory_that_only_a_closed_descriptor_kept_can_be_had_again),
+		CONTEXT_TEST(a_descriptor_keeps_released_memory_alive),
+		CONTEXT_TEST(memory_is_free_after_its_last_descriptor_is_closed),
 		CONTEXT_TEST(export_keeps_bytes_and_mappings),
-		CONTEXT_TEST(what_was_not_made_to_be_exported_is_not),
+		CONTEXT_TEST(only_exportable_memory_is_exported),
 		CONTEXT_TEST(a_dma_buf_keeps_mapped_memory),
-		CONTEXT_TEST(another_process_imports_what_the_exporter_pays),
+		CONTEXT_TEST(imported_memory_is_charged_to_the_exporter),
 		CONTEXT_TEST(descriptors_are_sent_over_a_socket),
 	};
 	if (argument_count == 2)

@@ -32,7 +32,7 @@ class Stubs(unittest.TestCase):
         make_stubs.build(pathlib.Path(self.folder.name), soname, dict.fromkeys(symbols))
         return ctypes.CDLL(f"{self.folder.name}/{soname}")
 
-    def test_a_function_without_an_answer_says_success_and_writes_nothing(self):
+    def test_a_function_without_an_implementation_returns_success_and_writes_nothing(self):
         library = self.build("libcublas.so.12", ["cublasSgemm_v2", "cublasGetStatusString"])
         self.assertEqual(library.cublasSgemm_v2(), 0)
         library.cublasGetStatusString.restype = ctypes.c_char_p
@@ -47,7 +47,7 @@ class Stubs(unittest.TestCase):
             self.assertEqual(library.cublasCreate_v2(ctypes.byref(handle)), 0)
             self.assertTrue(handle.value)
 
-    def test_functions_of_a_version_node_keep_it_with_their_answers(self):
+    def test_implemented_functions_keep_their_version_node(self):
         make_stubs.build(
             pathlib.Path(self.folder.name),
             "libcublas.so.12",
@@ -60,7 +60,7 @@ class Stubs(unittest.TestCase):
         for name in b"cublasCreate_v2", b"cublasSgemm_v2":
             self.assertTrue(find(library._handle, name, b"libcublas.so.12"), name)
 
-    def test_every_answer_compiles_for_every_major_version(self):
+    def test_every_implementation_compiles_for_every_major_version(self):
         for path in sorted(make_stubs.ANSWERS.glob("*.c")):
             stem = "libnvshmem_host.so" if path.stem == "nvshmem" else f"lib{path.stem}.so"
             for major in {2} if path.stem == "nccl" else {9, 13}:
@@ -68,7 +68,7 @@ class Stubs(unittest.TestCase):
                 self.assertEqual(source, path)
                 self.assertTrue(answered, path)
 
-    def test_a_library_that_is_opened_by_name_is_told_by_strings(self):
+    def test_libraries_opened_by_name_are_found_in_strings(self):
         class Wheel:
             path = pathlib.Path(self.folder.name) / "plugin.so"
 
@@ -108,7 +108,7 @@ class Stubs(unittest.TestCase):
         for communicator in communicators:
             self.assertEqual(nccl.ncclCommDestroy(communicator), 0)
 
-    def test_a_gather_has_each_ranks_part(self):
+    def test_a_gather_contains_the_part_of_each_rank(self):
         nccl, cuda = self.build("libnccl.so.2", ["ncclAllGather"]), ctypes.CDLL("libcuda.so.1")
         context, communicators = ctypes.c_void_p(), (ctypes.c_void_p * 2)()
         self.assertEqual(cuda.cuInit(0), 0)

@@ -64,7 +64,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-static void what_threads_make_and_end_at_once_adds_up_to_nothing(void **state)
+static void concurrent_allocations_and_frees_add_up_to_zero(void **state)
 {
 	pthread_t threads[THREADS];
 
@@ -87,7 +87,7 @@ static void what_threads_make_and_end_at_once_adds_up_to_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_threads_make_and_end_at_once_adds_up_to_nothing),
+		cmocka_unit_test(concurrent_allocations_and_frees_add_up_to_zero),
 	};
 
 	setenv("SIMCUDA_CONTEXT_MEMORY", "1M", 1);

@@ -33,7 +33,7 @@ static void addresses_cost_nothing_and_handles_cost_their_size(void **state)
 	assert_success(cuMemAddressFree(address, CAPACITY_BYTES * 4));
 }
 
-static void physical_memory_lives_as_long_as_a_handle_or_a_mapping(void **state)
+static void physical_memory_is_live_while_it_has_a_handle_or_a_mapping(void **state)
 {
 	CUdeviceptr address;
 	CUmemGenericAllocationHandle handle, again;
@@ -76,7 +76,7 @@ static void two_mappings_of_a_handle_show_the_same_bytes(void **state)
 	assert_success(cuMemAddressFree(address, 2 * UNIT));
 }
 
-static void maps_go_whole_into_reserved_and_free_addresses(void **state)
+static void a_mapping_needs_reserved_and_free_addresses(void **state)
 {
 	CUdeviceptr address;
 	CUmemGenericAllocationHandle handle;
@@ -111,7 +111,7 @@ static void sizes_are_whole_units_and_end_at_the_capacity(void **state)
 	assert_success(cuMemRelease(handle));
 }
 
-static void host_memory_is_no_devices(void **state)
+static void host_memory_belongs_to_no_device(void **state)
 {
 	/* The id of a host location must not be taken for a device. */
 	CUmemAllocationProp on_host = {
@@ -126,7 +126,7 @@ static void host_memory_is_no_devices(void **state)
 	assert_success(cuMemRelease(handle));
 }
 
-static void properties_that_no_memory_has_are_refused(void **state)
+static void invalid_properties_are_refused(void **state)
 {
 	CUmemAllocationProp properties = on_device_0;
 	CUmemGenericAllocationHandle handle;
@@ -198,7 +198,7 @@ static void memory_is_mapped_from_its_start(void **state)
 	assert_success(cuMemAddressFree(address, 2 * UNIT));
 }
 
-static void pointers_know_the_memory_behind_them(void **state)
+static void pointers_have_the_attributes_of_their_physical_memory(void **state)
 {
 	CUmemAllocationProp properties = on_device_0;
 	CUdeviceptr address;
@@ -238,15 +238,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CONTEXT_TEST(addresses_cost_nothing_and_handles_cost_their_size),
-		CONTEXT_TEST(physical_memory_lives_as_long_as_a_handle_or_a_mapping),
+		CONTEXT_TEST(physical_memory_is_live_while_it_has_a_handle_or_a_mapping),
 		CONTEXT_TEST(two_mappings_of_a_handle_show_the_same_bytes),
-		CONTEXT_TEST(maps_go_whole_into_reserved_and_free_addresses),
+		CONTEXT_TEST(a_mapping_needs_reserved_and_free_addresses),
 		CONTEXT_TEST(sizes_are_whole_units_and_end_at_the_capacity),
-		CONTEXT_TEST(host_memory_is_no_devices),
-		CONTEXT_TEST(properties_that_no_memory_has_are_refused),
+		CONTEXT_TEST(host_memory_belongs_to_no_device),
+		CONTEXT_TEST(invalid_properties_are_refused),
 		CONTEXT_TEST(access_is_remembered_for_each_device),
 		CONTEXT_TEST(memory_is_mapped_from_its_start),
-		CONTEXT_TEST(pointers_know_the_memory_behind_them),
+		CONTEXT_TEST(pointers_have_the_attributes_of_their_physical_memory),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

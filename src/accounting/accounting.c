@@ -156,9 +156,9 @@ static void save_before_change(struct gmt_account_site *site, const struct gmt_a
 }
 
 struct gmt_account_amount gmt_account_site_peak(const struct gmt_accounting *accounting,
-	uint32_t id)
+	uint32_t site_id)
 {
-	const struct gmt_account_site *site = &accounting->sites.items[id];
+	const struct gmt_account_site *site = &accounting->sites.items[site_id];
 
 	if (site->saved_epoch == accounting->accounts.items[site->account].epoch)
 		return (struct gmt_account_amount){ site->saved_bytes, site->saved_blocks };
@@ -166,9 +166,9 @@ struct gmt_account_amount gmt_account_site_peak(const struct gmt_accounting *acc
 }
 
 struct gmt_account_amount gmt_account_site_heap_peak(const struct gmt_accounting *accounting,
-	uint32_t id)
+	uint32_t site_id)
 {
-	const struct gmt_account_site *site = &accounting->sites.items[id];
+	const struct gmt_account_site *site = &accounting->sites.items[site_id];
 
 	if (!site->heap_plus_1)
 		return (struct gmt_account_amount){ 0 };
@@ -342,7 +342,7 @@ void gmt_accounting_bind(struct gmt_accounting *accounting, uint16_t context)
 	accounting->block_table.items[accounting->made_plus_1 - 1].context = context;
 }
 
-void gmt_account_tag(struct gmt_accounting *accounting, uint8_t layer, uint8_t space,
+void gmt_accounting_set_tag(struct gmt_accounting *accounting, uint8_t layer, uint8_t space,
 	uint64_t address, uint32_t tag)
 {
 	struct gmt_account_block *block =
@@ -399,8 +399,8 @@ void gmt_accounting_refuse(struct gmt_accounting *accounting, uint32_t site_id)
 	accounting->accounts.items[site->account].refused_count++;
 }
 
-bool gmt_account_totals(struct gmt_accounting *accounting, uint8_t layer, int16_t device,
-	uint64_t allocated_bytes, uint64_t reserved_bytes)
+bool gmt_accounting_set_reported_totals(struct gmt_accounting *accounting, uint8_t layer,
+	int16_t device, uint64_t allocated_bytes, uint64_t reserved_bytes)
 {
 	uint32_t id;
 
@@ -417,15 +417,15 @@ bool gmt_account_totals(struct gmt_accounting *accounting, uint8_t layer, int16_
 	 * behaviour.
 	 */
 	int64_t unseen_bytes = (int64_t)(allocated_bytes - account->live_bytes);
-	account->told_disagreements += unseen_bytes != account->unseen_bytes;
+	account->reported_disagreements += unseen_bytes != account->unseen_bytes;
 	account->unseen_bytes = unseen_bytes;
 	account->has_totals = true;
-	account->told_allocated_bytes = allocated_bytes;
-	account->told_reserved_bytes = reserved_bytes;
-	if (allocated_bytes > account->told_allocated_peak_bytes)
-		account->told_allocated_peak_bytes = allocated_bytes;
-	if (reserved_bytes > account->told_reserved_peak_bytes)
-		account->told_reserved_peak_bytes = reserved_bytes;
+	account->reported_allocated_bytes = allocated_bytes;
+	account->reported_reserved_bytes = reserved_bytes;
+	if (allocated_bytes > account->reported_allocated_peak_bytes)
+		account->reported_allocated_peak_bytes = allocated_bytes;
+	if (reserved_bytes > account->reported_reserved_peak_bytes)
+		account->reported_reserved_peak_bytes = reserved_bytes;
 	return true;
 }
 

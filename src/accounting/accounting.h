@@ -44,7 +44,7 @@ struct gmt_account_block {
 	uint32_t site;
 	uint32_t references; /* in an unused entry: index of the next unused entry, plus 1 */
 	uint16_t context;    /* CUDA context whose end also ends this block; 0: no such context */
-	uint32_t tag;        /* set by the owner, see gmt_account_tag; initially 0 */
+	uint32_t tag;        /* set by the owner, see gmt_accounting_set_tag; initially 0 */
 };
 
 /* Totals of one layer on one device. */
@@ -61,12 +61,12 @@ struct gmt_account {
 	/* number of peaks so far: an allocation above all earlier totals is a peak */
 	uint64_t epoch;
 	/* Totals that PyTorch itself reports. They are valid if has_totals is true. */
-	uint64_t told_allocated_bytes;
-	uint64_t told_allocated_peak_bytes;
-	uint64_t told_reserved_bytes;
-	uint64_t told_reserved_peak_bytes;
+	uint64_t reported_allocated_bytes;
+	uint64_t reported_allocated_peak_bytes;
+	uint64_t reported_reserved_bytes;
+	uint64_t reported_reserved_peak_bytes;
 	int64_t unseen_bytes;          /* PyTorch's total minus our own sum, at the last event */
-	uint64_t told_disagreements;   /* how often that difference changed */
+	uint64_t reported_disagreements;   /* how often that difference changed */
 	bool has_totals;
 	uint8_t layer;
 	int16_t device;
@@ -174,7 +174,7 @@ void gmt_accounting_put_in_heap(struct gmt_accounting *accounting, uint32_t site
  * ended first, and counted as a missed free. In a reference-counted space, the older block gets one
  * more reference instead. Returns false when out of memory; then nothing has changed.
  */
-bool gmt_accounting_alloc(struct gmt_accounting *accounting, uint32_t site, uint64_t address,
+bool gmt_accounting_alloc(struct gmt_accounting *accounting, uint32_t site_id, uint64_t address,
 	uint64_t size_bytes, uint64_t stamp);
 
 /*
@@ -184,7 +184,7 @@ bool gmt_accounting_alloc(struct gmt_accounting *accounting, uint32_t site, uint
 void gmt_accounting_bind(struct gmt_accounting *accounting, uint16_t context);
 
 /* Sets the owner's tag of the block at `address`, if that block is live. */
-void gmt_account_tag(struct gmt_accounting *accounting, uint8_t layer, uint8_t space,
+void gmt_accounting_set_tag(struct gmt_accounting *accounting, uint8_t layer, uint8_t space,
 	uint64_t address, uint32_t tag);
 
 /*
@@ -218,15 +218,15 @@ static inline uint64_t gmt_account_sum_bytes(uint64_t sum, uint64_t bytes)
 	return sum + bytes > INT64_MAX ? INT64_MAX : sum + bytes;
 }
 
-/* Counts a refused request of `site`. */
-void gmt_accounting_refuse(struct gmt_accounting *accounting, uint32_t site);
+/* Counts a refused request of `site_id`. */
+void gmt_accounting_refuse(struct gmt_accounting *accounting, uint32_t site_id);
 
 /*
  * Stores PyTorch's own totals, as PyTorch reported them with the last event on `device`. Returns
  * false when out of memory.
  */
-bool gmt_account_totals(struct gmt_accounting *accounting, uint8_t layer, int16_t device,
-	uint64_t allocated_bytes, uint64_t reserved_bytes);
+bool gmt_accounting_set_reported_totals(struct gmt_accounting *accounting, uint8_t layer,
+	int16_t device, uint64_t allocated_bytes, uint64_t reserved_bytes);
 
 struct gmt_account_amount {
 	uint64_t bytes;
@@ -238,14 +238,14 @@ struct gmt_account_amount {
  * account is the account's peak.
  */
 struct gmt_account_amount gmt_account_site_peak(const struct gmt_accounting *accounting,
-	uint32_t site);
+	uint32_t site_id);
 
 /*
  * Returns what the site held when its heap last reached a new peak. Returns zeros for a site
  * without a heap.
  */
 struct gmt_account_amount gmt_account_site_heap_peak(const struct gmt_accounting *accounting,
-	uint32_t site);
+	uint32_t site_id);
 
 /* Returns the account of a layer on a device, or NULL if that account had no event. */
 const struct gmt_account *gmt_accounting_find_account(const struct gmt_accounting *accounting,
@@ -261,13 +261,13 @@ struct gmt_account_space *gmt_accounting_get_space(struct gmt_accounting *accoun
 	int16_t device, uint8_t space);
 
 /* A live block and its address. */
-struct gmt_account_place {
+struct gmt_addressed_block {
 	uint64_t address;
 	struct gmt_account_block block;
 };
 
 /* Returns the number of live blocks in all layers. */
-size_t gmt_account_block_count(const struct gmt_accounting *accounting);
+size_t gmt_accounting_block_count(const struct gmt_accounting *accounting);
 
 /*
  * Returns the next live block of a layer, in no particular order. Set *cursor to 0 before the first
@@ -275,7 +275,7 @@ size_t gmt_account_block_count(const struct gmt_accounting *accounting);
  * `layer` may be GMT_ACCOUNTING_ALL_OF_CUDA.
  */
 bool gmt_accounting_next_block(const struct gmt_accounting *accounting, uint8_t layer,
-	size_t *cursor, struct gmt_account_place *ret_place);
+	size_t *cursor, struct gmt_addressed_block *ret_place);
 
 void gmt_accounting_fini(struct gmt_accounting *accounting);
 

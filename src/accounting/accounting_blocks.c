@@ -2,7 +2,7 @@
 /* Counts and lists the live blocks. */
 #include "accounting/accounting.h"
 
-size_t gmt_account_block_count(const struct gmt_accounting *accounting)
+size_t gmt_accounting_block_count(const struct gmt_accounting *accounting)
 {
 	size_t count = 0;
 
@@ -19,7 +19,7 @@ static uint8_t layer_of(const struct gmt_accounting *accounting,
 
 /* *cursor counts the slots of all maps, one map after the other. */
 bool gmt_accounting_next_block(const struct gmt_accounting *accounting, uint8_t layer,
-	size_t *cursor, struct gmt_account_place *ret_place)
+	size_t *cursor, struct gmt_addressed_block *ret_place)
 {
 	size_t first = 0;
 

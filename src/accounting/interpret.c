@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "accounting/interpret.h"
 
-#include "accounting/interpret_parts.h"
+#include "accounting/interpret_kinds.h"
 
 static bool interpret_alloc(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event)

@@ -4,7 +4,7 @@
 
 /*
  * Interprets events: turns each event into changes of the accounting. In the flow: events in order
- * -> event interpreter -> accounting. The replay of a snapshot (reader/replay/replay.h) and
+ * -> event interpreter -> accounting. The replay of a recording (reader/replay/replay.h) and
  * compaction (compact.h) use it.
  *
  * - interpret.c: allocations and frees of blocks.
@@ -33,10 +33,10 @@ struct gmt_interpret_event {
 	uint64_t offset;
 	uint64_t allocated_bytes; /* PyTorch's totals, valid if has_totals is true */
 	uint64_t reserved_bytes;
-	/* the owner's number of the stack; place, layer, space and device together identify a site */
-	uint32_t place;
+	/* the owner's number of the stack; with layer, space and device it identifies a site */
+	uint32_t stack;
 	/*
-	 * the owner's value; if a block takes its place from another event, it takes the tag from there
+	 * the owner's value; if a block takes its stack from another event, it takes the tag from there
 	 * too
 	 */
 	uint32_t tag;
@@ -54,7 +54,7 @@ struct gmt_interpret_event {
  * create and destroy several such heaps one after the other. The accounting holds the totals of
  * their blocks under the same heap number.
  */
-struct gmt_interpret_heap {
+struct gmt_interpret_heap_group {
 	const char *name;  /* owned by the owner; "" for a heap without a name */
 	int16_t device;    /* ordinal of the device, or GMT_DEVICE_HOST */
 	uint8_t source;    /* enum gmt_mark_source; 0: not known */
@@ -67,8 +67,8 @@ struct gmt_interpret_heap {
 	uint64_t swept_bytes;
 };
 
-struct gmt_interpret_heaps { /* layout of a GMT_VEC */
-	struct gmt_interpret_heap *items;
+struct gmt_interpret_heap_groups { /* layout of a GMT_VEC */
+	struct gmt_interpret_heap_group *items;
 	size_t count, capacity;
 };
 
@@ -78,7 +78,7 @@ struct gmt_event_interpreter;
  * Callbacks of the interpreter's owner. A callback may be NULL. A callback returns false to stop
  * the interpretation.
  */
-struct gmt_interpret_owner {
+struct gmt_interpret_observer {
 	/* The accounting has a new site. `event` is the site's first event. */
 	bool (*made_site)(void *user, const struct gmt_interpret_event *event, uint32_t site);
 	/* The event requested a block of this site. The accounting does not contain the block yet. */
@@ -117,7 +117,7 @@ struct gmt_interpret_owner {
 struct gmt_interpret_node {
 	uint64_t address;
 	uint64_t size_bytes; /* of an allocation node */
-	uint32_t place, tag; /* place and tag of an allocation node's call */
+	uint32_t stack, tag; /* stack and tag of an allocation node's call */
 	int16_t device;
 	bool is_alloc;
 	bool is_freed_inside; /* an allocation that another node of the same graph frees */
@@ -132,37 +132,38 @@ struct gmt_interpret_graph {
 };
 
 /* One heap of the program, identified by its number in the file. */
-struct gmt_interpret_pool {
+struct gmt_interpret_heap {
 	uint64_t size_bytes; /* 0: the heap does not state its size */
-	uint32_t row;        /* index in heaps */
+	uint32_t group;      /* index in heap_groups */
 	bool is_live;          /* the heap was made and has not ended */
 	struct gmt_map blocks; /* maps an address to the block's number in the accounting */
 };
 
-/* Zero-initialise, then set `accounting`, `heaps` and `owner`. */
+/* Zero-initialise, then set `accounting`, `heap_groups` and `observer`. */
 struct gmt_event_interpreter {
 	struct gmt_accounting *accounting;
-	struct gmt_interpret_heaps *heaps; /* indexed by the heap's number in the accounting */
-	struct gmt_interpret_owner owner;
+	struct gmt_interpret_heap_groups
+		*heap_groups; /* indexed by the heap's number in the accounting */
+	struct gmt_interpret_observer observer;
 	/* frees the state of ended objects: reuses the numbers of memory, drops destroyed graphs */
 	bool forgets;
-	struct gmt_map site_ids; /* maps place, layer, device and space to a site */
+	struct gmt_map site_ids; /* maps stack, layer, device and space to a site */
 	struct gmt_physical physical;
 	struct gmt_map graph_ids; /* maps an executable graph to an index in graphs */
 	GMT_VEC(struct gmt_interpret_graph) graphs;
 	uint32_t free_graph_plus_1;
-	struct gmt_map pool_ids;   /* maps a heap's number to an index in pools */
-	GMT_VEC(struct gmt_interpret_pool) pools;
-	struct gmt_intern pool_rows; /* keys are name and device; ids are indices in heaps */
-	/* for NVTX blocks: maps an address to the pool (index in pools) that last had a block there */
-	struct gmt_map pool_of_address;
-	struct gmt_map pool_site_ids; /* maps place and row to a site */
+	struct gmt_map heap_ids;   /* maps a heap's number to an index in heaps */
+	GMT_VEC(struct gmt_interpret_heap) heaps;
+	struct gmt_intern heap_group_ids; /* keys are name and device; ids are indices in heap_groups */
+	/* for NVTX blocks: maps an address to the heap (index in heaps) that last had a block there */
+	struct gmt_map heap_of_address;
+	struct gmt_map heap_site_ids; /* maps stack and row to a site */
 	/*
 	 * last number that was given to a block in a heap; the accounting uses these numbers as
 	 * addresses
 	 */
-	uint64_t last_pool_block;
-	/* maps the address of a node's block to place << 32 | tag of the call that made the node */
+	uint64_t last_heap_block;
+	/* maps the address of a node's block to stack << 32 | tag of the call that made the node */
 	struct gmt_map node_creators;
 };
 
@@ -182,7 +183,7 @@ bool gmt_interpret(struct gmt_event_interpreter *interpreter,
 bool gmt_interpret_get_site(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, uint32_t heap_plus_1, uint32_t *ret_site);
 bool gmt_interpret_get_heap(struct gmt_event_interpreter *interpreter,
-	const struct gmt_interpret_heap *about, uint32_t *ret_heap);
+	const struct gmt_interpret_heap_group *about, uint32_t *ret_heap);
 
 /* Adds the anomalies that are known only at the end. Call it once, after the last event. */
 void gmt_event_interpreter_finish(struct gmt_event_interpreter *interpreter);

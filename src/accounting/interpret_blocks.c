@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "accounting/interpret_parts.h"
+#include "accounting/interpret_kinds.h"
 
 /*
  * Reports the ended block. It may differ from what the event names, e.g. memory whose last mapping
@@ -28,16 +28,16 @@ static bool notify_ended(const struct gmt_event_interpreter *interpreter,
 }
 
 bool gmt_interpret_get_site(struct gmt_event_interpreter *interpreter,
-	const struct gmt_interpret_event *event, uint32_t row_plus_1, uint32_t *ret_site)
+	const struct gmt_interpret_event *event, uint32_t heap_plus_1, uint32_t *ret_site)
 {
 	int16_t device =
 		gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device;
-	/* A heap has one layer, space and device, so place and row are enough for a key. */
-	uint64_t key = (uint64_t)event->place << 32 |
-		(row_plus_1
-				? row_plus_1
+	/* A heap has one layer, space and device, so stack and row are enough for a key. */
+	uint64_t key = (uint64_t)event->stack << 32 |
+		(heap_plus_1
+				? heap_plus_1
 				: (uint64_t)event->layer << 24 | (uint64_t)event->space << 16 | (uint16_t)device);
-	struct gmt_map *ids = row_plus_1 ? &interpreter->pool_site_ids : &interpreter->site_ids;
+	struct gmt_map *ids = heap_plus_1 ? &interpreter->heap_site_ids : &interpreter->site_ids;
 	uint64_t site;
 
 	if (gmt_map_find(ids, key, &site)) {
@@ -47,8 +47,8 @@ bool gmt_interpret_get_site(struct gmt_event_interpreter *interpreter,
 	if (!gmt_accounting_add_site(interpreter->accounting, event->layer, device, event->space,
 			ret_site))
 		return false;
-	if (row_plus_1)
-		gmt_accounting_put_in_heap(interpreter->accounting, *ret_site, row_plus_1 - 1);
+	if (heap_plus_1)
+		gmt_accounting_put_in_heap(interpreter->accounting, *ret_site, heap_plus_1 - 1);
 	return GMT_REPORT(interpreter, made_site, event, *ret_site) && gmt_map_put(ids, key, *ret_site);
 }
 
@@ -57,8 +57,8 @@ bool gmt_interpret_totals(struct gmt_event_interpreter *interpreter,
 {
 	if (!event->has_totals || device < 0)
 		return true;
-	return gmt_account_totals(interpreter->accounting, event->layer, device, event->allocated_bytes,
-		event->reserved_bytes);
+	return gmt_accounting_set_reported_totals(interpreter->accounting, event->layer, device,
+		event->allocated_bytes, event->reserved_bytes);
 }
 
 /*

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/budget.h"
-#include "accounting/interpret_parts.h"
+#include "accounting/interpret_kinds.h"
 
 enum { FEW_NODES = 16 }; /* a graph with at most this many nodes needs no map */
 /* above this number of nodes, their blocks no longer fit in the CPU caches */
@@ -68,14 +68,14 @@ static bool map_allocs(struct gmt_interpret_graph *graph, size_t first)
 
 /*
  * Remembers which call made a node of a graph that is not executable yet. The executable graph's
- * node takes its place and tag from there.
+ * node takes its stack and tag from there.
  */
 static bool note_creator(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event)
 {
 	return event->kind != GMT_KIND_NODE_ALLOC ||
 		gmt_map_put(&interpreter->node_creators, event->address,
-			(uint64_t)event->place << 32 | event->tag);
+			(uint64_t)event->stack << 32 | event->tag);
 }
 
 bool gmt_interpret_add_node(struct gmt_event_interpreter *interpreter,
@@ -85,7 +85,7 @@ bool gmt_interpret_add_node(struct gmt_event_interpreter *interpreter,
 	struct gmt_interpret_node node = {
 		.address = event->address,
 		.size_bytes = event->size_bytes,
-		.place = event->place,
+		.stack = event->stack,
 		.tag = event->tag,
 		.device = event->device,
 		.is_alloc = event->kind == GMT_KIND_NODE_ALLOC,
@@ -100,7 +100,7 @@ bool gmt_interpret_add_node(struct gmt_event_interpreter *interpreter,
 		return true;
 	graph = &interpreter->graphs.items[index];
 	if (gmt_map_find(&interpreter->node_creators, event->address, &creator)) {
-		node.place = (uint32_t)(creator >> 32);
+		node.stack = (uint32_t)(creator >> 32);
 		node.tag = (uint32_t)creator;
 	}
 	made = node.is_alloc ? NULL : find_alloc(graph, event->address);
@@ -135,7 +135,7 @@ static bool alloc_node(struct gmt_event_interpreter *interpreter,
 	block.layer = GMT_LAYER_CUDA;
 	block.space = GMT_SPACE_GRAPH;
 	block.device = node->device;
-	block.place = node->place;
+	block.stack = node->stack;
 	block.tag = node->tag;
 	block.address = node->address;
 	block.size_bytes = node->size_bytes;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "base/budget.h"
-#include "accounting/interpret_parts.h"
+#include "accounting/interpret_kinds.h"
 
 enum { BLOCKS_A_UNIT = 4 }; /* blocks that the search examines in the time of one budget unit */
 
@@ -178,8 +178,9 @@ static bool notify_mapped(struct gmt_event_interpreter *interpreter,
 	of_memory.layer = about->layer;
 	of_memory.space = about->space;
 	of_memory.device = about->device;
-	return !interpreter->owner.mapped ||
-		interpreter->owner.mapped(interpreter->owner.user, &of_memory, gmt_physical_number(memory));
+	return !interpreter->observer.mapped ||
+		interpreter->observer.mapped(interpreter->observer.user, &of_memory,
+			gmt_physical_number(memory));
 }
 
 bool gmt_interpret_map(struct gmt_event_interpreter *interpreter,
@@ -278,35 +279,36 @@ bool gmt_interpret_end_context(struct gmt_event_interpreter *interpreter,
 {
 	uint16_t context = event->context;
 	struct gmt_accounting *accounting = interpreter->accounting;
-	GMT_VEC(struct gmt_account_place) places = { 0 };
-	struct gmt_account_place place;
+	GMT_VEC(struct gmt_addressed_block) blocks = { 0 };
+	struct gmt_addressed_block addressed;
 	bool done = true;
 
 	/* The search examines all blocks, and a file can end many contexts. */
-	if (!gmt_budget_spend(gmt_account_block_count(accounting) / BLOCKS_A_UNIT, GMT_BUDGET_CONTEXTS))
+	if (!gmt_budget_spend(gmt_accounting_block_count(accounting) / BLOCKS_A_UNIT,
+			GMT_BUDGET_CONTEXTS))
 		return true;
 	for (size_t cursor = 0; context &&
-		gmt_accounting_next_block(accounting, GMT_ACCOUNTING_ALL_OF_CUDA, &cursor, &place);) {
-		if (place.block.context != context)
+		gmt_accounting_next_block(accounting, GMT_ACCOUNTING_ALL_OF_CUDA, &cursor, &addressed);) {
+		if (addressed.block.context != context)
 			continue;
-		struct gmt_account_place *slot = gmt_vec_push(&places);
+		struct gmt_addressed_block *slot = gmt_vec_push(&blocks);
 		if (!slot) {
 			done = false;
 			break;
 		}
-		*slot = place;
+		*slot = addressed;
 	}
-	for (size_t i = 0; i < places.count && done; i++) {
-		const struct gmt_account_site *site = &accounting->sites.items[places.items[i].block.site];
+	for (size_t i = 0; i < blocks.count && done; i++) {
+		const struct gmt_account_site *site = &accounting->sites.items[blocks.items[i].block.site];
 		uint32_t of;
 
 		/* Remove all references at once. */
-		for (uint32_t left = places.items[i].block.references; left && done; left--)
+		for (uint32_t left = blocks.items[i].block.references; left && done; left--)
 			done = gmt_interpret_free(interpreter, event,
 				accounting->accounts.items[site->account].layer,
-				(uint8_t)accounting->spaces.items[site->space].space, places.items[i].address, 0,
+				(uint8_t)accounting->spaces.items[site->space].space, blocks.items[i].address, 0,
 				&of);
 	}
-	gmt_vec_fini(&places);
+	gmt_vec_fini(&blocks);
 	return done;
 }

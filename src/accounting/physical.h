@@ -77,9 +77,10 @@ uint32_t gmt_physical_find(const struct gmt_physical *physical, uint64_t handle)
 uint32_t gmt_physical_find_mapped(const struct gmt_physical *physical, uint64_t address);
 
 /*
- * Adds a reference. `handle` is the memory's handle from now on. Returns false when out of memory.
+ * Adds a reference. From now on, `handle` is the handle of memory number `index`. Returns false
+ * when out of memory.
  */
-bool gmt_physical_retain(struct gmt_physical *physical, uint32_t memory, uint64_t handle);
+bool gmt_physical_retain(struct gmt_physical *physical, uint32_t index, uint64_t handle);
 
 /*
  * Removes one reference from the memory that `handle` stands for. Returns the memory if nothing
@@ -90,7 +91,7 @@ uint32_t gmt_physical_release(struct gmt_physical *physical, uint64_t handle);
 /*
  * Makes the number of ended memory available again. The caller must not use that number afterwards.
  */
-void gmt_physical_free_number(struct gmt_physical *physical, uint32_t memory);
+void gmt_physical_free_number(struct gmt_physical *physical, uint32_t index);
 
 /* Maps memory at [key, key + size_bytes). Returns false when out of memory. */
 bool gmt_physical_map(struct gmt_physical *physical, uint64_t key, uint64_t size_bytes,

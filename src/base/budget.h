@@ -79,7 +79,7 @@ static inline bool gmt_budget_write(uint64_t bytes)
  * Returns how many bytes of a text to write: all, or only the first few if the output budget is
  * used up.
  */
-static inline uint64_t gmt_budget_text(uint64_t length)
+static inline uint64_t gmt_budget_spend_text(uint64_t length)
 {
 	enum { CUT_BYTES = 256 };
 
@@ -87,7 +87,7 @@ static inline uint64_t gmt_budget_text(uint64_t length)
 }
 
 /* Returns whether output was left out. Then loops that only write may stop. */
-static inline bool gmt_budget_is_written(void)
+static inline bool gmt_budget_output_is_cut(void)
 {
 	return gmt_budget.left_out >> GMT_BUDGET_OUTPUT & 1;
 }

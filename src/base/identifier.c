@@ -7,7 +7,7 @@
 
 enum { LENGTH = 36 };
 
-static void read_one(const char *path, char ret_identifier[GMT_IDENTIFIER_BYTES])
+static void read_kernel_identifier(const char *path, char ret_identifier[GMT_IDENTIFIER_BYTES])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t length = fd >= 0 ? read(fd, ret_identifier, GMT_IDENTIFIER_BYTES - 1) : 0;
@@ -21,12 +21,12 @@ static void read_one(const char *path, char ret_identifier[GMT_IDENTIFIER_BYTES]
 void gmt_identifier_make(char ret_identifier[GMT_IDENTIFIER_BYTES])
 {
 	/* Each read of this file returns a new identifier. */
-	read_one("/proc/sys/kernel/random/uuid", ret_identifier);
+	read_kernel_identifier("/proc/sys/kernel/random/uuid", ret_identifier);
 }
 
 void gmt_identifier_of_boot(char ret_identifier[GMT_IDENTIFIER_BYTES])
 {
-	read_one("/proc/sys/kernel/random/boot_id", ret_identifier);
+	read_kernel_identifier("/proc/sys/kernel/random/boot_id", ret_identifier);
 }
 
 bool gmt_identifier_is_valid(const char *text)

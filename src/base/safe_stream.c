@@ -17,6 +17,7 @@ struct stream {
 	struct stream *next;
 	FILE *file;
 	int fd;
+	bool is_raw; /* each byte is written as it is */
 	bool has_styles;
 	int why; /* errno of the first failed write; 0: no write failed */
 	/* Number of bytes held at the beginning of `bytes`: an incomplete character or style. */
@@ -158,7 +159,7 @@ static bool put(struct stream *stream, const char *bytes, size_t length, bool is
 {
 	size_t safe, held;
 
-	if (!stream->held && is_plain((const unsigned char *)bytes, length))
+	if (stream->is_raw || (!stream->held && is_plain((const unsigned char *)bytes, length)))
 		return send_all(stream, (const unsigned char *)bytes, length);
 	memcpy(stream->bytes + stream->held, bytes, length);
 	safe = make_safe(stream, stream->held + length, is_end, &held);
@@ -202,7 +203,7 @@ static int on_close(void *cookie)
 	return done ? 0 : -1;
 }
 
-FILE *gmt_safe_stream_open(int fd)
+static FILE *open_stream(int fd, bool is_raw)
 {
 	struct stream *stream = malloc(sizeof(*stream));
 	FILE *file;
@@ -218,12 +219,23 @@ FILE *gmt_safe_stream_open(int fd)
 	stream->next = streams;
 	stream->file = file;
 	stream->fd = fd;
+	stream->is_raw = is_raw;
 	stream->has_styles = false;
 	stream->why = 0;
 	stream->held = 0;
 	streams = stream;
 	setvbuf(file, NULL, isatty(fd) ? _IOLBF : _IOFBF, CHUNK_BYTES);
 	return file;
+}
+
+FILE *gmt_safe_stream_open(int fd)
+{
+	return open_stream(fd, false);
+}
+
+FILE *gmt_safe_stream_open_raw(int fd)
+{
+	return open_stream(fd, true);
 }
 
 bool gmt_safe_stream_install(void)

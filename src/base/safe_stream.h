@@ -23,6 +23,12 @@
 FILE *gmt_safe_stream_open(int fd);
 
 /*
+ * Same as above, but writes each byte as it is: for a document, which no terminal shows. Whoever
+ * writes to it escapes foreign text.
+ */
+FILE *gmt_safe_stream_open_raw(int fd);
+
+/*
  * Replaces stdout and stderr by such streams. Returns false when out of memory. Call it once,
  * before any output.
  */

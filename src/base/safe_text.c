@@ -77,7 +77,7 @@ bool gmt_safe_is_command(const unsigned char *start, const unsigned char *at)
 void gmt_safe_print(FILE *file, const char *text)
 {
 	const unsigned char *start = (const unsigned char *)text, *at = start,
-						*end = at + gmt_budget_text(strlen(text));
+						*end = at + gmt_budget_spend_text(strlen(text));
 
 	while (at < end) {
 		size_t plain = 0, skip = 1, length;

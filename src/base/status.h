@@ -24,7 +24,7 @@ struct gmt_error {
 enum gmt_status gmt_error_set(struct gmt_error *error, enum gmt_status status, const char *format,
 	...) __attribute__((format(printf, 3, 4)));
 
-/* Returns the exit code for `status` (architecture.md, "Errors and ownership"). */
+/* Returns the exit code for `status` (base/status.def). */
 int gmt_status_exit_code(enum gmt_status status);
 
 #endif

@@ -113,6 +113,54 @@ bool gmt_text_parse_size(const char *text, uint64_t *ret_bytes)
 	return true;
 }
 
+/* Returns the nanoseconds of a unit of time, or 0. */
+static uint64_t unit_ns(const char *unit)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {
+		{ "ns", 1 },
+		{ "us", 1000 },
+		{ "ms", 1000000 },
+		{ "s", 1000000000 },
+		{ "min", UINT64_C(60) * 1000000000 },
+		{ "h", UINT64_C(3600) * 1000000000 },
+	};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (strcmp(unit, units[i].name) == 0)
+			return units[i].ns;
+	return 0;
+}
+
+bool gmt_text_parse_time(const char *text, uint64_t *ret_time_ns)
+{
+	uint64_t whole, ns = 0, unit;
+	const char *at = parse_digits(text, &whole), *fraction = NULL;
+
+	if (!at)
+		return false;
+	if (*at == '.') {
+		fraction = ++at;
+		at += strspn(at, "0123456789");
+		if (at == fraction)
+			return false;
+	}
+	if (*at == ' ' && at[1])
+		at++;
+	unit = *at ? unit_ns(at) : !fraction;
+	if (!unit || __builtin_mul_overflow(whole, unit, &ns))
+		return false;
+	/* No unit has more than 13 digits, so later digits of a fraction are below a nanosecond. */
+	for (uint64_t digit_ns = unit / 10; fraction && *fraction >= '0' && *fraction <= '9';
+		fraction++, digit_ns /= 10)
+		if (__builtin_add_overflow(ns, digit_ns * (uint64_t)(*fraction - '0'), &ns))
+			return false;
+	*ret_time_ns = ns;
+	return true;
+}
+
 bool gmt_text_parse_u64(const char *text, uint64_t *ret_value)
 {
 	uint64_t value;
@@ -142,4 +190,32 @@ size_t gmt_text_utf8_length(const unsigned char *at, size_t left)
 		(*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] >= 0x90))
 		return 0;
 	return length;
+}
+
+size_t gmt_text_cut_length(const char *text, size_t length, size_t max_bytes)
+{
+	if (length <= max_bytes)
+		return length;
+	for (size_t cut = max_bytes; cut > max_bytes - 4; cut--)
+		if (((unsigned char)text[cut] & 0xc0) != 0x80)
+			return cut;
+	return max_bytes;
+}
+
+void gmt_text_copy(char *ret_copy, size_t bytes, const char *text)
+{
+	size_t length = gmt_text_cut_length(text, strlen(text), bytes - 1);
+
+	memcpy(ret_copy, text, length);
+	ret_copy[length] = 0;
+}
+
+const char *gmt_text_end(const char *text, size_t max_bytes)
+{
+	size_t length = strlen(text);
+
+	text += length > max_bytes ? length - max_bytes : 0;
+	for (int i = 0; i < 3 && length > max_bytes && ((unsigned char)*text & 0xc0) == 0x80; i++)
+		text++;
+	return text;
 }

@@ -34,6 +34,13 @@ struct gmt_text gmt_text_duration(uint64_t time_ns);
  */
 bool gmt_text_parse_size(const char *text, uint64_t *ret_bytes);
 
+/*
+ * Reads a time: "4s", "1.5 s", "250ms", "3min". Without a unit, nanoseconds; then no fraction is
+ * allowed. Units: ns, us, ms, s, min, h. Rounds down to nanoseconds. Returns false if the text is
+ * none, or does not fit.
+ */
+bool gmt_text_parse_time(const char *text, uint64_t *ret_time_ns);
+
 /* Reads a whole unsigned decimal number. Returns false if `text` contains anything else. */
 bool gmt_text_parse_u64(const char *text, uint64_t *ret_value);
 
@@ -42,5 +49,24 @@ bool gmt_text_parse_u64(const char *text, uint64_t *ret_value);
  * least 1.
  */
 size_t gmt_text_utf8_length(const unsigned char *at, size_t left);
+
+/*
+ * Returns `length` (bytes), or less if it is above `max_bytes`: then at most `max_bytes`, so that
+ * no UTF-8 character is cut in two. Text that is not UTF-8 is cut anywhere. `max_bytes` must be at
+ * least 4.
+ */
+size_t gmt_text_cut_length(const char *text, size_t length, size_t max_bytes);
+
+/*
+ * Copies a text into an array of `bytes` (5 or more). A text that does not fit loses its end, but
+ * no part of a UTF-8 character.
+ */
+void gmt_text_copy(char *ret_copy, size_t bytes, const char *text);
+
+/*
+ * Returns the end of a text that has at most `max_bytes`, so that it does not begin in the middle of
+ * a UTF-8 character. Points into `text`.
+ */
+const char *gmt_text_end(const char *text, size_t max_bytes);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/pages.h"
-#include "compaction/compact_parts.h"
+#include "compaction/compactor.h"
 
 enum { DEFAULT_WAITING = 1 << 18 };
 
@@ -183,7 +183,7 @@ static bool take_prefix_rows(struct gmt_compactor *compactor, uint32_t kind, con
 {
 	if (compactor->compacted.has_compacted_prefix)
 		return true;
-	if (!gmt_compacted_add(&compactor->compacted, kind, rows, count))
+	if (!gmt_compacted_prefix_add(&compactor->compacted, kind, rows, count))
 		return false;
 	if (compactor->compacted.has_compacted_prefix) {
 		compactor->restores = true;
@@ -249,8 +249,8 @@ static bool take(struct gmt_compactor *compactor, uint32_t kind, const void *row
 		compactor->has_end = true;
 		return true;
 	}
-	return gmt_compacted_takes(kind) ? take_prefix_rows(compactor, kind, rows, count)
-									 : copy_rows(compactor, kind, rows, count);
+	return gmt_compacted_prefix_takes(kind) ? take_prefix_rows(compactor, kind, rows, count)
+											: copy_rows(compactor, kind, rows, count);
 }
 
 bool gmt_compact_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
@@ -287,7 +287,7 @@ static void cut_earlier_if_needed(struct gmt_compactor *compactor)
 
 	if (published_until_stamp && is_compacted(compactor) && next->stamp > published_until_stamp &&
 		next->stamp > compacted_until_stamp &&
-		gmt_compact_takes_place(compactor, &compactor->waiting.items[next->item]))
+		gmt_compact_takes_trace(compactor, &compactor->waiting.items[next->item]))
 		compactor->options.cut_stamp = next->stamp - 1;
 }
 
@@ -460,8 +460,8 @@ void gmt_compact_close(struct gmt_compactor *compactor)
 	gmt_event_interpreter_fini(&compactor->interpreter);
 	gmt_accounting_fini(&compactor->accounting);
 	gmt_vec_fini(&compactor->heaps);
-	gmt_compacted_fini(&compactor->compacted);
-	gmt_vec_fini(&compactor->places);
+	gmt_compacted_prefix_fini(&compactor->compacted);
+	gmt_vec_fini(&compactor->traces);
 	gmt_vec_fini(&compactor->requesters);
 	gmt_backward_attribution_fini(&compactor->backward_attribution);
 	gmt_vec_fini(&compactor->survivors);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "compaction/compact_parts.h"
+#include "compaction/compactor.h"
 
 enum {
 	MAX_SAMPLES = 256,   /* samples of one counter; the reader examines no more */
@@ -437,7 +437,7 @@ static bool take_row(struct gmt_compactor *compactor, struct gmt_compact_curve *
 
 bool gmt_compact_take_compacted_curves(struct gmt_compactor *compactor)
 {
-	const struct gmt_compacted *compacted = &compactor->compacted;
+	const struct gmt_compacted_prefix *compacted = &compactor->compacted;
 	GMT_VEC(uint32_t) series = { 0 }; /* by row of past_counter: its series, plus 1 */
 	bool done = gmt_vec_reserve(&series, compacted->counters.count + 1), fits = true;
 

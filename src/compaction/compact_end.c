@@ -4,7 +4,7 @@
  * verdict needs the blocks at the end of the last step, and the frees after it. So the cut is
  * there, and the events after it are kept if there are few enough.
  */
-#include "compaction/compact_parts.h"
+#include "compaction/compactor.h"
 
 /* Marks of one counter: processed marks and waiting marks. */
 struct counter {

@@ -2,7 +2,7 @@
 /* Survivors of graphs, of the program's heaps, and of objects without memory. */
 #include <stddef.h>
 
-#include "compaction/compact_parts.h"
+#include "compaction/compactor.h"
 
 static bool is_handle(const struct gmt_event *event)
 {
@@ -20,7 +20,7 @@ static void forget_graph(struct gmt_compactor *compactor, size_t index)
 }
 
 static bool create_graph(struct gmt_compactor *compactor, const struct gmt_event *event,
-	uint32_t place)
+	uint32_t trace)
 {
 	uint64_t index;
 
@@ -38,7 +38,7 @@ static bool create_graph(struct gmt_compactor *compactor, const struct gmt_event
 		compactor->graphs.items[index] = (struct gmt_compact_graph){ 0 };
 	}
 	compactor->graphs.items[index].created_plus_1 =
-		gmt_compact_add_survivor(compactor, event, place);
+		gmt_compact_add_survivor(compactor, event, trace);
 	return compactor->graphs.items[index].created_plus_1;
 }
 
@@ -58,9 +58,9 @@ static bool destroy_graph(struct gmt_compactor *compactor, const struct gmt_even
 
 /* Replaces the survivor that `map` has for `key`. */
 static bool keep_by(struct gmt_compactor *compactor, struct gmt_map *map, uint64_t key,
-	const struct gmt_event *event, uint32_t place)
+	const struct gmt_event *event, uint32_t trace)
 {
-	uint32_t survivor = gmt_compact_add_survivor(compactor, event, place);
+	uint32_t survivor = gmt_compact_add_survivor(compactor, event, trace);
 	uint64_t older;
 
 	if (!survivor)
@@ -78,7 +78,7 @@ static void drop_by(struct gmt_compactor *compactor, struct gmt_map *map, uint64
 		gmt_compact_drop_survivor(compactor, (uint32_t)older);
 }
 
-static bool add_node(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t place)
+static bool add_node(struct gmt_compactor *compactor, const struct gmt_event *event, uint32_t trace)
 {
 	struct gmt_compact_graph *graph;
 	uint64_t index;
@@ -86,10 +86,10 @@ static bool add_node(struct gmt_compactor *compactor, const struct gmt_event *ev
 
 	if (!event->object)
 		return event->kind != GMT_KIND_NODE_ALLOC ||
-			keep_by(compactor, &compactor->unlaunched_nodes, event->address, event, place);
+			keep_by(compactor, &compactor->unlaunched_nodes, event->address, event, trace);
 	if (!gmt_map_find(&compactor->graphs_ids, event->object, &index))
 		return true;
-	node = gmt_compact_add_survivor(compactor, event, place);
+	node = gmt_compact_add_survivor(compactor, event, trace);
 	if (!node)
 		return false;
 	graph = &compactor->graphs.items[index];
@@ -110,12 +110,12 @@ static uint64_t object_key(const struct gmt_event *event)
 
 /* A heap lives from its first event on, whether or not that event created it. */
 static bool after_heap(struct gmt_compactor *compactor, const struct gmt_event *event,
-	uint32_t place)
+	uint32_t trace)
 {
 	uint64_t number = event->object, index, before;
 	struct gmt_event made = *event;
-	bool is_live = gmt_map_find(&compactor->interpreter.pool_ids, number, &index) &&
-		compactor->interpreter.pools.items[index].is_live;
+	bool is_live = gmt_map_find(&compactor->interpreter.heap_ids, number, &index) &&
+		compactor->interpreter.heaps.items[index].is_live;
 	bool known = gmt_map_find(&compactor->heap_events, number, &before);
 
 	if (!is_live) {
@@ -126,21 +126,21 @@ static bool after_heap(struct gmt_compactor *compactor, const struct gmt_event *
 		return true;
 	made.kind = GMT_KIND_CREATE;
 	made.address = 0;
-	return keep_by(compactor, &compactor->heap_events, number, &made, place);
+	return keep_by(compactor, &compactor->heap_events, number, &made, trace);
 }
 
 bool gmt_compact_after(struct gmt_compactor *compactor, const struct gmt_event *event,
 	const struct gmt_compact_before *before)
 {
 	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUSTOM)
-		return after_heap(compactor, event, before->place);
+		return after_heap(compactor, event, before->trace);
 	if (gmt_layer_family(event->layer) != GMT_FAMILY_CUDA)
 		return true;
 	switch (event->kind) {
 	case GMT_KIND_CREATE:
-		return event->space == GMT_SPACE_GRAPH ? create_graph(compactor, event, before->place)
+		return event->space == GMT_SPACE_GRAPH ? create_graph(compactor, event, before->trace)
 											   : keep_by(compactor, &compactor->objects_by_key,
-													 object_key(event), event, before->place);
+													 object_key(event), event, before->trace);
 	case GMT_KIND_DESTROY:
 		if (event->space == GMT_SPACE_GRAPH)
 			return destroy_graph(compactor, event);
@@ -148,7 +148,7 @@ bool gmt_compact_after(struct gmt_compactor *compactor, const struct gmt_event *
 		return true;
 	case GMT_KIND_NODE_ALLOC:
 	case GMT_KIND_NODE_FREE:
-		return add_node(compactor, event, before->place);
+		return add_node(compactor, event, before->trace);
 	case GMT_KIND_ALLOC:
 	case GMT_KIND_FREE:
 		return !is_handle(event) || gmt_compact_after_memory(compactor, event, before);
@@ -161,7 +161,7 @@ bool gmt_compact_after(struct gmt_compactor *compactor, const struct gmt_event *
 static bool list_all(struct gmt_compactor *compactor, uint32_t first_plus_1, uint64_t rank)
 {
 	for (uint32_t at = first_plus_1; at; at = compactor->survivors.items[at - 1].next_plus_1)
-		if (!gmt_compact_list(compactor, at, rank))
+		if (!gmt_compact_queue_survivor(compactor, at, rank))
 			return false;
 	return true;
 }
@@ -170,7 +170,8 @@ static bool list_map(struct gmt_compactor *compactor, const struct gmt_map *map,
 {
 	for (size_t i = 0; i < map->capacity; i++)
 		if (map->slots[i].value_plus_1 &&
-			!gmt_compact_list(compactor, (uint32_t)(map->slots[i].value_plus_1 - 1), rank))
+			!gmt_compact_queue_survivor(compactor, (uint32_t)(map->slots[i].value_plus_1 - 1),
+				rank))
 			return false;
 	return true;
 }
@@ -183,11 +184,11 @@ static bool list_heaps(struct gmt_compactor *compactor)
 		uint64_t index;
 
 		if (!slot->value_plus_1 ||
-			!gmt_map_find(&compactor->interpreter.pool_ids, slot->key, &index))
+			!gmt_map_find(&compactor->interpreter.heap_ids, slot->key, &index))
 			continue;
 		compactor->survivors.items[slot->value_plus_1 - 2].size_bytes =
-			compactor->interpreter.pools.items[index].size_bytes;
-		if (!gmt_compact_list(compactor, (uint32_t)(slot->value_plus_1 - 1), 0))
+			compactor->interpreter.heaps.items[index].size_bytes;
+		if (!gmt_compact_queue_survivor(compactor, (uint32_t)(slot->value_plus_1 - 1), 0))
 			return false;
 	}
 	return true;
@@ -196,7 +197,7 @@ static bool list_heaps(struct gmt_compactor *compactor)
 bool gmt_compact_list_graphs(struct gmt_compactor *compactor)
 {
 	for (size_t i = 0; i < compactor->graphs.count; i++)
-		if (!gmt_compact_list(compactor, compactor->graphs.items[i].created_plus_1, 0) ||
+		if (!gmt_compact_queue_survivor(compactor, compactor->graphs.items[i].created_plus_1, 0) ||
 			!list_all(compactor, compactor->graphs.items[i].first_node_plus_1, 1))
 			return false;
 	return list_map(compactor, &compactor->unlaunched_nodes, 1) &&

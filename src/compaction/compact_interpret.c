@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "compaction/compact_parts.h"
+#include "compaction/compactor.h"
 
 /* --- callbacks of the event interpreter ------------------------------------------------------ */
 
@@ -14,7 +14,7 @@ static bool made_site(void *user, const struct gmt_interpret_event *event, uint3
 
 	(void)site;
 	if (requester)
-		*requester = (struct gmt_compact_requester){ .place = event->place };
+		*requester = (struct gmt_compact_requester){ .trace = event->stack };
 	return requester;
 }
 
@@ -66,8 +66,8 @@ static void save_peak(struct gmt_compactor *compactor, struct gmt_compact_device
 	device->peak_bytes = device->cuda_bytes;
 	device->held_stamp = compactor->current->stamp;
 	memcpy(device->held, device->now, sizeof(device->held));
-	device->held_allocated_bytes = torch && torch->has_totals ? torch->told_allocated_bytes : 0;
-	device->held_reserved_bytes = torch && torch->has_totals ? torch->told_reserved_bytes : 0;
+	device->held_allocated_bytes = torch && torch->has_totals ? torch->reported_allocated_bytes : 0;
+	device->held_reserved_bytes = torch && torch->has_totals ? torch->reported_reserved_bytes : 0;
 }
 
 /*
@@ -85,7 +85,7 @@ static bool update_device(struct gmt_compactor *compactor, uint32_t site, uint64
 		more_bytes) {
 		device = gmt_compact_device(compactor, account->device);
 		if (device && device->peak_bytes && device->cuda_bytes == device->peak_bytes &&
-			account->told_allocated_bytes > device->held_allocated_bytes)
+			account->reported_allocated_bytes > device->held_allocated_bytes)
 			save_peak(compactor, device);
 		return device;
 	}
@@ -134,7 +134,8 @@ static bool began(void *user, const struct gmt_interpret_event *event, uint32_t 
 		survivor->address = event->address;
 		survivor->object = survivor->stream = survivor->context = 0;
 	}
-	gmt_account_tag(&compactor->accounting, event->layer, event->space, event->address, index);
+	gmt_accounting_set_tag(&compactor->accounting, event->layer, event->space, event->address,
+		index);
 	return true;
 }
 
@@ -205,8 +206,8 @@ static bool name_heap(void *user, uint64_t number, const char **ret_name, uint8_
 void gmt_compact_interpret_init(struct gmt_compactor *compactor)
 {
 	compactor->interpreter = (struct gmt_event_interpreter){
-		.accounting = &compactor->accounting, .heaps = &compactor->heaps, .forgets = true,
-		.owner = {
+		.accounting = &compactor->accounting, .heap_groups = &compactor->heaps, .forgets = true,
+		.observer = {
 			.made_site = made_site, .requested = requested, .began = began, .ended = ended,
 			.refused = refused, .refused_free = refused_free, .name_heap = name_heap, .user = compactor,
 		},
@@ -255,7 +256,7 @@ static bool is_too_late(struct gmt_compactor *compactor, const struct gmt_event 
 	return true;
 }
 
-bool gmt_compact_takes_place(const struct gmt_compactor *compactor, const struct gmt_event *event)
+bool gmt_compact_takes_trace(const struct gmt_compactor *compactor, const struct gmt_event *event)
 {
 	return event->kind == GMT_KIND_ALLOC && gmt_layer_family(event->layer) != GMT_FAMILY_CUSTOM &&
 		!is_handle(event->layer, event->space) &&
@@ -263,23 +264,23 @@ bool gmt_compact_takes_place(const struct gmt_compactor *compactor, const struct
 		gmt_accounting_find(&compactor->accounting, event->layer, event->space, event->address);
 }
 
-/* Returns the place of an event. Sites beyond the limit have no stack. */
-static bool place_of(struct gmt_compactor *compactor, const struct gmt_event *event,
-	uint32_t *ret_place)
+/* Returns the trace of an event. Sites beyond the limit have no stack. */
+static bool trace_of(struct gmt_compactor *compactor, const struct gmt_event *event,
+	uint32_t *ret_trace)
 {
-	uint32_t places = (uint32_t)compactor->places.count;
+	uint32_t traces = (uint32_t)compactor->traces.count;
 
-	if (compactor->options.max_sites && places >= compactor->options.max_sites) {
+	if (compactor->options.max_sites && traces >= compactor->options.max_sites) {
 		uint64_t id;
 		bool known = !event->caller &&
 			gmt_map_find(&compactor->pair_ids, (uint64_t)event->stack << 32 | event->frames, &id);
 
 		if (!known) {
 			compactor->merged_sites++;
-			return gmt_compact_place(compactor, 0, 0, 0, ret_place);
+			return gmt_compact_trace(compactor, 0, 0, 0, ret_trace);
 		}
 	}
-	return gmt_compact_place(compactor, event->stack, event->frames, event->caller, ret_place);
+	return gmt_compact_trace(compactor, event->stack, event->frames, event->caller, ret_trace);
 }
 
 bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *event)
@@ -303,9 +304,9 @@ bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *ev
 	if (event->stamp > compactor->interpreted_stamp)
 		compactor->interpreted_stamp = event->stamp;
 	if (!gmt_compact_process_moments(compactor, event->stamp) ||
-		!attribute_to_backward(compactor, event) || !place_of(compactor, event, &interpreted.place))
+		!attribute_to_backward(compactor, event) || !trace_of(compactor, event, &interpreted.stack))
 		return false;
-	interpreted.tag = interpreted.place;
+	interpreted.tag = interpreted.stack;
 	if (event->layer == GMT_LAYER_TORCH) {
 		interpreted.has_totals = true;
 		interpreted.allocated_bytes = (uint64_t)event->allocated_bytes;
@@ -316,7 +317,7 @@ bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *ev
 		interpreted.context = event->context;
 	}
 	compactor->current = event;
-	gmt_compact_before(compactor, event, interpreted.place, &before);
+	gmt_compact_before(compactor, event, interpreted.stack, &before);
 	gmt_compact_note_granted(compactor, event);
 	return gmt_interpret(&compactor->interpreter, &interpreted) &&
 		gmt_compact_after(compactor, event, &before);
@@ -324,9 +325,9 @@ bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *ev
 
 /* --- the prefix of a compacted input --------------------------------------------------------- */
 
-static bool take_compacted_place(void *user, const struct gmt_past_site *row, uint32_t *ret_place)
+static bool take_compacted_trace(void *user, const struct gmt_past_site *row, uint32_t *ret_trace)
 {
-	return gmt_compact_place(user, row->stack, row->frames, row->caller, ret_place);
+	return gmt_compact_trace(user, row->stack, row->frames, row->caller, ret_trace);
 }
 
 static bool take_compacted_requester(void *user, const struct gmt_past_site *row, uint32_t site)
@@ -374,16 +375,16 @@ static bool restore_devices(struct gmt_compactor *compactor)
 
 bool gmt_compact_prepare(struct gmt_compactor *compactor)
 {
-	struct gmt_compacted_names names = { take_compacted_place, name_text, take_compacted_requester,
-		compactor };
+	struct gmt_compacted_prefix_names names = { take_compacted_trace, name_text,
+		take_compacted_requester, compactor };
 
-	return gmt_compacted_prepare(&compactor->compacted, &compactor->interpreter, &names);
+	return gmt_compacted_prefix_prepare(&compactor->compacted, &compactor->interpreter, &names);
 }
 
 bool gmt_compact_restore(struct gmt_compactor *compactor)
 {
-	struct gmt_compacted_names names = { take_compacted_place, name_text, take_compacted_requester,
-		compactor };
+	struct gmt_compacted_prefix_names names = { take_compacted_trace, name_text,
+		take_compacted_requester, compactor };
 	uint64_t mismatches;
 
 	if (compactor->compacted.fold.stamp > compactor->options.cut_stamp)
@@ -401,8 +402,8 @@ bool gmt_compact_restore(struct gmt_compactor *compactor)
 	compactor->compacted_sites.count = compactor->compacted.sites.count;
 	compactor->merged_sites = (uint32_t)compactor->compacted.fold.merged_sites;
 	compactor->oom_retries += compactor->compacted.fold.oom_retries;
-	return gmt_compacted_set_accounting(&compactor->compacted, &compactor->interpreter, &names,
-			   &mismatches) &&
+	return gmt_compacted_prefix_set_accounting(&compactor->compacted, &compactor->interpreter,
+			   &names, &mismatches) &&
 		restore_devices(compactor) && gmt_compact_take_compacted_moments(compactor) &&
 		gmt_compact_take_compacted_curves(compactor);
 }

@@ -5,7 +5,7 @@
  */
 #include <stddef.h>
 
-#include "compaction/compact_parts.h"
+#include "compaction/compactor.h"
 
 static bool is_handle(const struct gmt_event *event)
 {
@@ -37,11 +37,11 @@ static uint32_t memory_of(const struct gmt_compactor *compactor, const struct gm
 }
 
 void gmt_compact_before(struct gmt_compactor *compactor, const struct gmt_event *event,
-	uint32_t place, struct gmt_compact_before *ret_before)
+	uint32_t trace, struct gmt_compact_before *ret_before)
 {
 	uint64_t creator;
 
-	*ret_before = (struct gmt_compact_before){ .memory = GMT_PHYSICAL_NONE, .place = place };
+	*ret_before = (struct gmt_compact_before){ .memory = GMT_PHYSICAL_NONE, .trace = trace };
 	if (gmt_layer_family(event->layer) != GMT_FAMILY_CUDA)
 		return;
 	ret_before->memory = memory_of(compactor, event);
@@ -55,7 +55,7 @@ void gmt_compact_before(struct gmt_compactor *compactor, const struct gmt_event 
 	if ((event->kind == GMT_KIND_NODE_ALLOC || event->kind == GMT_KIND_NODE_FREE) &&
 		event->object &&
 		gmt_map_find(&compactor->interpreter.node_creators, event->address, &creator))
-		ret_before->place = (uint32_t)(creator >> 32);
+		ret_before->trace = (uint32_t)(creator >> 32);
 }
 
 static struct gmt_compact_memory *entry_of(struct gmt_compactor *compactor, uint32_t memory)
@@ -98,9 +98,9 @@ static void forget_memory(struct gmt_compactor *compactor, uint32_t memory)
 
 /* Adds an event to the front of the memory's list. */
 static bool append(struct gmt_compactor *compactor, uint32_t memory, const struct gmt_event *event,
-	uint32_t place)
+	uint32_t trace)
 {
-	uint32_t index = gmt_compact_add_survivor(compactor, event, place);
+	uint32_t index = gmt_compact_add_survivor(compactor, event, trace);
 	struct gmt_compact_memory *entry = index ? entry_of(compactor, memory) : NULL;
 
 	if (!entry)
@@ -115,7 +115,7 @@ static bool append(struct gmt_compactor *compactor, uint32_t memory, const struc
  * cancels the last removal of the same handle: mappings kept the memory alive in between.
  */
 static bool change_references(struct gmt_compactor *compactor, uint32_t memory,
-	const struct gmt_event *event, uint32_t place)
+	const struct gmt_event *event, uint32_t trace)
 {
 	struct gmt_compact_memory *entry = entry_of(compactor, memory);
 	const struct gmt_compact_survivor *last;
@@ -128,7 +128,7 @@ static bool change_references(struct gmt_compactor *compactor, uint32_t memory,
 	/* The event that created the memory is kept. */
 	if (!last || !last->next_plus_1 || last->address != event->address ||
 		(last->kind == GMT_KIND_FREE) == (event->kind == GMT_KIND_FREE))
-		return append(compactor, memory, event, place);
+		return append(compactor, memory, event, trace);
 	entry->last_plus_1 = last->next_plus_1;
 	gmt_compact_drop_survivor(compactor, last_plus_1);
 	return true;
@@ -136,7 +136,7 @@ static bool change_references(struct gmt_compactor *compactor, uint32_t memory,
 
 /* Stores the event that made the mapping at this key. */
 static bool store_mapping(struct gmt_compactor *compactor, uint64_t key,
-	const struct gmt_event *event, uint32_t place)
+	const struct gmt_event *event, uint32_t trace)
 {
 	uint64_t index;
 
@@ -150,7 +150,7 @@ static bool store_mapping(struct gmt_compactor *compactor, uint64_t key,
 		*slot = 0;
 	}
 	gmt_compact_drop_survivor(compactor, compactor->ties.items[index]);
-	compactor->ties.items[index] = gmt_compact_add_survivor(compactor, event, place);
+	compactor->ties.items[index] = gmt_compact_add_survivor(compactor, event, trace);
 	return compactor->ties.items[index];
 }
 
@@ -166,7 +166,7 @@ static bool store_bound(struct gmt_compactor *compactor, const struct gmt_event 
 	bound.device =
 		event->device >= 0 ? event->device : physical->memory.items[before->memory].device;
 	return store_mapping(compactor,
-		gmt_physical_multicast_key(multicast, bound.device, event->stream), &bound, before->place);
+		gmt_physical_multicast_key(multicast, bound.device, event->stream), &bound, before->trace);
 }
 
 bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_event *event,
@@ -179,22 +179,22 @@ bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_
 	case GMT_KIND_ALLOC:
 		/* The memory was imported again; otherwise it is new. */
 		if (memory != GMT_PHYSICAL_NONE && event->space == GMT_SPACE_VMM_IMPORTED)
-			return change_references(compactor, memory, event, before->place);
+			return change_references(compactor, memory, event, before->trace);
 		memory = gmt_physical_find(physical, event->address);
 		if (memory == GMT_PHYSICAL_NONE || !entry_of(compactor, memory))
 			return memory == GMT_PHYSICAL_NONE;
 		forget_memory(compactor, memory);
-		return append(compactor, memory, event, before->place);
+		return append(compactor, memory, event, before->trace);
 	case GMT_KIND_FREE:
 		if (memory == GMT_PHYSICAL_NONE || !entry_of(compactor, memory))
 			return memory == GMT_PHYSICAL_NONE;
 		if (is_alive(compactor, memory))
-			return change_references(compactor, memory, event, before->place);
+			return change_references(compactor, memory, event, before->trace);
 		forget_memory(compactor, memory);
 		return true;
 	case GMT_KIND_RETAIN:
 		return memory == GMT_PHYSICAL_NONE ||
-			change_references(compactor, memory, event, before->place);
+			change_references(compactor, memory, event, before->trace);
 	case GMT_KIND_MAP:
 		if (memory == GMT_PHYSICAL_NONE || !entry_of(compactor, memory))
 			return memory == GMT_PHYSICAL_NONE;
@@ -202,11 +202,11 @@ bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_
 			gmt_compact_drop_survivor(compactor,
 				compactor->memories.items[memory].sizing_mapping_plus_1);
 			compactor->memories.items[memory].sizing_mapping_plus_1 =
-				gmt_compact_add_survivor(compactor, event, before->place);
+				gmt_compact_add_survivor(compactor, event, before->trace);
 			if (!compactor->memories.items[memory].sizing_mapping_plus_1)
 				return false;
 		}
-		return store_mapping(compactor, event->address, event, before->place);
+		return store_mapping(compactor, event->address, event, before->trace);
 	case GMT_KIND_BIND:
 	case GMT_KIND_BIND_ADDRESS:
 		return store_bound(compactor, event, before);
@@ -216,7 +216,8 @@ bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_
 
 /* --- for the head ---------------------------------------------------------------------------- */
 
-bool gmt_compact_list(struct gmt_compactor *compactor, uint32_t survivor_plus_1, uint64_t rank)
+bool gmt_compact_queue_survivor(struct gmt_compactor *compactor, uint32_t survivor_plus_1,
+	uint64_t rank)
 {
 	if (!survivor_plus_1)
 		return true;
@@ -253,11 +254,11 @@ static bool list_sizing_mapping(struct gmt_compactor *compactor, uint32_t sizing
 		mapping < compactor->ties.count && compactor->ties.items[mapping] &&
 		compactor->survivors.items[compactor->ties.items[mapping] - 1].stamp == map->stamp)
 		return true;
-	if (!gmt_compact_list(compactor, sizing_mapping_plus_1, 4) ||
-		!gmt_compact_place(compactor, 0, 0, 0, &index))
+	if (!gmt_compact_queue_survivor(compactor, sizing_mapping_plus_1, 4) ||
+		!gmt_compact_trace(compactor, 0, 0, 0, &index))
 		return false;
 	index = gmt_compact_add_survivor(compactor, &unmap, index);
-	return index && gmt_compact_list(compactor, index, 5);
+	return index && gmt_compact_queue_survivor(compactor, index, 5);
 }
 
 /* Notes the first stamp at which a surviving mapping keeps this memory alive. */
@@ -302,7 +303,7 @@ static bool list_mappings(struct gmt_compactor *compactor)
 		memory = physical->mappings.items[slot->value_plus_1 - 1].memory;
 		name_by_handle(compactor, row, memory);
 		note_use(compactor, memory, row->stamp);
-		if (!gmt_compact_list(compactor, store_mapping, 4))
+		if (!gmt_compact_queue_survivor(compactor, store_mapping, 4))
 			return false;
 	}
 	return true;
@@ -349,7 +350,7 @@ static bool list_references(struct gmt_compactor *compactor, const struct gmt_co
 
 	for (uint32_t at = first_plus_1; done && at;
 		at = compactor->survivors.items[at - 1].next_plus_1)
-		done = gmt_compact_list(compactor, at,
+		done = gmt_compact_queue_survivor(compactor, at,
 			compactor->survivors.items[at - 1].kind == GMT_KIND_FREE ? 5 : 2);
 	reverse_list(compactor, first_plus_1);
 	return done;

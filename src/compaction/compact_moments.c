@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/budget.h"
-#include "compaction/compact_parts.h"
+#include "compaction/compactor.h"
 
 /* --- steps ----------------------------------------------------------------------------------- */
 

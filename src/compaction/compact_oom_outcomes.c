@@ -5,7 +5,7 @@
  */
 #include <stddef.h>
 
-#include "compaction/compact_parts.h"
+#include "compaction/compactor.h"
 
 /* Changes the outcome of a refusal. `refusal` is its index in open_refusals. */
 static void on_outcome(void *user, uint64_t refusal, enum gmt_oom_outcome outcome, unsigned parts)
@@ -25,7 +25,8 @@ void gmt_compact_oom_outcomes_init(struct gmt_compactor *compactor)
 	compactor->oom_outcomes.user = compactor;
 }
 
-static struct gmt_oom_outcomes_event of(const struct gmt_event *event)
+/* Returns the fields of an event that the outcomes depend on. */
+static struct gmt_oom_outcomes_event outcome_event_of(const struct gmt_event *event)
 {
 	return (struct gmt_oom_outcomes_event){
 		.address = event->address,
@@ -47,7 +48,7 @@ static void forget_closed(struct gmt_compactor *compactor)
 bool gmt_compact_note_refused(struct gmt_compactor *compactor, uint32_t site)
 {
 	const struct gmt_event *event = compactor->current;
-	struct gmt_oom_outcomes_event refused = of(event);
+	struct gmt_oom_outcomes_event refused = outcome_event_of(event);
 	struct gmt_compact_open *open;
 
 	if (!gmt_oom_outcomes_is_out_of_memory(event->layer, event->result))
@@ -57,7 +58,7 @@ bool gmt_compact_note_refused(struct gmt_compactor *compactor, uint32_t site)
 	 * start again here.
 	 */
 	if (compactor->restores &&
-		!gmt_compacted_is_open(&compactor->compacted, event->thread, event->stamp))
+		!gmt_compacted_prefix_is_open(&compactor->compacted, event->thread, event->stamp))
 		return true;
 	forget_closed(compactor);
 	open = gmt_vec_push(&compactor->open_refusals);
@@ -72,10 +73,10 @@ bool gmt_compact_note_refused(struct gmt_compactor *compactor, uint32_t site)
 
 void gmt_compact_note_granted(struct gmt_compactor *compactor, const struct gmt_event *event)
 {
-	struct gmt_oom_outcomes_event given = of(event);
+	struct gmt_oom_outcomes_event granted = outcome_event_of(event);
 
 	if (compactor->oom_outcomes.open && event->kind == GMT_KIND_ALLOC && !compactor->restores)
-		gmt_oom_outcomes_granted(&compactor->oom_outcomes, &given);
+		gmt_oom_outcomes_granted(&compactor->oom_outcomes, &granted);
 }
 
 static bool is_kept(const struct gmt_compactor *compactor, const struct gmt_compact_open *open)

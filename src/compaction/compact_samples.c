@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/budget.h"
-#include "compaction/compact_parts.h"
+#include "compaction/compactor.h"
 
 /* Same sum as in gmt_ledger_sums. */
 static uint64_t steady_of(const struct gmt_compact_device *device)
@@ -120,7 +120,8 @@ static int cache_mismatch(uint64_t then_bytes, uint64_t now_bytes, bool known,
 
 /* Marks the answer that the ledger would use for the device's peak, for one part. */
 static void protect_best(const struct gmt_compactor *compactor,
-	const struct gmt_compact_device *device, uint64_t peak_stamp, unsigned part, uint8_t *spared)
+	const struct gmt_compact_device *device, uint64_t peak_stamp, unsigned part,
+	uint8_t *needed_for_peak)
 {
 	uint64_t steady_bytes = 0;
 	size_t best = SIZE_MAX;
@@ -157,13 +158,13 @@ static void protect_best(const struct gmt_compactor *compactor,
 		}
 	}
 	if (best != SIZE_MAX)
-		spared[best] = 1;
+		needed_for_peak[best] = 1;
 }
 
 /* Drops every second answer, except the newest ones and those that explain the peaks. */
 static void thin_answers(struct gmt_compactor *compactor)
 {
-	uint8_t spared[GMT_COMPACT_ANSWERS] = { 0 };
+	uint8_t needed_for_peak[GMT_COMPACT_ANSWERS] = { 0 };
 	size_t kept = 0;
 
 	for (size_t i = 0; i < compactor->devices.count && i < GMT_COMPACT_SPARED_DEVICES; i++) {
@@ -172,10 +173,10 @@ static void thin_answers(struct gmt_compactor *compactor)
 			gmt_accounting_find_account(&compactor->accounting, GMT_LAYER_CUDA, device->device);
 
 		for (unsigned part = 1; part <= GMT_SAMPLE_GRAPHS && account; part <<= 1)
-			protect_best(compactor, device, account->peak_stamp, part, spared);
+			protect_best(compactor, device, account->peak_stamp, part, needed_for_peak);
 	}
 	for (size_t i = 0; i < compactor->answers.count; i++)
-		if (spared[i] || i % 2 || i + GMT_COMPACT_ANSWERS / 8 > compactor->answers.count)
+		if (needed_for_peak[i] || i % 2 || i + GMT_COMPACT_ANSWERS / 8 > compactor->answers.count)
 			compactor->answers.items[kept++] = compactor->answers.items[i];
 	compactor->answers.count = kept;
 }
@@ -199,12 +200,12 @@ static bool pop_before(struct gmt_queue *queue, uint64_t stamp, struct gmt_queue
 		gmt_queue_pop(queue, ret_entry);
 }
 
-static void forget_passed(struct gmt_compactor *compactor, uint32_t place)
+static void forget_passed(struct gmt_compactor *compactor, uint32_t trace)
 {
-	const struct gmt_compact_answer *answer = &compactor->pending_answers.items[place];
+	const struct gmt_compact_answer *answer = &compactor->pending_answers.items[trace];
 
 	if (answer->has_begun && answer->has_ended)
-		GMT_COMPACT_FREE_SLOT(&compactor->unused_answers, place);
+		GMT_COMPACT_FREE_SLOT(&compactor->unused_answers, trace);
 }
 
 /* Processes questions and answers before this moment, as ledger_watch does. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "compaction/compact_parts.h"
+#include "compaction/compactor.h"
 
 #include <stddef.h>
 
-bool gmt_compact_place(struct gmt_compactor *compactor, uint32_t stack, uint32_t frames,
-	uint32_t caller, uint32_t *ret_place)
+bool gmt_compact_trace(struct gmt_compactor *compactor, uint32_t stack, uint32_t frames,
+	uint32_t caller, uint32_t *ret_trace)
 {
 	struct gmt_map *ids = &compactor->pair_ids;
 	uint64_t id, key = (uint64_t)stack << 32 | frames;
@@ -12,23 +12,23 @@ bool gmt_compact_place(struct gmt_compactor *compactor, uint32_t stack, uint32_t
 	if (caller) {
 		uint32_t pair;
 
-		if (!gmt_compact_place(compactor, stack, frames, 0, &pair))
+		if (!gmt_compact_trace(compactor, stack, frames, 0, &pair))
 			return false;
 		ids = &compactor->place_ids;
 		key = (uint64_t)pair << 32 | caller;
 	}
 	if (!gmt_map_find(ids, key, &id)) {
-		id = compactor->places.count;
-		if (!gmt_vec_reserve(&compactor->places, 1) || !gmt_map_put(ids, key, id))
+		id = compactor->traces.count;
+		if (!gmt_vec_reserve(&compactor->traces, 1) || !gmt_map_put(ids, key, id))
 			return false;
-		*gmt_vec_push(&compactor->places) = (struct gmt_compact_place){ stack, frames, caller };
+		*gmt_vec_push(&compactor->traces) = (struct gmt_compact_trace){ stack, frames, caller };
 	}
-	*ret_place = (uint32_t)id;
+	*ret_trace = (uint32_t)id;
 	return true;
 }
 
 uint32_t gmt_compact_add_survivor(struct gmt_compactor *compactor, const struct gmt_event *event,
-	uint32_t place)
+	uint32_t trace)
 {
 	struct gmt_compact_survivor *survivor;
 	uint32_t index = compactor->free_survivor_plus_1;
@@ -50,7 +50,7 @@ uint32_t gmt_compact_add_survivor(struct gmt_compactor *compactor, const struct 
 		.stream = event->stream,
 		.allocated_bytes = event->allocated_bytes,
 		.reserved_bytes = event->reserved_bytes,
-		.place = place,
+		.trace = trace,
 		.thread = event->thread,
 		.api = event->api,
 		.context = event->context,

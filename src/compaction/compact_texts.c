@@ -2,7 +2,7 @@
 /* What a compaction keeps of clocks, notes, losses, pools and call counts. */
 #include <string.h>
 
-#include "compaction/compact_parts.h"
+#include "compaction/compactor.h"
 
 bool gmt_compact_take_clock(struct gmt_compactor *compactor, const struct gmt_clock *row)
 {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "compaction/compact_parts.h"
+#include "compaction/compactor.h"
 #include "format/encoding/event_totals.h"
 
 enum { REFUSAL_BIT = INT32_MIN, MAX_REFERENCES = 65536 };
@@ -56,14 +56,14 @@ static bool list_blocks(struct gmt_compactor *compactor, uint32_t max_rows, bool
 {
 	static const uint8_t layers[] = { GMT_ACCOUNTING_ALL_OF_CUDA, GMT_LAYER_TORCH,
 		GMT_LAYER_CUSTOM };
-	struct gmt_account_place place;
+	struct gmt_addressed_block addressed;
 
 	*ret_done = false;
 	while (max_rows) {
 		struct gmt_compact_survivor *survivor;
 
 		if (!gmt_accounting_next_block(&compactor->accounting, layers[compactor->list_layer],
-				&compactor->list_cursor, &place)) {
+				&compactor->list_cursor, &addressed)) {
 			compactor->list_cursor = 0;
 			if (++compactor->list_layer < sizeof(layers))
 				continue;
@@ -71,17 +71,17 @@ static bool list_blocks(struct gmt_compactor *compactor, uint32_t max_rows, bool
 			return true;
 		}
 		max_rows--;
-		if (!place.block.tag)
+		if (!addressed.block.tag)
 			continue;
-		survivor = &compactor->survivors.items[place.block.tag - 1];
-		survivor->stamp = place.block.stamp;
-		survivor->size_bytes = place.block.size_bytes;
-		for (uint32_t i = 0; i < place.block.references && i < MAX_REFERENCES; i++)
+		survivor = &compactor->survivors.items[addressed.block.tag - 1];
+		survivor->stamp = addressed.block.stamp;
+		survivor->size_bytes = addressed.block.size_bytes;
+		for (uint32_t i = 0; i < addressed.block.references && i < MAX_REFERENCES; i++)
 			if (!gmt_queue_push(&compactor->head,
 					(struct gmt_queue_entry){
 						.stamp = survivor->stamp,
 						.order = UINT64_C(3) << 32 | i,
-						.item = place.block.tag - 1,
+						.item = addressed.block.tag - 1,
 					}))
 				return false;
 	}
@@ -93,18 +93,18 @@ static bool list_blocks(struct gmt_compactor *compactor, uint32_t max_rows, bool
  * there was no such call.
  */
 static uint32_t caller_of(const struct gmt_compactor *compactor,
-	const struct gmt_compact_place *place, uint32_t thread)
+	const struct gmt_compact_trace *trace, uint32_t thread)
 {
-	if (place->caller || (!place->stack && !place->frames) ||
+	if (trace->caller || (!trace->stack && !trace->frames) ||
 		!gmt_backward_attribution_is_autograd_thread(&compactor->backward_attribution, thread))
-		return place->caller;
+		return trace->caller;
 	return UINT32_MAX;
 }
 
 static struct gmt_event event_of(const struct gmt_compactor *compactor,
 	const struct gmt_compact_survivor *survivor)
 {
-	const struct gmt_compact_place *place = &compactor->places.items[survivor->place];
+	const struct gmt_compact_trace *trace = &compactor->traces.items[survivor->trace];
 
 	return (struct gmt_event){
 		.stamp = survivor->stamp,
@@ -116,14 +116,14 @@ static struct gmt_event event_of(const struct gmt_compactor *compactor,
 		.api = survivor->api,
 		.address = survivor->address,
 		.size_bytes = survivor->size_bytes,
-		.stack = place->stack,
-		.frames = place->frames,
+		.stack = trace->stack,
+		.frames = trace->frames,
 		.stream = survivor->stream,
 		.allocated_bytes = survivor->allocated_bytes,
 		.reserved_bytes = survivor->reserved_bytes,
 		.object = survivor->object,
 		.context = survivor->context,
-		.caller = caller_of(compactor, place, survivor->thread),
+		.caller = caller_of(compactor, trace, survivor->thread),
 	};
 }
 

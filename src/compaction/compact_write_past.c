@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes rows in blocks, and the past_* rows: accounts, spaces, heaps, sites and steps. */
-#include "compaction/compact_parts.h"
+#include "compaction/compactor.h"
 
 bool gmt_compact_write_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
 	size_t count)
@@ -36,12 +36,12 @@ static bool write_accounts(struct gmt_compactor *compactor)
 			.total_bytes = account->total_bytes,
 			.refused_count = account->refused_count,
 			.has_totals = account->has_totals,
-			.told_allocated_bytes = account->told_allocated_bytes,
-			.told_allocated_peak_bytes = account->told_allocated_peak_bytes,
-			.told_reserved_bytes = account->told_reserved_bytes,
-			.told_reserved_peak_bytes = account->told_reserved_peak_bytes,
+			.reported_allocated_bytes = account->reported_allocated_bytes,
+			.reported_allocated_peak_bytes = account->reported_allocated_peak_bytes,
+			.reported_reserved_bytes = account->reported_reserved_bytes,
+			.reported_reserved_peak_bytes = account->reported_reserved_peak_bytes,
 			.unseen_bytes = account->unseen_bytes,
-			.told_disagreements = account->told_disagreements,
+			.reported_disagreements = account->reported_disagreements,
 			.held_allocated_bytes = is_torch ? device->held_allocated_bytes : 0,
 			.held_reserved_bytes = is_torch ? device->held_reserved_bytes : 0,
 			.held_stamp = account->layer == GMT_LAYER_CUDA && device ? device->held_stamp : 0,
@@ -105,7 +105,7 @@ static uint32_t name_id(const struct gmt_map *ids, const char *name)
 static bool write_heap_rows(struct gmt_compactor *compactor, const struct gmt_map *names)
 {
 	for (size_t i = 0; i < compactor->heaps.count; i++) {
-		const struct gmt_interpret_heap *heap = &compactor->heaps.items[i];
+		const struct gmt_interpret_heap_group *heap = &compactor->heaps.items[i];
 		const struct gmt_account_heap *accounting = &compactor->accounting.heaps.items[i];
 		struct gmt_past_heap row = {
 			.name = name_id(names, heap->name),
@@ -148,8 +148,8 @@ static struct gmt_past_site site_row(const struct gmt_compactor *compactor, uint
 {
 	const struct gmt_account_site *site = &compactor->accounting.sites.items[id];
 	const struct gmt_account *account = &compactor->accounting.accounts.items[site->account];
-	const struct gmt_compact_place *place =
-		&compactor->places.items[compactor->requesters.items[id].place];
+	const struct gmt_compact_trace *trace =
+		&compactor->traces.items[compactor->requesters.items[id].trace];
 	struct gmt_account_amount peak = gmt_account_site_peak(&compactor->accounting, id),
 							  heap_peak = gmt_account_site_heap_peak(&compactor->accounting, id);
 
@@ -157,9 +157,9 @@ static struct gmt_past_site site_row(const struct gmt_compactor *compactor, uint
 		.layer = account->layer,
 		.device = account->device,
 		.space = (uint8_t)compactor->accounting.spaces.items[site->space].space,
-		.stack = place->stack,
-		.frames = place->frames,
-		.caller = place->caller,
+		.stack = trace->stack,
+		.frames = trace->frames,
+		.caller = trace->caller,
 		.heap = site->heap_plus_1,
 		.thread = compactor->requesters.items[id].thread,
 		.several = compactor->requesters.items[id].several,

@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-bool gmt_compacted_takes(uint32_t kind)
+bool gmt_compacted_prefix_takes(uint32_t kind)
 {
 	return (kind >= GMT_RECORD_FOLD && kind <= GMT_RECORD_PAST_ANSWER) ||
 		kind == GMT_RECORD_PAST_COUNTER || kind == GMT_RECORD_PAST_CURVE;
 }
 
-static bool add_fold_row(struct gmt_compacted *compacted, const struct gmt_fold *row)
+static bool add_fold_row(struct gmt_compacted_prefix *compacted, const struct gmt_fold *row)
 {
 	compacted->has_compacted_prefix = true;
 	compacted->fold = (struct gmt_compact_row){
@@ -36,7 +36,8 @@ static bool add_fold_row(struct gmt_compacted *compacted, const struct gmt_fold 
 	return true;
 }
 
-bool gmt_compacted_is_open(const struct gmt_compacted *compacted, uint32_t thread, uint64_t stamp)
+bool gmt_compacted_prefix_is_open(const struct gmt_compacted_prefix *compacted, uint32_t thread,
+	uint64_t stamp)
 {
 	for (size_t i = 0; i + 1 < compacted->open_ooms.count; i += 2)
 		if (compacted->open_ooms.items[i] == thread && compacted->open_ooms.items[i + 1] == stamp)
@@ -49,8 +50,8 @@ bool gmt_compacted_is_open(const struct gmt_compacted *compacted, uint32_t threa
 		(memcpy((vec)->items + (vec)->count, (rows), (number) * sizeof(*(vec)->items)), \
 			(vec)->count += (number), true))
 
-bool gmt_compacted_add(struct gmt_compacted *compacted, uint32_t kind, const void *rows,
-	uint32_t count)
+bool gmt_compacted_prefix_add(struct gmt_compacted_prefix *compacted, uint32_t kind,
+	const void *rows, uint32_t count)
 {
 	/* A file has only one prefix. */
 	if (compacted->has_compacted_prefix || !count)
@@ -79,14 +80,14 @@ bool gmt_compacted_add(struct gmt_compacted *compacted, uint32_t kind, const voi
 }
 
 /* Limits an impossible size, so that sums cannot wrap. */
-static uint64_t is_plausible(uint64_t bytes)
+static uint64_t limit_bytes(uint64_t bytes)
 {
 	return bytes > GMT_ACCOUNTING_MAX_BYTES ? GMT_ACCOUNTING_MAX_BYTES : bytes;
 }
 
 static uint64_t sum_of(uint64_t sum, uint64_t bytes)
 {
-	return gmt_account_sum_bytes(sum, is_plausible(bytes));
+	return gmt_account_sum_bytes(sum, limit_bytes(bytes));
 }
 
 static bool is_known(uint8_t layer, uint8_t space)
@@ -154,19 +155,19 @@ static bool set_account(struct gmt_accounting *accounting, const struct gmt_past
 	account->total_bytes = sum_of(0, row->total_bytes);
 	account->refused_count = row->refused_count;
 	account->has_totals = row->has_totals;
-	account->told_allocated_bytes = row->told_allocated_bytes;
-	account->told_allocated_peak_bytes = row->told_allocated_peak_bytes;
-	account->told_reserved_bytes = row->told_reserved_bytes;
-	account->told_reserved_peak_bytes = row->told_reserved_peak_bytes;
+	account->reported_allocated_bytes = row->reported_allocated_bytes;
+	account->reported_allocated_peak_bytes = row->reported_allocated_peak_bytes;
+	account->reported_reserved_bytes = row->reported_reserved_bytes;
+	account->reported_reserved_peak_bytes = row->reported_reserved_peak_bytes;
 	account->unseen_bytes = row->unseen_bytes;
-	account->told_disagreements = row->told_disagreements;
+	account->reported_disagreements = row->reported_disagreements;
 	return true;
 }
 
 static bool get_heap(struct gmt_event_interpreter *interpreter, const struct gmt_past_heap *row,
-	const struct gmt_compacted_names *names, uint32_t *ret_row)
+	const struct gmt_compacted_prefix_names *names, uint32_t *ret_row)
 {
-	struct gmt_interpret_heap about = {
+	struct gmt_interpret_heap_group about = {
 		.name = names->name(names->user, row->name),
 		.device = row->device,
 		.source = row->source,
@@ -176,16 +177,16 @@ static bool get_heap(struct gmt_event_interpreter *interpreter, const struct gmt
 }
 
 static bool set_heap(struct gmt_event_interpreter *interpreter, const struct gmt_past_heap *row,
-	const struct gmt_compacted_names *names, uint32_t *ret_row)
+	const struct gmt_compacted_prefix_names *names, uint32_t *ret_row)
 {
-	struct gmt_interpret_heap *heap;
+	struct gmt_interpret_heap_group *heap;
 	struct gmt_account_heap *accounting;
 
 	if (!get_heap(interpreter, row, names, ret_row))
 		return false;
-	heap = &interpreter->heaps->items[*ret_row];
+	heap = &interpreter->heap_groups->items[*ret_row];
 	heap->heaps = row->heaps;
-	heap->max_size_bytes = is_plausible(row->max_size_bytes);
+	heap->max_size_bytes = limit_bytes(row->max_size_bytes);
 	heap->swept_blocks = row->swept_blocks;
 	heap->swept_bytes = row->swept_bytes;
 	accounting = &interpreter->accounting->heaps.items[*ret_row];
@@ -198,7 +199,7 @@ static bool set_heap(struct gmt_event_interpreter *interpreter, const struct gmt
 }
 
 static bool get_site(struct gmt_event_interpreter *interpreter, const struct gmt_past_site *row,
-	uint32_t heap_plus_1, const struct gmt_compacted_names *names, uint32_t *ret_site)
+	uint32_t heap_plus_1, const struct gmt_compacted_prefix_names *names, uint32_t *ret_site)
 {
 	struct gmt_interpret_event about = {
 		.layer = row->layer,
@@ -207,7 +208,7 @@ static bool get_site(struct gmt_event_interpreter *interpreter, const struct gmt
 		.thread = row->thread,
 	};
 
-	return names->place(names->user, row, &about.place) &&
+	return names->trace(names->user, row, &about.stack) &&
 		gmt_interpret_get_site(interpreter, &about, heap_plus_1, ret_site);
 }
 
@@ -245,11 +246,11 @@ static void add_peaks(struct gmt_accounting *accounting, struct gmt_account_site
 }
 
 /*
- * Two places of the compaction may be one place for the interpreter's owner. Then their rows are
+ * Two traces of the compaction may be one trace for the interpreter's owner. Then their rows are
  * added.
  */
 static bool set_site(struct gmt_event_interpreter *interpreter, const struct gmt_past_site *row,
-	uint32_t heap_plus_1, const struct gmt_compacted_names *names)
+	uint32_t heap_plus_1, const struct gmt_compacted_prefix_names *names)
 {
 	struct gmt_account_site *site;
 	uint32_t id;
@@ -260,8 +261,8 @@ static bool set_site(struct gmt_event_interpreter *interpreter, const struct gmt
 	site->saved_epoch = 1;
 	site->heap_saved_epoch = 1;
 	add_peaks(interpreter->accounting, site, row);
-	if (is_plausible(row->max_live_bytes) > site->max_live_bytes)
-		site->max_live_bytes = is_plausible(row->max_live_bytes);
+	if (limit_bytes(row->max_live_bytes) > site->max_live_bytes)
+		site->max_live_bytes = limit_bytes(row->max_live_bytes);
 	site->total_bytes = sum_of(site->total_bytes, row->total_bytes);
 	site->alloc_count = gmt_account_sum(site->alloc_count, row->alloc_count);
 	site->free_count = gmt_account_sum(site->free_count, row->free_count);
@@ -269,7 +270,8 @@ static bool set_site(struct gmt_event_interpreter *interpreter, const struct gmt
 	return names->set_site(names->user, row, id);
 }
 
-static bool set_spaces(const struct gmt_compacted *compacted, struct gmt_accounting *accounting)
+static bool set_spaces(const struct gmt_compacted_prefix *compacted,
+	struct gmt_accounting *accounting)
 {
 	for (size_t i = 0; i < compacted->spaces.count; i++) {
 		const struct gmt_past_space *row = &compacted->spaces.items[i];
@@ -280,7 +282,7 @@ static bool set_spaces(const struct gmt_compacted *compacted, struct gmt_account
 		space = gmt_accounting_get_space(accounting, row->layer, row->device, row->space);
 		if (!space)
 			return false;
-		space->peak_bytes = is_plausible(row->peak_bytes);
+		space->peak_bytes = limit_bytes(row->peak_bytes);
 		space->peak_stamp = row->peak_stamp;
 	}
 	return true;
@@ -290,7 +292,7 @@ static bool set_spaces(const struct gmt_compacted *compacted, struct gmt_account
  * Counts accounts and heaps whose peak in the file differs or is missing. `heaps` maps a row to the
  * interpreter's heap.
  */
-static uint64_t count_peak_mismatches(const struct gmt_compacted *compacted,
+static uint64_t count_peak_mismatches(const struct gmt_compacted_prefix *compacted,
 	const struct gmt_accounting *accounting, const uint32_t *heaps)
 {
 	uint64_t mismatches = 0, stated = 0, held = 0;
@@ -321,14 +323,14 @@ static uint64_t count_peak_mismatches(const struct gmt_compacted *compacted,
  * Returns the heap of a site's blocks, plus 1; 0: no heap. `heaps` maps a row to the interpreter's
  * heap.
  */
-static uint32_t heap_of(const struct gmt_compacted *compacted, const struct gmt_past_site *row,
-	const uint32_t *heaps)
+static uint32_t heap_of(const struct gmt_compacted_prefix *compacted,
+	const struct gmt_past_site *row, const uint32_t *heaps)
 {
 	return row->heap && row->heap <= compacted->heaps.count ? heaps[row->heap - 1] + 1 : 0;
 }
 
-bool gmt_compacted_prepare(const struct gmt_compacted *compacted,
-	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names)
+bool gmt_compacted_prefix_prepare(const struct gmt_compacted_prefix *compacted,
+	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_prefix_names *names)
 {
 	GMT_VEC(uint32_t) heaps = { 0 };
 	bool done = gmt_vec_reserve(&heaps, compacted->heaps.count);
@@ -351,8 +353,8 @@ bool gmt_compacted_prepare(const struct gmt_compacted *compacted,
 	return done;
 }
 
-bool gmt_compacted_set_accounting(const struct gmt_compacted *compacted,
-	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names,
+bool gmt_compacted_prefix_set_accounting(const struct gmt_compacted_prefix *compacted,
+	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_prefix_names *names,
 	uint64_t *ret_mismatches)
 {
 	GMT_VEC(uint32_t) heaps = { 0 };
@@ -379,7 +381,7 @@ bool gmt_compacted_set_accounting(const struct gmt_compacted *compacted,
 	return done;
 }
 
-void gmt_compacted_fini(struct gmt_compacted *compacted)
+void gmt_compacted_prefix_fini(struct gmt_compacted_prefix *compacted)
 {
 	gmt_vec_fini(&compacted->accounts);
 	gmt_vec_fini(&compacted->spaces);

@@ -19,7 +19,7 @@
 #include "accounting/interpret.h"
 #include "format/format.h"
 
-struct gmt_compacted {
+struct gmt_compacted_prefix {
 	GMT_VEC(struct gmt_past_account) accounts;
 	GMT_VEC(struct gmt_past_space) spaces;
 	GMT_VEC(struct gmt_past_heap) heaps;
@@ -37,22 +37,23 @@ struct gmt_compacted {
 };
 
 /* Returns whether rows of this kind belong to the prefix: past_* and `fold`. */
-bool gmt_compacted_takes(uint32_t kind);
+bool gmt_compacted_prefix_takes(uint32_t kind);
 
 /* Copies rows of such a kind, except the text of `fold`. Returns false when out of memory. */
-bool gmt_compacted_add(struct gmt_compacted *compacted, uint32_t kind, const void *rows,
-	uint32_t count);
+bool gmt_compacted_prefix_add(struct gmt_compacted_prefix *compacted, uint32_t kind,
+	const void *rows, uint32_t count);
 
 /*
  * Returns whether the outcome of a refusal among the survivors is still open, so that later events
  * decide it. The thread and the stamp identify the refusal.
  */
-bool gmt_compacted_is_open(const struct gmt_compacted *compacted, uint32_t thread, uint64_t stamp);
+bool gmt_compacted_prefix_is_open(const struct gmt_compacted_prefix *compacted, uint32_t thread,
+	uint64_t stamp);
 
 /* Callbacks that translate past_* rows to the numbers of the interpreter's owner. */
-struct gmt_compacted_names {
-	/* Returns the place of a site's stacks. Returns false when out of memory. */
-	bool (*place)(void *user, const struct gmt_past_site *site, uint32_t *ret_place);
+struct gmt_compacted_prefix_names {
+	/* Returns the trace of a site's stacks. Returns false when out of memory. */
+	bool (*trace)(void *user, const struct gmt_past_site *site, uint32_t *ret_trace);
 	/* Returns the text of a name; "" for 0. */
 	const char *(*name)(void *user, uint32_t name);
 	/* Receives a restored site, e.g. to store which thread asked first. Returns false to stop. */
@@ -64,8 +65,8 @@ struct gmt_compacted_names {
  * Creates the accounts, spaces, heaps and sites of the prefix, in its order. Call it before any
  * event is interpreted. Returns false when out of memory.
  */
-bool gmt_compacted_prepare(const struct gmt_compacted *compacted,
-	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names);
+bool gmt_compacted_prefix_prepare(const struct gmt_compacted_prefix *compacted,
+	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_prefix_names *names);
 
 /*
  * Restores the accounting after the survivors were interpreted. Live blocks stay as they are.
@@ -75,10 +76,10 @@ bool gmt_compacted_prepare(const struct gmt_compacted *compacted,
  * and accounts and heaps whose peak is not the sum of what their sites held. In the latter case
  * that sum becomes the peak. Returns false when out of memory.
  */
-bool gmt_compacted_set_accounting(const struct gmt_compacted *compacted,
-	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_names *names,
+bool gmt_compacted_prefix_set_accounting(const struct gmt_compacted_prefix *compacted,
+	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_prefix_names *names,
 	uint64_t *ret_mismatches);
 
-void gmt_compacted_fini(struct gmt_compacted *compacted);
+void gmt_compacted_prefix_fini(struct gmt_compacted_prefix *compacted);
 
 #endif

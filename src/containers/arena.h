@@ -3,8 +3,8 @@
 #define GMT_CONTAINERS_ARENA_H
 
 /*
- * Memory with one lifetime: allocated in pieces, freed together. A snapshot owns an arena, and
- * everything that is reached from the snapshot is borrowed. Zero-initialise before use. One thread
+ * Memory with one lifetime: allocated in pieces, freed together. A recording owns an arena, and
+ * everything that is reached from the recording is borrowed. Zero-initialise before use. One thread
  * at a time.
  */
 

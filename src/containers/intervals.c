@@ -64,16 +64,16 @@ static uint32_t rotate_left(const struct gmt_intervals *intervals, uint32_t node
 static uint32_t balance(const struct gmt_intervals *intervals, uint32_t node)
 {
 	struct gmt_interval *at = node_of(intervals, node);
-	int32_t lean = height_of(intervals, at->left) - height_of(intervals, at->right);
+	int32_t balance_factor = height_of(intervals, at->left) - height_of(intervals, at->right);
 
-	if (lean > 1) {
+	if (balance_factor > 1) {
 		const struct gmt_interval *left = node_of(intervals, at->left);
 
 		if (height_of(intervals, left->left) < height_of(intervals, left->right))
 			at->left = rotate_left(intervals, at->left);
 		return rotate_right(intervals, node);
 	}
-	if (lean < -1) {
+	if (balance_factor < -1) {
 		const struct gmt_interval *right = node_of(intervals, at->right);
 
 		if (height_of(intervals, right->right) < height_of(intervals, right->left))

@@ -6,7 +6,7 @@
 #include "base/pages.h"
 
 /* One page of memory. */
-enum { PAGE_ENTRIES = 256, PAGE_BYTES = PAGE_ENTRIES * sizeof(struct gmt_ordered_entry) };
+enum { PAGE_ENTRIES = 256, PAGE_BYTES = PAGE_ENTRIES * sizeof(struct gmt_ordered_map_entry) };
 
 /* Selects without a branch: the position of a key is not predictable. */
 static size_t upper_if(bool is_above, size_t half)
@@ -18,9 +18,9 @@ static size_t upper_if(bool is_above, size_t half)
  * Returns the index of the page that contains `key` or would contain it. Returns 0 if `key` is
  * below all pages.
  */
-static size_t find_page(const struct gmt_ordered *ordered, uint64_t key)
+static size_t find_page(const struct gmt_ordered_map *ordered, uint64_t key)
 {
-	const struct gmt_ordered_page *pages = ordered->pages.items;
+	const struct gmt_ordered_map_page *pages = ordered->pages.items;
 	size_t at = 0, half;
 
 	for (size_t left = ordered->pages.count; left > 1; left -= half) {
@@ -31,9 +31,9 @@ static size_t find_page(const struct gmt_ordered *ordered, uint64_t key)
 }
 
 /* Returns the index of the page's first entry with a larger key. */
-static size_t find_above(const struct gmt_ordered_page *page, uint64_t key)
+static size_t find_above(const struct gmt_ordered_map_page *page, uint64_t key)
 {
-	const struct gmt_ordered_entry *entries = page->entries;
+	const struct gmt_ordered_map_entry *entries = page->entries;
 	size_t at = 0, half;
 
 	for (size_t left = page->count; left > 1; left -= half) {
@@ -43,29 +43,29 @@ static size_t find_above(const struct gmt_ordered_page *page, uint64_t key)
 	return at + (page->count && entries[at].key <= key);
 }
 
-static struct gmt_ordered_page *insert_page(struct gmt_ordered *ordered, size_t index)
+static struct gmt_ordered_map_page *insert_page(struct gmt_ordered_map *ordered, size_t index)
 {
-	struct gmt_ordered_entry *entries;
+	struct gmt_ordered_map_entry *entries;
 
 	if (!gmt_vec_reserve(&ordered->pages, 1) || !(entries = gmt_pages_grow(NULL, 0, PAGE_BYTES)))
 		return NULL;
 
-	struct gmt_ordered_page *at = ordered->pages.items + index;
+	struct gmt_ordered_map_page *at = ordered->pages.items + index;
 	memmove(at + 1, at, (ordered->pages.count - index) * sizeof(*at));
-	*at = (struct gmt_ordered_page){ .entries = entries };
+	*at = (struct gmt_ordered_map_page){ .entries = entries };
 	ordered->pages.count++;
 	return at;
 }
 
 /* Splits a full page in half. If keys only increase, the lower page stays nearly full. */
-static bool split(struct gmt_ordered *ordered, size_t index, uint64_t key)
+static bool split(struct gmt_ordered_map *ordered, size_t index, uint64_t key)
 {
-	struct gmt_ordered_page *upper = insert_page(ordered, index + 1);
+	struct gmt_ordered_map_page *upper = insert_page(ordered, index + 1);
 
 	if (!upper)
 		return false;
 
-	struct gmt_ordered_page *lower = upper - 1;
+	struct gmt_ordered_map_page *lower = upper - 1;
 	bool rises = index + 2 == ordered->pages.count && key > lower->entries[lower->count - 1].key;
 	size_t stay = rises ? lower->count - 1 : lower->count / 2;
 
@@ -76,13 +76,13 @@ static bool split(struct gmt_ordered *ordered, size_t index, uint64_t key)
 	return true;
 }
 
-bool gmt_ordered_put(struct gmt_ordered *ordered, uint64_t key, uint64_t value)
+bool gmt_ordered_map_put(struct gmt_ordered_map *ordered, uint64_t key, uint64_t value)
 {
 	if (!ordered->pages.count && !insert_page(ordered, 0))
 		return false;
 
 	size_t index = find_page(ordered, key);
-	struct gmt_ordered_page *page = &ordered->pages.items[index];
+	struct gmt_ordered_map_page *page = &ordered->pages.items[index];
 	size_t at = find_above(page, key);
 
 	if (at && page->entries[at - 1].key == key) {
@@ -97,20 +97,20 @@ bool gmt_ordered_put(struct gmt_ordered *ordered, uint64_t key, uint64_t value)
 	}
 	memmove(page->entries + at + 1, page->entries + at,
 		(page->count - at) * sizeof(*page->entries));
-	page->entries[at] = (struct gmt_ordered_entry){ key, value };
+	page->entries[at] = (struct gmt_ordered_map_entry){ key, value };
 	page->count++;
 	page->first = page->entries->key;
 	ordered->count++;
 	return true;
 }
 
-bool gmt_ordered_remove(struct gmt_ordered *ordered, uint64_t key)
+bool gmt_ordered_map_remove(struct gmt_ordered_map *ordered, uint64_t key)
 {
 	if (!ordered->pages.count)
 		return false;
 
 	size_t index = find_page(ordered, key);
-	struct gmt_ordered_page *page = &ordered->pages.items[index];
+	struct gmt_ordered_map_page *page = &ordered->pages.items[index];
 	size_t at = find_above(page, key);
 
 	if (!at || page->entries[at - 1].key != key)
@@ -128,19 +128,19 @@ bool gmt_ordered_remove(struct gmt_ordered *ordered, uint64_t key)
 	return true;
 }
 
-const struct gmt_ordered_entry *gmt_ordered_find_below(const struct gmt_ordered *ordered,
-	uint64_t key)
+const struct gmt_ordered_map_entry *gmt_ordered_map_find_below(
+	const struct gmt_ordered_map *ordered, uint64_t key)
 {
 	if (!ordered->pages.count)
 		return NULL;
 
-	const struct gmt_ordered_page *page = &ordered->pages.items[find_page(ordered, key)];
+	const struct gmt_ordered_map_page *page = &ordered->pages.items[find_page(ordered, key)];
 	size_t at = find_above(page, key);
 
 	return at ? &page->entries[at - 1] : NULL;
 }
 
-void gmt_ordered_fini(struct gmt_ordered *ordered)
+void gmt_ordered_map_fini(struct gmt_ordered_map *ordered)
 {
 	for (size_t i = 0; i < ordered->pages.count; i++)
 		gmt_pages_free(ordered->pages.items[i].entries, PAGE_BYTES);

@@ -14,18 +14,18 @@
 
 #include "containers/vec.h"
 
-struct gmt_ordered_entry {
+struct gmt_ordered_map_entry {
 	uint64_t key, value;
 };
 
-struct gmt_ordered_page {
+struct gmt_ordered_map_page {
 	uint64_t first; /* key of its first entry */
-	struct gmt_ordered_entry *entries;
+	struct gmt_ordered_map_entry *entries;
 	size_t count;
 };
 
-struct gmt_ordered {
-	GMT_VEC(struct gmt_ordered_page) pages; /* no page is empty */
+struct gmt_ordered_map {
+	GMT_VEC(struct gmt_ordered_map_page) pages; /* no page is empty */
 	size_t count;
 };
 
@@ -33,18 +33,18 @@ struct gmt_ordered {
  * Sets `key` to `value` and replaces an older value. Returns false when out of memory; then nothing
  * has changed.
  */
-bool gmt_ordered_put(struct gmt_ordered *ordered, uint64_t key, uint64_t value);
+bool gmt_ordered_map_put(struct gmt_ordered_map *ordered, uint64_t key, uint64_t value);
 
 /* Removes `key`. Returns false if the map does not contain it. */
-bool gmt_ordered_remove(struct gmt_ordered *ordered, uint64_t key);
+bool gmt_ordered_map_remove(struct gmt_ordered_map *ordered, uint64_t key);
 
 /*
  * Returns the entry with the largest key that is at most `key`, or NULL. Valid until the map
  * changes.
  */
-const struct gmt_ordered_entry *gmt_ordered_find_below(const struct gmt_ordered *ordered,
-	uint64_t key);
+const struct gmt_ordered_map_entry *gmt_ordered_map_find_below(
+	const struct gmt_ordered_map *ordered, uint64_t key);
 
-void gmt_ordered_fini(struct gmt_ordered *ordered);
+void gmt_ordered_map_fini(struct gmt_ordered_map *ordered);
 
 #endif

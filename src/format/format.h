@@ -3,8 +3,8 @@
 #define GMT_FORMAT_FORMAT_H
 
 /*
- * The snapshot format in C: the declarations of records.def, layers.def, spaces.def and kinds.def,
- * and the frame of a block. docs/internals/snapshot-format.md describes the same in words, for
+ * The recording format in C: the declarations of records.def, layers.def, spaces.def and kinds.def,
+ * and the frame of a block. docs/internals/recording-format.md describes the same in words, for
  * readers in other languages.
  *
  * A file is gzip. It contains a file header and blocks. A block is a table: rows of one record

@@ -21,7 +21,6 @@
 enum { GMT_PEAK_KEYS = 5 };
 
 enum gmt_allocator_state_section {
-	GMT_ALLOCATOR_STATE_SHORT,       /* a few lines of each section, in the report */
 	GMT_ALLOCATOR_STATE_PEAK,
 	GMT_ALLOCATOR_STATE_SEGMENTS,
 	GMT_ALLOCATOR_STATE_ALLOCATOR,
@@ -30,7 +29,7 @@ enum gmt_allocator_state_section {
 };
 
 struct gmt_allocator_state_view {
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	const struct gmt_replay *replay;
 	const struct gmt_timeline *timeline;
@@ -39,13 +38,18 @@ struct gmt_allocator_state_view {
 	/* by owner, category, part, phase, step; sorted by peak */
 	struct gmt_table peaks[GMT_PEAK_KEYS];
 	const struct gmt_table *by;            /* NULL: no table was requested */
-	enum gmt_sites_key key;                /* sort key of `by` */
+	enum gmt_sites_order key;                /* sort key of `by` */
 	uint64_t limit; /* rows of a list; UINT64_MAX: all in JSON, about a page in text */
 	bool color;
 };
 
+/* Writes a section. `is_short`: a few lines of it, as part of a full report. */
 void gmt_allocator_state_text(const struct gmt_allocator_state_view *view,
-	enum gmt_allocator_state_section section, FILE *file);
+	enum gmt_allocator_state_section section, bool is_short, FILE *file);
+
+/* Returns the table of the peaks by this key. It must be one of the keys of view->peaks. */
+const struct gmt_table *gmt_peak_table(const struct gmt_allocator_state_view *view,
+	enum gmt_table_grouping key);
 
 /*
  * Parts of gmt_allocator_state_text: gmt_peaks_text writes GMT_ALLOCATOR_STATE_PEAK, in full or in

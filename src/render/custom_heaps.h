@@ -5,21 +5,21 @@
 /* The program's own pools, as text and as a key of the report's JSON (docs/report-json.md). */
 
 #include "analysis/allocator/custom_heaps.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 #include "reader/stacks/traces.h"
 #include "render/json.h"
 #include "render/plain.h"
 
-struct gmt_heaps_view {
-	const struct gmt_snapshot *snapshot;
+struct gmt_custom_heaps_view {
+	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
-	const struct gmt_heaps *heaps;
+	const struct gmt_custom_heaps *heaps;
 };
 
 /* Writes a paragraph, or nothing if the program declared no heap. */
-void gmt_heaps_text(const struct gmt_heaps_view *view, const struct gmt_plain *plain);
+void gmt_custom_heaps_text(const struct gmt_custom_heaps_view *view, const struct gmt_plain *plain);
 
 /* Writes the key "heaps" and its list. */
-void gmt_heaps_json(const struct gmt_heaps_view *view, struct gmt_json *json);
+void gmt_custom_heaps_json(const struct gmt_custom_heaps_view *view, struct gmt_json *json);
 
 #endif

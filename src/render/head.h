@@ -7,19 +7,19 @@
 #include "render/plain.h"
 
 /*
- * Writes the head of every text about a snapshot: what was recorded, when, and whether the
+ * Writes the head of every text about a recording: what was recorded, when, and whether the
  * recording is complete.
  */
-void gmt_head_text(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
+void gmt_head_text(const struct gmt_plain *plain, const struct gmt_recording *recording,
 	const struct gmt_warnings *warnings);
 
 /*
  * Writes the key "in_progress" with the id of the process that still records, if it exists, into
  * the open object.
  */
-void gmt_head_in_progress(struct gmt_json *json, const struct gmt_snapshot *snapshot);
+void gmt_head_json_in_progress(struct gmt_json *json, const struct gmt_recording *recording);
 
 /* Writes the key "remarks" and its list into the open object. */
-void gmt_head_remarks(struct gmt_json *json, const struct gmt_warnings *warnings);
+void gmt_head_json_remarks(struct gmt_json *json, const struct gmt_warnings *warnings);
 
 #endif

@@ -11,9 +11,9 @@
 #include "analysis/recording/overhead.h"
 #include "render/json.h"
 
-/* The content of a snapshot, as text and as JSON (schema gpumemtrace.info/1). */
+/* The content of a recording, as text and as JSON (schema gpumemtrace.info/2). */
 struct gmt_info {
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	const struct gmt_event_counts *event_counts;
 	const struct gmt_warnings *warnings;
 	struct gmt_overhead_estimate overhead;
@@ -24,5 +24,9 @@ struct gmt_info {
 
 void gmt_info_text(const struct gmt_info *info, FILE *file);
 void gmt_info_json(const struct gmt_info *info, struct gmt_json *json);
+
+/* Writes the keys `options` and `overhead_estimate` of an open object. */
+void gmt_info_recorder_json(const struct gmt_recording *recording,
+	const struct gmt_overhead_estimate *overhead, struct gmt_json *json);
 
 #endif

@@ -33,7 +33,7 @@ static void before_item(struct gmt_json *json)
 
 bool gmt_json_is_full(const struct gmt_json *json)
 {
-	return json->left_out || (gmt_budget_is_written() && json->arrays >> json->depth & 1);
+	return json->left_out || (gmt_budget_output_is_cut() && json->arrays >> json->depth & 1);
 }
 
 /*
@@ -43,7 +43,7 @@ bool gmt_json_is_full(const struct gmt_json *json)
 static bool is_left_out(const struct gmt_json *json)
 {
 	return json->left_out ||
-		(gmt_budget_is_written() && !json->after_key && json->arrays >> json->depth & 1);
+		(gmt_budget_output_is_cut() && !json->after_key && json->arrays >> json->depth & 1);
 }
 
 static void begin(struct gmt_json *json, char bracket)
@@ -117,9 +117,10 @@ static void put_escaped(FILE *file, uint32_t character)
 	fprintf(file, "\\u%04x", character);
 }
 
-static bool is_plain(unsigned char character)
+static bool is_plain(unsigned char character, bool is_in_html)
 {
-	return character >= 0x20 && character < 0x7f && character != '"' && character != '\\';
+	return character >= 0x20 && character < 0x7f && character != '"' && character != '\\' &&
+		!(is_in_html && (character == '<' || character == '>' || character == '&'));
 }
 
 /*
@@ -133,18 +134,20 @@ static bool is_command(const unsigned char *start, const unsigned char *at)
 }
 
 /* A report has millions of strings, almost all plain. Plain stretches are written in one call. */
-static void put_string(FILE *file, const char *text, size_t length)
+static void put_string(const struct gmt_json *json, const char *text, size_t length)
 {
+	FILE *file = json->file;
 	const unsigned char *start = (const unsigned char *)text, *at = start, *end;
 
-	length = gmt_budget_text(length);
+	length = gmt_budget_spend_text(length);
 	end = at + length;
 
 	putc_unlocked('"', file);
 	while (at < end) {
 		size_t plain = 0;
 
-		while (at + plain < end && is_plain(at[plain]) && !is_command(start, at + plain))
+		while (at + plain < end && is_plain(at[plain], json->is_in_html) &&
+			!is_command(start, at + plain))
 			plain++;
 		fwrite_unlocked(at, 1, plain, file);
 		at += plain;
@@ -168,7 +171,7 @@ void gmt_json_key(struct gmt_json *json, const char *key)
 	if (json->left_out)
 		return;
 	before_item(json);
-	put_string(json->file, key, strlen(key));
+	put_string(json, key, strlen(key));
 	putc_unlocked(':', json->file);
 	json->after_key = true;
 	json->needs_comma = false;
@@ -179,7 +182,7 @@ void gmt_json_bytes(struct gmt_json *json, const char *text, size_t length)
 	if (is_left_out(json))
 		return;
 	before_item(json);
-	put_string(json->file, length ? text : "", length);
+	put_string(json, length ? text : "", length);
 	json->needs_comma = true;
 }
 

@@ -24,6 +24,8 @@ struct gmt_json {
 	bool needs_comma;
 	bool after_key;
 	uint64_t arrays;   /* bit per depth: inside an array */
+	/* escapes `<`, `>` and `&`, so that no text can end or begin an element of HTML around it */
+	bool is_in_html;
 	unsigned left_out; /* number of open values that are not written, because the budget is spent */
 };
 

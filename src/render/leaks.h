@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "analysis/history/history.h"
+#include "analysis/history/phase_memory.h"
 #include "analysis/leaks/leaks.h"
 #include "analysis/steps/step_parts.h"
 #include "reader/steps/timeline.h"
@@ -17,17 +18,32 @@
 
 /* The input of the renderers below. */
 struct gmt_leaks_view {
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	const struct gmt_replay *replay;
 	const struct gmt_timeline *timeline;
 	const struct gmt_history *history;
 	const struct gmt_leaks *leaks;
 	const struct gmt_step_parts *step_parts; /* only for reports; else NULL */
+	const struct gmt_phase_memory *phase_memory; /* only for reports as JSON; else NULL */
 	uint64_t limit;  /* number of findings in text; UINT64_MAX: all */
 	uint64_t frames; /* lines of stack for each finding */
 	bool brief;      /* part of a report: does not explain definitions */
+	/*
+	 * JSON: lists of bounded length. At most GMT_LEAKS_STEPS steps of a series: of as many parts
+	 * of the series, the step with the largest peak. No phases, if they are more than
+	 * GMT_LEAKS_PHASES.
+	 */
+	bool is_bounded;
 };
+
+enum { GMT_LEAKS_STEPS = 4096, GMT_LEAKS_PHASES = 2000 };
+
+/* "+512 B a step", or the retained bytes of a finding that has no steps. */
+struct gmt_leak_amount {
+	char text[48];
+};
+struct gmt_leak_amount gmt_leak_amount(const struct gmt_leak *leak);
 
 /* Writes the key "leaks" and its list into the open object. */
 void gmt_leaks_json(const struct gmt_leaks_view *view, struct gmt_json *json);

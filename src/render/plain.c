@@ -65,36 +65,48 @@ void gmt_plain_argument(const struct gmt_plain *plain, const char *text)
 	fputc('\'', plain->file);
 }
 
-void gmt_plain_place(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, uint32_t id)
+void gmt_plain_place(const struct gmt_plain *plain, const struct gmt_recording *recording,
+	const struct gmt_traces *traces, uint32_t place_id)
 {
-	const struct gmt_place *place = gmt_traces_place(traces, id);
+	const struct gmt_place *place = gmt_traces_place(traces, place_id);
 	const char *function = gmt_traces_string(traces, place->function);
 	const char *file = gmt_traces_string(traces, place->file);
 	char name[120];
 
 	if (place->kind == GMT_PLACE_PYTHON) {
-		gmt_plain_text(plain, *file ? gmt_names_file(snapshot, file) : "?");
+		gmt_plain_text(plain, *file ? gmt_short_name_of_file(recording, file) : "?");
 		fprintf(plain->file, ":%u in ", place->line);
 		gmt_plain_text(plain, function);
 		return;
 	}
-	gmt_names_function(function, name, sizeof(name));
+	gmt_short_name_of_function(function, name, sizeof(name));
 	gmt_plain_text(plain, name);
 	if (*file) {
 		fputs(" (", plain->file);
-		gmt_plain_text(plain, gmt_names_file(snapshot, file));
+		gmt_plain_text(plain, gmt_short_name_of_file(recording, file));
 		fprintf(plain->file, ":%u)", place->line);
 	}
 }
 
-void gmt_plain_own_place(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, uint32_t id)
+void gmt_plain_own_place(const struct gmt_plain *plain, const struct gmt_recording *recording,
+	const struct gmt_traces *traces, uint32_t place_id)
 {
-	if (gmt_traces_is_pin_thread(traces, gmt_traces_place(traces, id)))
+	if (gmt_traces_is_pin_thread(traces, gmt_traces_place(traces, place_id)))
 		fputs("by PyTorch's pin-memory thread (DataLoader)", plain->file);
 	else
-		gmt_plain_place(plain, snapshot, traces, id);
+		gmt_plain_place(plain, recording, traces, place_id);
+}
+
+void gmt_plain_own_line(const struct gmt_plain *plain, const struct gmt_recording *recording,
+	const struct gmt_traces *traces, uint32_t stack, uint32_t own_line)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
+
+	if (count)
+		gmt_plain_own_place(plain, recording, traces, places[own_line]);
+	else
+		fputs("(no stack)", plain->file);
 }
 
 void gmt_plain_date(const struct gmt_plain *plain, uint64_t epoch_ns)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "analysis/tables/stack_summary.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 #include "reader/stacks/traces.h"
 
 enum gmt_plain_style { GMT_PLAIN_NORMAL, GMT_PLAIN_BOLD, GMT_PLAIN_DIM, GMT_PLAIN_WARN };
@@ -44,15 +44,19 @@ void gmt_plain_wrap(FILE *file, int indent, int hang, const char *text);
  * Writes, for example, "train.py:31 in training_step", "at::native::empty_cuda" or "main
  * (main.cpp:12)".
  */
-void gmt_plain_place(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, uint32_t place);
+void gmt_plain_place(const struct gmt_plain *plain, const struct gmt_recording *recording,
+	const struct gmt_traces *traces, uint32_t place_id);
 
 /*
  * Same as above, for the first frame of a stack. If only the pin thread is known, writes "by
  * PyTorch's pin-memory thread (DataLoader)".
  */
-void gmt_plain_own_place(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, uint32_t place);
+void gmt_plain_own_place(const struct gmt_plain *plain, const struct gmt_recording *recording,
+	const struct gmt_traces *traces, uint32_t place_id);
+
+/* Does the same for a frame of a stack, by its index. Writes "(no stack)" for an empty stack. */
+void gmt_plain_own_line(const struct gmt_plain *plain, const struct gmt_recording *recording,
+	const struct gmt_traces *traces, uint32_t stack, uint32_t own_line);
 
 /* Writes, for example, "2026-11-21 06:19:56 UTC". */
 void gmt_plain_date(const struct gmt_plain *plain, uint64_t epoch_ns);

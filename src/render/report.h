@@ -3,7 +3,7 @@
 #define GMT_RENDER_REPORT_H
 
 /*
- * The report of one snapshot: as text, whose form may change, and as JSON for programs
+ * The report of one recording: as text, whose form may change, and as JSON for programs
  * (docs/report-json.md, schema gpumemtrace.report/2). Renderers print the results of analyses.
  */
 
@@ -16,13 +16,26 @@
 #include "analysis/ledger/ledger.h"
 #include "analysis/oom/ooms.h"
 #include "analysis/history/sites.h"
+#include "analysis/overview/overview.h"
 #include "analysis/tables/summary.h"
 #include "render/json.h"
 #include "render/leaks.h"
 #include "render/allocator_state.h"
 
+enum gmt_report_section {
+#define GMT_REPORT_SECTION(NAME, name, is_in_full, meaning) GMT_REPORT_##NAME,
+#include "render/report_sections.def"
+#undef GMT_REPORT_SECTION
+	GMT_REPORT_SECTIONS,
+};
+
+#define GMT_REPORT_SECTION_BIT(NAME) (UINT64_C(1) << GMT_REPORT_##NAME)
+
+/* The sections of a full report. */
+extern const uint64_t gmt_report_full;
+
 struct gmt_report {
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	const struct gmt_replay *replay;
 	const struct gmt_summary *summary;
@@ -30,16 +43,21 @@ struct gmt_report {
 	const struct gmt_warnings *warnings;
 	const struct gmt_ooms *ooms;
 	const struct gmt_ledger *ledger;
-	const struct gmt_heaps *heaps;
+	const struct gmt_custom_heaps *heaps;
 	const struct gmt_allocator_state_view *allocator_state; /* or NULL */
 	const struct gmt_leaks_view *leaks;
-	/* text: section of `allocator_state`; any but GMT_ALLOCATOR_STATE_SHORT replaces the lists */
-	enum gmt_allocator_state_section section;
+	const struct gmt_overview *overview;
+	uint64_t sections; /* text: bits by enum gmt_report_section */
+	bool is_full;      /* text: a full report, with the head and short forms of its sections */
+	size_t columns;    /* text: width of the first screen */
+	bool has_blocks;   /* text: the terminal shows UTF-8 */
+	bool has_page;     /* text: this program can write pages (--html) */
+	bool without_sites; /* JSON: the lists of sites and of refused requests are empty */
 	bool has_until; /* the report ends before the end of the recording */
 	uint64_t limit; /* sites of a list; UINT64_MAX: all in JSON, about a page in text */
 	uint64_t frames; /* lines of stack for each site in text */
 	bool all_lists; /* text: lists by peak, by live and by total; else only the list of `key` */
-	enum gmt_sites_key key;
+	enum gmt_sites_order key;
 	bool color;
 };
 

@@ -19,6 +19,6 @@ void gmt_stack_json(const struct gmt_traces *traces, uint32_t stack, struct gmt_
 void gmt_owner_json(const struct gmt_traces *traces, uint32_t stack, uint32_t layer, int32_t device,
 	struct gmt_json *json);
 
-void gmt_frame_json(const struct gmt_traces *traces, uint32_t place, struct gmt_json *json);
+void gmt_frame_json(const struct gmt_traces *traces, uint32_t place_id, struct gmt_json *json);
 
 #endif

@@ -11,8 +11,9 @@
  *
  * The recorder writes its state with plain stores. Readers make requests, one reader at a time:
  *
- *	reader    turn: IDLE -> CLAIMED (compare and exchange); fills in verb and argument; turn: ASKED
- *	recorder  sees ASKED within a quarter of a second; turn: AT_WORK; ...; fills in the answer;
+ *	reader    turn: IDLE -> CLAIMED (compare and exchange); fills in verb and argument;
+ *	          turn: REQUESTED
+ *	recorder  sees REQUESTED within a quarter of a second; turn: AT_WORK; ...; fills in the answer;
  *	          turn: ANSWERED
  *	reader    reads the answer; turn: IDLE
  *

@@ -83,7 +83,7 @@ struct gmt_shared_recording_header {
 };
 
 /*
- * Consecutive blocks of the file (snapshot-format.md). They replace the beginning of a file that
+ * Consecutive blocks of the file (recording-format.md). They replace the beginning of a file that
  * lacks it: the first records of process_metadata.h and all function names that events may use.
  */
 struct gmt_shared_recording_preamble {

@@ -45,6 +45,7 @@ struct gmt_read_ahead {
 	/* Protected by the lock. */
 	uint64_t made, taken; /* numbers of the next block to make and to take */
 	size_t ready_bytes;   /* total size of the blocks between `taken` and `made` */
+	bool is_waiting;      /* the caller waits for the next block */
 	bool is_closing;
 };
 
@@ -66,9 +67,11 @@ static size_t columns_bytes(const struct gmt_block *block)
 	return (size_t)block->rows * gmt_record_info(GMT_RECORD_EVENT)->field_count * sizeof(uint64_t);
 }
 
-static enum gmt_status copy_block(struct slot *slot)
+/* `decodes`: decodes an event block here, not in the caller's thread. */
+static enum gmt_status copy_block(struct slot *slot, bool decodes)
 {
-	if (slot->block.kind == GMT_RECORD_EVENT && columns_bytes(&slot->block) <= MAX_BYTES) {
+	if (decodes && slot->block.kind == GMT_RECORD_EVENT &&
+		columns_bytes(&slot->block) <= MAX_BYTES) {
 		slot->is_decoded = true;
 		return gmt_columns_decode(&slot->columns, &slot->block, &slot->error);
 	}
@@ -82,11 +85,8 @@ static size_t slot_bytes(const struct slot *slot)
 	return slot->is_decoded ? columns_bytes(&slot->block) : slot->block.size_bytes;
 }
 
-/*
- * Reads the next block into a place. `is_ahead`: keeps a copy, because the next block may be read
- * before this block is used.
- */
-static void fill_slot(struct gmt_read_ahead *read_ahead, struct slot *slot, bool is_ahead)
+/* Reads the next block into a place. */
+static void fill_slot(struct gmt_read_ahead *read_ahead, struct slot *slot)
 {
 	/* Frees the memory of a block that is too large to come from a recorder. */
 	if (slot->block.size_bytes > MAX_BYTES)
@@ -96,8 +96,6 @@ static void fill_slot(struct gmt_read_ahead *read_ahead, struct slot *slot, bool
 	slot->status = gmt_source_next(read_ahead->source, &slot->block, &slot->error);
 	slot->progress = gmt_source_progress(read_ahead->source);
 	slot->is_decoded = false;
-	if (!slot->status && is_ahead)
-		slot->status = copy_block(slot);
 }
 
 /*
@@ -115,6 +113,7 @@ static void *work(void *argument)
 {
 	struct gmt_read_ahead *read_ahead = argument;
 	enum gmt_status status = GMT_OK;
+	bool decodes;
 
 	pthread_mutex_lock(&read_ahead->lock);
 	while (!status && !read_ahead->is_closing) {
@@ -125,7 +124,13 @@ static void *work(void *argument)
 			continue;
 		}
 		pthread_mutex_unlock(&read_ahead->lock);
-		fill_slot(read_ahead, slot, true);
+		fill_slot(read_ahead, slot);
+		pthread_mutex_lock(&read_ahead->lock);
+		decodes = !read_ahead->is_waiting;
+		pthread_mutex_unlock(&read_ahead->lock);
+		/* A copy, because the next block may be read before this block is used. */
+		if (!slot->status)
+			slot->status = copy_block(slot, decodes);
 		status = slot->status;
 		pthread_mutex_lock(&read_ahead->lock);
 		read_ahead->made++;
@@ -168,12 +173,14 @@ static struct slot *take_slot(struct gmt_read_ahead *read_ahead)
 	struct slot *slot = &read_ahead->slots[read_ahead->taken % SLOTS];
 
 	if (!read_ahead->has_thread) {
-		fill_slot(read_ahead, slot, false);
+		fill_slot(read_ahead, slot);
 		return slot;
 	}
 	pthread_mutex_lock(&read_ahead->lock);
+	read_ahead->is_waiting = read_ahead->made == read_ahead->taken;
 	while (read_ahead->made == read_ahead->taken)
 		pthread_cond_wait(&read_ahead->changed, &read_ahead->lock);
+	read_ahead->is_waiting = false;
 	read_ahead->taken++;
 	read_ahead->ready_bytes -= slot_bytes(slot);
 	pthread_cond_broadcast(&read_ahead->changed);

@@ -3,8 +3,8 @@
 #define GMT_SOURCE_READ_AHEAD_H
 
 /*
- * Decodes the blocks of a source. In the flow: source -> feed, with columns and decode -> load. For
- * a large file, a separate thread inflates the blocks and decodes events to columns, a few blocks
+ * Decodes the blocks of a source. In the flow: source -> read_ahead, with columns and decode -> load.
+ * For a large file, a separate thread inflates the blocks and decodes events to columns, a few blocks
  * ahead. The caller's thread decodes all other blocks, and event blocks that are too large to keep.
  * If no thread can be started, the caller's thread does everything. Memory use depends on the
  * largest blocks.
@@ -31,8 +31,8 @@ struct gmt_read_ahead_block {
 };
 
 /*
- * Opens a feed. It owns `source` until it is closed; then the caller owns it again. NULL: out of
- * memory.
+ * Starts to read `source` and returns the reader. The reader owns `source` until
+ * gmt_read_ahead_close; then the caller owns it again. Returns NULL when out of memory.
  */
 struct gmt_read_ahead *gmt_read_ahead_open(struct gmt_source *source);
 
@@ -43,7 +43,7 @@ struct gmt_read_ahead *gmt_read_ahead_open(struct gmt_source *source);
 enum gmt_status gmt_read_ahead_next(struct gmt_read_ahead *read_ahead,
 	struct gmt_read_ahead_block *ret_block, struct gmt_error *error);
 
-/* `read_ahead` may be NULL. */
+/* Stops reading and frees `read_ahead`, which may be NULL. */
 void gmt_read_ahead_close(struct gmt_read_ahead *read_ahead);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "source/recovery_parts.h"
+#include "source/recovery_state.h"
 
 #include <string.h>
 

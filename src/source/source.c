@@ -151,7 +151,7 @@ static enum gmt_status open_file(struct gmt_source *source, struct gmt_error *er
 	if (fstat(source->fd, &about))
 		return gmt_error_set(error, GMT_NO_FILE, "%s: %s", source->path, strerror(errno));
 	if (S_ISDIR(about.st_mode))
-		return gmt_error_set(error, GMT_NO_FILE, "%s: is a directory, not a snapshot",
+		return gmt_error_set(error, GMT_NO_FILE, "%s: is a directory, not a recording",
 			source->path);
 	if (S_ISREG(about.st_mode) && !about.st_size)
 		return gmt_error_set(error, GMT_FORMAT,
@@ -170,7 +170,7 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 			source->failed ? source->failure : "is empty");
 	if (source->bytes.in_bytes < 2 || source->in[0] != 0x1f || source->in[1] != 0x8b)
 		return gmt_error_set(error, GMT_FORMAT,
-			"%s: is not a gzip file, so not a gpumemtrace snapshot", source->path);
+			"%s: is not a gzip file, so not a gpumemtrace recording", source->path);
 	is_all = inflate_some(source, header, sizeof(header)) == sizeof(header);
 	is_ours = is_all && memcmp(header, GMT_FORMAT_MAGIC, 8) == 0;
 	is_whole = is_all && gmt_get_u32(header + 16) == gmt_checksum(0, header, 16);
@@ -178,7 +178,7 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 		return gmt_error_set(error, GMT_FORMAT, "%s: cannot be read: %s", source->path,
 			source->failed && !source->is_cut ? source->failure : "it ends within its header");
 	if (!is_ours)
-		return gmt_error_set(error, GMT_FORMAT, "%s: is gzip, but not a gpumemtrace snapshot",
+		return gmt_error_set(error, GMT_FORMAT, "%s: is gzip, but not a gpumemtrace recording",
 			source->path);
 	if (!is_whole)
 		return gmt_error_set(error, GMT_FORMAT, "%s: its header is damaged", source->path);

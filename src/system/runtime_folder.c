@@ -13,14 +13,14 @@ bool gmt_runtime_is_own(const char *path)
 		(about.st_mode & 077) == 0;
 }
 
-bool gmt_runtime_folder(enum gmt_runtime_place place, const char *xdg, bool make, char *ret_path,
-	size_t path_bytes)
+bool gmt_runtime_folder(enum gmt_runtime_folder_kind kind, const char *xdg, bool make,
+	char *ret_path, size_t path_bytes)
 {
 	int length;
 
-	if (place == GMT_RUNTIME_XDG && (!xdg || xdg[0] != '/'))
+	if (kind == GMT_RUNTIME_XDG && (!xdg || xdg[0] != '/'))
 		return false;
-	if (place == GMT_RUNTIME_XDG)
+	if (kind == GMT_RUNTIME_XDG)
 		length = snprintf(ret_path, path_bytes, "%s/gpumemtrace", xdg);
 	else
 		length = snprintf(ret_path, path_bytes, "/dev/shm/gpumemtrace-%u", (unsigned)geteuid());

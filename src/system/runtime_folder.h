@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 /* The folders in the order in which they are tried. */
-enum gmt_runtime_place { GMT_RUNTIME_XDG, GMT_RUNTIME_SHM, GMT_RUNTIME_PLACES };
+enum gmt_runtime_folder_kind { GMT_RUNTIME_XDG, GMT_RUNTIME_SHM, GMT_RUNTIME_FOLDERS };
 
 /*
  * A file <run>.failed in the folder states why a process of that `gpumemtrace run` recorded
@@ -26,8 +26,8 @@ enum gmt_runtime_place { GMT_RUNTIME_XDG, GMT_RUNTIME_SHM, GMT_RUNTIME_PLACES };
  * the value of XDG_RUNTIME_DIR, or NULL if it is not set. Returns false if the folder does not
  * exist, or is not private to the user. Allocates no memory; any thread.
  */
-bool gmt_runtime_folder(enum gmt_runtime_place place, const char *xdg, bool make, char *ret_path,
-	size_t path_bytes);
+bool gmt_runtime_folder(enum gmt_runtime_folder_kind kind, const char *xdg, bool make,
+	char *ret_path, size_t path_bytes);
 
 /* Returns whether `path` is a folder of this user, not a link, that no other user may enter. */
 bool gmt_runtime_is_own(const char *path);

@@ -90,27 +90,27 @@ static bool registers_are_kept(const char *name, void *expected)
 }
 
 /* The error must name the symbol, and `by`, the object on whose behalf the loader searched. */
-static bool error_tells(const char *name, const char *by)
+static bool error_names(const char *name, const char *by)
 {
 	const char *text = dlerror();
-	bool tells = text && strstr(text, name) && strstr(text, by);
+	bool is_named = text && strstr(text, name) && strstr(text, by);
 
-	if (!tells)
+	if (!is_named)
 		printf("# dlerror: %s\n", text ? text : "nothing");
-	return tells && !dlerror();
+	return is_named && !dlerror();
 }
 
 static bool errors_are_the_callers(const char *program)
 {
 	void *handle = dlopen("liblink10.so", RTLD_NOW);
-	bool tells = true;
+	bool is_named = true;
 
 	dlerror();
-	tells &= !dlsym(handle, "no_such_name") && error_tells("no_such_name", "liblink10.so");
-	tells &= !dlsym(handle, "cudaMalloc") && error_tells("cudaMalloc", "liblink10.so");
-	tells &= !dlsym(RTLD_DEFAULT, "no_such_name") && error_tells("no_such_name", program);
-	tells &= !ask_next("no_such_name") && error_tells("no_such_name", "liblink1.so");
-	return tells;
+	is_named &= !dlsym(handle, "no_such_name") && error_names("no_such_name", "liblink10.so");
+	is_named &= !dlsym(handle, "cudaMalloc") && error_names("cudaMalloc", "liblink10.so");
+	is_named &= !dlsym(RTLD_DEFAULT, "no_such_name") && error_names("no_such_name", program);
+	is_named &= !ask_next("no_such_name") && error_names("no_such_name", "liblink1.so");
+	return is_named;
 }
 
 static bool success_leaves_no_error(void)
@@ -137,7 +137,7 @@ int main(int argument_count, char **arguments)
 	say(registers_are_kept("atoi", (void *)(uintptr_t)atoi) &&
 			registers_are_kept("cudaMalloc", NULL),
 		"arguments arrive, and what a function must keep is kept");
-	say(errors_are_the_callers(arguments[0]), "dlerror tells the caller's story");
+	say(errors_are_the_callers(arguments[0]), "dlerror is_named the caller's story");
 	say((weak_allocation != NULL) == (strcmp(exports, "on") == 0),
 		"a weak reference is bound unless exports are off");
 	return failures != 0;

@@ -126,7 +126,7 @@ def build_walk(compiler, folder, *arguments):
     path = os.path.join(folder, "walk")
     sources = [
         os.path.join(PRELOAD, "unwind", f"{name}.c")
-        for name in ("walk", "stack_cache", "own_stack", "probe_memory", "rules", "eh_frame")
+        for name in ("walk", "stack_cache", "own_stack", "memory_is_readable", "rule_cache", "eh_frame")
     ]
     subprocess.run(
         [
@@ -195,7 +195,7 @@ class Case(unittest.TestCase):
 
 
 class Here(Case):
-    def test_the_dlsym_stub_keeps_its_promises_on_this_machine(self):
+    def test_the_dlsym_stub_preserves_registers_on_this_machine(self):
         with tempfile.TemporaryDirectory() as folder:
             program = build_program(os.environ.get("CC", "cc"), folder)
             self.check(run_program(["env", f"LD_PRELOAD={SHIM}", program]))
@@ -232,7 +232,7 @@ class AArch64(Case):
         cls.objects, cls.said = compile_all(cls.sources, cls.folder.name)
         cls.shim, cls.linking = link_shim(cls.objects, cls.folder.name)
 
-    def test_recorder_stacks_keep_their_promises(self):
+    def test_recorder_stacks_work(self):
         self.check(run_program([QEMU, "-L", SYSROOT, build_recorder_stack(CROSS, self.folder.name)]), 13)
 
     def emulate(self, *arguments, options=""):
@@ -287,7 +287,7 @@ class AArch64(Case):
         )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
-    def test_nothing_but_zlib_is_unresolved(self):
+    def test_only_zlib_is_unresolved(self):
         said = subprocess.run(
             [CROSS, "-shared", "-Wl,-z,defs", "-o", os.devnull, *self.objects], capture_output=True, text=True
         ).stderr
@@ -296,7 +296,7 @@ class AArch64(Case):
         for name in missing:
             self.assertRegex(name, r"^(deflate|inflate|crc32|adler32|gz|zlib)")
 
-    def test_it_exports_what_it_exports_here(self):
+    def test_it_has_the_same_exports_as_on_this_machine(self):
         def exports(path):
             rows = subprocess.run(
                 ["readelf", "--wide", "--dyn-syms", path], capture_output=True, text=True, check=True
@@ -307,7 +307,7 @@ class AArch64(Case):
         self.assertEqual(exports(self.shim), exports(SHIM))
 
     @needs_qemu
-    def test_the_dlsym_stub_keeps_its_promises_under_qemu(self):
+    def test_the_dlsym_stub_preserves_registers_under_qemu(self):
         self.check(self.emulate())
 
     @needs_qemu
@@ -319,7 +319,7 @@ class AArch64(Case):
             self.check(run_program([QEMU, "-cpu", "max", "-L", SYSROOT, program]), 5)
 
     @needs_qemu
-    def test_exports_off_strikes_the_names_out_under_qemu(self):
+    def test_exports_off_removes_the_names_under_qemu(self):
         self.check(self.emulate("off", options="exports=off"))
 
 

@@ -90,10 +90,10 @@ __attribute__((noinline)) static void look(void)
 
 __attribute__((noinline)) static int descend(unsigned left)
 {
-	volatile char *room = __builtin_alloca(any(2) ? 16 : any(500) + 16);
+	volatile char *buffer = __builtin_alloca(any(2) ? 16 : any(500) + 16);
 
 	noted[depth++] = gmt_walk_code((uint64_t)__builtin_return_address(0));
-	room[0] = 1;
+	buffer[0] = 1;
 	if (!any(4))
 		look();
 	if (left)
@@ -102,7 +102,7 @@ __attribute__((noinline)) static int descend(unsigned left)
 	for (volatile int again = 0; again < 2; again++)
 		look();
 	depth--;
-	return room[0];
+	return buffer[0];
 }
 
 static void run_here(void)
@@ -165,17 +165,17 @@ static void run_routine(void)
 
 static bool another_stack_is_left_alone(void)
 {
-	void *room =
+	void *buffer =
 		mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	was_taken = true;
 	getcontext(&routine);
-	routine.uc_stack.ss_sp = room;
+	routine.uc_stack.ss_sp = buffer;
 	routine.uc_stack.ss_size = STACK_BYTES;
 	routine.uc_link = &caller;
 	makecontext(&routine, run_routine, 0);
 	swapcontext(&caller, &routine);
-	munmap(room, STACK_BYTES);
+	munmap(buffer, STACK_BYTES);
 	return !was_taken;
 }
 

@@ -94,11 +94,11 @@ static step step_0, step_1, step_2, step_3;
 static step *const steps[] = { step_0, step_1, step_2, step_3 };
 
 /* The asm statement after the call prevents a tail call, which would leave no frame. */
-#define STEP(name, room) \
+#define STEP(name, bytes) \
 	__attribute__((noinline)) static void name(struct work *work, unsigned number, unsigned way, \
 		int left) \
 	{ \
-		volatile char space[room]; \
+		volatile char space[bytes]; \
 		space[0] = 0; \
 		if (left > 1) \
 			steps[way % 4](work, number, way / 4, left - 1); \
@@ -145,10 +145,10 @@ static level level_0, level_1, level_2, level_3, level_4, level_5, level_6, leve
 static level *const levels[] = { level_0, level_1, level_2, level_3, level_4, level_5, level_6,
 	level_7 };
 
-#define LEVEL(name, room) \
+#define LEVEL(name, bytes) \
 	__attribute__((noinline)) static void name(struct work *work) \
 	{ \
-		volatile char space[room]; \
+		volatile char space[bytes]; \
 		space[0] = 0; \
 		if (work->levels_left) \
 			levels[--work->levels_left % 8](work); \

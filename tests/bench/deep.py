@@ -130,8 +130,8 @@ def main():
     modes = {"measure": measure, "first": first, "record": record}
     tracker, library, mode, *arguments = sys.argv[1:]
     with tracked(tracker):
-        told = modes[mode](ctypes.CDLL(library), *map(int, arguments))
-    print(json.dumps(told), flush=True)
+        printed = modes[mode](ctypes.CDLL(library), *map(int, arguments))
+    print(json.dumps(printed), flush=True)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
 /*
  * The simulated device maps memory for each block. The kernel takes about 4 us for that, and this
  * varying time would hide the recorder's cost. So the program's own mmap always returns the same
- * page of the thread. (On a real device nobody calls it.)
+ * page of the thread. (On a real device no thread calls it.)
  */
 
 #include <stddef.h>

@@ -23,7 +23,7 @@ def last_line(text, otherwise="no word"):
     return lines[-1][:160] if lines else otherwise
 
 
-def told_by(text):
+def printed_by(text):
     """Finds the JSON of deep.py among the other output of the rival on stdout."""
     for line in reversed(text.splitlines()):
         if line.startswith(("{", "[")) or re.fullmatch(r"-?[0-9.]+(e[-+]?[0-9]+)?", line):
@@ -69,7 +69,7 @@ class Rival:
         done = machine.attempt(self.command(machine, [library, *map(str, arguments)], readable))
         if done.returncode:
             raise Unusable(f"ended with {done.returncode}: {last_line(done.stderr, last_line(done.stdout))}")
-        return told_by(done.stdout)
+        return printed_by(done.stdout)
 
     def out(self, machine):
         return os.path.join(machine.folder, "rival-" + re.sub("[^a-z]+", "-", self.name))

@@ -114,7 +114,7 @@ def cells_of(row):
 
 def table_of(rows):
     """Returns the rows as text, with a heading for each section."""
-    table = [("", "min", "median", "", "of minima", "of pairs", "goal", ""), *map(cells_of, rows)]
+    table = [("run", "min", "median", "compared as", "of minima", "of pairs", "goal", ""), *map(cells_of, rows)]
     widths = [max(map(len, column)) for column in zip(*table)]
     lines, section = [], None
     for row, cells in zip([None, *rows], table):
@@ -140,7 +140,7 @@ def markdown_of(rows):
                 "",
                 f"**{section}**",
                 "",
-                "| | min | median | | of minima | of pairs | goal |",
+                "| run | min | median | compared as | of minima | of pairs | goal |",
                 "|---|---|---|---|---|---|---|",
             ]
         what, low, middle, compared, figure, middle_figure, goal, verdict = cells_of(row)

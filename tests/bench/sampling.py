@@ -116,19 +116,19 @@ class Machine:
         return json.loads(self.run([self.cli, "report", "--json", path]))
 
 
-def alternate(variants, cycles, measure, progress, tell=None):
+def alternate(variants, cycles, measure, progress, text_of=None):
     """
     Measures all variants in turn, `cycles` times, so that other load on the machine affects all of them.
     Every second cycle runs backwards, so that the predecessor of a variant changes. Returns {variant: samples}.
-    `tell`, if given, makes text of a sample; each sample is then printed immediately.
+    `text_of`, if given, makes text of a sample; each sample is then printed immediately.
     """
     samples = {variant: [] for variant in variants}
     for cycle in range(cycles):
         for variant in list(variants)[:: -1 if cycle % 2 else 1]:
             progress(f"{cycle + 1}/{cycles} {variant}")
             samples[variant].append(measure(variant))
-            if tell:
-                progress.say(f"{cycle + 1}/{cycles} {variant}: {tell(samples[variant][-1])}")
+            if text_of:
+                progress.say(f"{cycle + 1}/{cycles} {variant}: {text_of(samples[variant][-1])}")
     return samples
 
 

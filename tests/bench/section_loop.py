@@ -39,16 +39,16 @@ def training_loop(machine, effort, progress):
 
     def measure(variant):
         options, recorder = LOOPS[variant]
-        told = json.loads(machine.run_torch([machine.python, script, str(steps), str(rounds), recorder], options))
+        printed = json.loads(machine.run_torch([machine.python, script, str(steps), str(rounds), recorder], options))
         if options is not None:
             snapshot = machine.take_snapshot()
             events = machine.report(snapshot)["events"]
             if events["dropped"]:
                 raise SystemExit(f"scripts/bench: {events['dropped']} events were dropped with {options}")
             bytes_per_event.setdefault(variant, []).append(os.path.getsize(snapshot) / events["recorded"])
-        return told
+        return printed
 
-    told = alternate(
+    printed = alternate(
         LOOPS,
         cycles,
         measure,
@@ -57,7 +57,7 @@ def training_loop(machine, effort, progress):
     )
 
     def column(key):
-        return {variant: [sample[key] for sample in samples] for variant, samples in told.items()}
+        return {variant: [sample[key] for sample in samples] for variant, samples in printed.items()}
 
     wall = "training loop, a step in the fastest of some rounds"
     cpu = "training loop, processor time of a step in all threads, the writer's too"
@@ -85,9 +85,9 @@ TURNS = {
 }
 
 
-def slower_of_pairs(told, recorded, other):
+def slower_of_pairs(printed, recorded, other):
     """Returns for each process how many percent slower its recorded steps were: the median of its pairs."""
-    return [(statistics.median(pair[recorded] / pair[other] for pair in pairs) - 1) * 100 for pairs in told]
+    return [(statistics.median(pair[recorded] / pair[other] for pair in pairs) - 1) * 100 for pairs in printed]
 
 
 def training_turns(machine, effort, progress):
@@ -98,14 +98,14 @@ def training_turns(machine, effort, progress):
     def measure(variant):
         options, recorder = TURNS[variant]
         in_front = [] if options is None else ["env", f"LD_PRELOAD={bypass}:{machine.shim}"]
-        told = json.loads(machine.run_torch([*in_front, *command, recorder], options))
+        printed = json.loads(machine.run_torch([*in_front, *command, recorder], options))
         if options is not None:
             machine.take_snapshot()
-        return told
+        return printed
 
-    told = alternate(TURNS, cycles, measure, progress, lambda pairs: f"{slower_of_pairs([pairs], 0, 2)[0]:+.1f} %")
-    wall = {variant: slower_of_pairs(pairs, 0, 2) for variant, pairs in told.items()}
-    cpu = {variant: slower_of_pairs(pairs, 1, 3) for variant, pairs in told.items()}
+    printed = alternate(TURNS, cycles, measure, progress, lambda pairs: f"{slower_of_pairs([pairs], 0, 2)[0]:+.1f} %")
+    wall = {variant: slower_of_pairs(pairs, 0, 2) for variant, pairs in printed.items()}
+    cpu = {variant: slower_of_pairs(pairs, 1, 3) for variant, pairs in printed.items()}
     section = "training loop, a step that is recorded against one that is not, in turns of one process"
     # A single process may have run on a quiet machine, so the goal is compared with the median process.
     rows = [

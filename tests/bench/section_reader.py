@@ -31,7 +31,7 @@ def reader(machine, effort, progress):
         progress(f"writing {name}")
         machine.run(
             [
-                os.path.join(machine.build, "tests", "unit", "make_snapshot"),
+                os.path.join(machine.build, "tests", "unit", "make_recording"),
                 path,
                 f"events={millions}000000",
                 "threads=2",
@@ -56,7 +56,7 @@ def reader(machine, effort, progress):
     return rows
 
 
-def beside(section, commands, events, machine, effort, progress):
+def measure_pairs(section, commands, events, machine, effort, progress):
     """Compares our reader, the first of `commands`, with the others on the same events.
 
     Names of our other readers begin with the first one's name. The rows compare processor time, because load on the
@@ -118,7 +118,7 @@ def beside_profilers(machine, effort, progress):
             commands[name] = rival.read_command(machine)
         except rivals.Unusable as why:
             notes.append(Row(section, name, note=str(why)))
-    return [*beside(section, commands, events, machine, effort, progress), *notes]
+    return [*measure_pairs(section, commands, events, machine, effort, progress), *notes]
 
 
 def beside_pytorch(machine, effort, progress):
@@ -131,7 +131,7 @@ def beside_pytorch(machine, effort, progress):
     )
     ours = machine.take_snapshot()
     events = machine.report(ours)["events"]["recorded"]
-    return beside(
+    return measure_pairs(
         f"reading a training loop's {events:,} events",
         {
             OURS: [machine.cli, "report", "--no-symbol-cache", ours],

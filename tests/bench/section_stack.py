@@ -36,7 +36,7 @@ def runner_of(machine, library, options, one_page):
 
     def run(arguments):
         machine.forget_snapshots()
-        return rivals.told_by(
+        return rivals.printed_by(
             machine.run([machine.python, DEEP, "-", library, *map(str, arguments)], options, preload=[one_page])
         )
 
@@ -115,8 +115,8 @@ def thread_rows(one, two, bases):
     for kind, words in KINDS.items():
         section = f"two threads at once, differing stacks, {words} of a pair"
         for variant, base in bases.items():
-            both, alone = ([sample[kind] for sample in told[variant]] for told in (two, one))
-            bases_two, bases_one = ([sample[kind] for sample in told[base]] for told in (two, one))
+            both, alone = ([sample[kind] for sample in printed[variant]] for printed in (two, one))
+            bases_two, bases_one = ([sample[kind] for sample in printed[base]] for printed in (two, one))
             low, middle = times(added(both, bases_two), added(alone, bases_one), LEAST_NS)
             goal = TWO_THREADS_GOAL if kind == "cpu_ns" and variant == "stacks=all" else None
             rows.append(
@@ -125,7 +125,7 @@ def thread_rows(one, two, bases):
                     variant,
                     "ns",
                     both,
-                    compared="added, of one's",
+                    compared="added, next to one thread",
                     figure=low,
                     middle_figure=middle,
                     figure_unit="times",
@@ -168,7 +168,7 @@ def stack(machine, effort, progress):
             failed[variant] = str(why)
             return None
 
-    def tell(sample):
+    def text_of(sample):
         return (
             "failed"
             if sample is None
@@ -178,19 +178,19 @@ def stack(machine, effort, progress):
             )
         )
 
-    told = alternate(variants, cycles, measure, progress, tell)
-    told = {variant: samples for variant, samples in told.items() if variant not in failed}
+    printed = alternate(variants, cycles, measure, progress, text_of)
+    printed = {variant: samples for variant, samples in printed.items() if variant not in failed}
     bases = {variant: base for variant, base in bases.items() if variant not in failed}
     one = {
-        shape: {variant: [sample["one"][shape]["cpu_ns"] for sample in samples] for variant, samples in told.items()}
+        shape: {variant: [sample["one"][shape]["cpu_ns"] for sample in samples] for variant, samples in printed.items()}
         for shape in SHAPES
     }
     differing = [
-        {variant: [sample[threads]["differing"] for sample in samples] for variant, samples in told.items()}
+        {variant: [sample[threads]["differing"] for sample in samples] for variant, samples in printed.items()}
         for threads in ("one", "two")
     ]
     return [
         *event_rows(one, {**missing, **failed}, bases),
         *thread_rows(*differing, bases),
-        *first_rows({variant: [sample["first"] for sample in samples] for variant, samples in told.items()}, bases),
+        *first_rows({variant: [sample["first"] for sample in samples] for variant, samples in printed.items()}, bases),
     ]

@@ -35,12 +35,12 @@ def record(machine, pairs, options):
         out, err = process.stdout.read(), process.stderr.read()
     if status:
         raise SystemExit(f"scripts/bench: deep.py ended with {status}: {err[-500:]}")
-    told = rivals.told_by(out)
+    printed = rivals.printed_by(out)
     if options is not None:
         events = machine.report(machine.take_snapshot())["events"]
         if events["dropped"] or events["recorded"] < 2 * pairs:
             raise SystemExit(f"scripts/bench: of {2 * pairs} events {events['recorded']} were recorded")
-    return told, (ended_ns - told["end_ns"]) / 1e9
+    return printed, (ended_ns - printed["end_ns"]) / 1e9
 
 
 def writer(machine, effort, progress):
@@ -48,8 +48,8 @@ def writer(machine, effort, progress):
     pairs = effort.pick(2_000_000, 500_000, 5000)
 
     def measure(variant):
-        told, _ = record(machine, pairs, OURS[variant])
-        return {"thread": told["writer_cpu_ns"] / (2 * pairs), "wall": told["loop_wall_ns"] / (2 * pairs)}
+        printed, _ = record(machine, pairs, OURS[variant])
+        return {"thread": printed["writer_cpu_ns"] / (2 * pairs), "wall": printed["loop_wall_ns"] / (2 * pairs)}
 
     samples = alternate(
         OURS,

@@ -73,7 +73,7 @@ def report(machine, effort, progress):
     progress("writing a million events")
     machine.run(
         [
-            os.path.join(machine.build, "tests", "unit", "make_snapshot"),
+            os.path.join(machine.build, "tests", "unit", "make_recording"),
             synthetic,
             "events=1000000",
             "threads=4",
@@ -144,8 +144,8 @@ def pauses(machine, effort, progress):
 
     def measure(variant):
         machine.forget_snapshots()
-        told = machine.run([program, "4", effort.pick("50000", "50000", "1000")], variants[variant])
-        return [float(value) for value in told.split()]
+        printed = machine.run([program, "4", effort.pick("50000", "50000", "1000")], variants[variant])
+        return [float(value) for value in printed.split()]
 
     samples = alternate(
         variants, effort.processes(11, 3), measure, progress, lambda times: f"longest {times[-1] / 1000:,.0f} us"

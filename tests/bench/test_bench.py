@@ -28,7 +28,7 @@ DEEP_DEVICE, DEEP_HOST, ONE_PAGE = (
 DEEP = [sys.executable, os.path.join(HERE, "deep.py"), "-"]
 
 
-class Quiet:
+class NoProgress:
     def __call__(self, text):
         pass
 
@@ -37,17 +37,17 @@ class Quiet:
 
 
 class Figures(unittest.TestCase):
-    def test_an_overhead_is_of_the_least_samples_and_of_neighbouring_pairs(self):
+    def test_overhead_is_computed_from_the_fastest_samples_and_neighbouring_pairs(self):
         low, pairs = rows.slower_percent([11, 30, 24], [10, 20, 20])
         self.assertAlmostEqual(low, 10)
         self.assertAlmostEqual(pairs, 20)
         self.assertEqual(rows.added([110, 130, 150], [100, 100, 100], 2), (5, 15))
 
-    def test_what_divides_is_never_less_than_can_be_measured(self):
+    def test_a_divisor_is_never_below_the_measurable_minimum(self):
         self.assertEqual(rows.times((30, 40), (2, 4), 1), (15, 10))
         self.assertEqual(rows.times((30, 40), (-2, 0), 0.5), (60, 80))
 
-    def test_a_goal_is_a_ceiling_or_a_floor_and_of_nothing_there_is_no_verdict(self):
+    def test_a_goal_is_a_maximum_or_minimum_and_missing_values_have_no_verdict(self):
         figures = {"low": 4, "middle": 5, "goal": 5}
         self.assertTrue(rows.Row("", "", **figures).met)
         self.assertFalse(rows.Row("", "", at_least=True, **figures).met)
@@ -56,7 +56,7 @@ class Figures(unittest.TestCase):
         self.assertIsNone(rows.Row("", "", goal=5, note="not here").met)
         self.assertIsNone(rows.Row("", "", low=4).met)
 
-    def test_a_table_says_goals_verdicts_and_why_a_row_is_empty(self):
+    def test_a_table_has_goals_verdicts_and_reasons_for_empty_rows(self):
         text = rows.table_of(
             [
                 rows.row_of("one", "slow", "ns", [400, 300], goal=200),
@@ -88,22 +88,22 @@ class Figures(unittest.TestCase):
 
     def test_variants_take_turns_and_each_second_round_runs_backwards(self):
         order = []
-        samples = sampling.alternate("abc", 3, lambda variant: order.append(variant) or len(order), Quiet())
+        samples = sampling.alternate("abc", 3, lambda variant: order.append(variant) or len(order), NoProgress())
         self.assertEqual("".join(order), "abccbaabc")
         self.assertEqual(samples, {"a": [1, 6, 7], "b": [2, 5, 8], "c": [3, 4, 9]})
 
-    def test_the_number_of_processes_is_the_users_where_one_is_given(self):
+    def test_the_given_number_of_processes_is_used(self):
         self.assertEqual([sampling.Effort(size).processes(9, 3) for size in ("full", "quick", "tiny")], [9, 3, 1])
         self.assertEqual(sampling.Effort("quick", 5).processes(9, 3), 5)
 
-    def test_the_loops_overhead_is_held_against_pytorchs_of_the_same_run(self):
+    def test_the_overhead_of_the_loop_is_compared_with_pytorchs_of_the_same_run(self):
         times = {section_loop.PLAIN: [100, 100], "stacks=all": [102, 104], section_loop.RIVAL: [132, 134]}
         row = section_loop.cheaper_row("", times)
         self.assertAlmostEqual(row.low, 16)
         self.assertAlmostEqual(row.middle, 11)
         self.assertIsNone(row.met)  # the goal is withdrawn
 
-    def test_an_event_with_its_stack_is_what_is_added_without_half_of_two_events(self):
+    def test_the_cost_of_an_event_with_its_stack_excludes_half_of_two_events(self):
         by_variant = {
             "without the shim": [100],
             "stacks=none": [200],
@@ -122,7 +122,7 @@ class Figures(unittest.TestCase):
         self.assertTrue(found["heaptrack against stacks=all"].met)
         self.assertEqual(found["memray"].note, "no pip")
 
-    def test_two_threads_are_held_against_one_by_what_each_adds(self):
+    def test_two_threads_are_compared_with_one_by_the_cost_that_each_adds(self):
         def of(cpu_ns, wall_ns):
             return [{"cpu_ns": cpu_ns, "wall_ns": wall_ns}]
 
@@ -135,7 +135,7 @@ class Figures(unittest.TestCase):
         self.assertEqual([row.met for row in found], [False, None])
 
 
-class OthersWords(unittest.TestCase):
+class OtherProfilers(unittest.TestCase):
     def test_the_allocations_that_memray_and_heaptrack_counted_are_found(self):
         memray = "📏 Total allocations:\n\t12,345\n\n📦 Total memory allocated:\n\t2.006GB\n"
         heaptrack = (
@@ -147,30 +147,30 @@ class OthersWords(unittest.TestCase):
         with self.assertRaisesRegex(rivals.Unusable, "does not say"):
             rivals.counted("version 9 of this file is unknown", rivals.Memray.count_label)
 
-    def test_steps_are_held_against_those_of_their_own_pair(self):
+    def test_steps_are_compared_with_those_of_their_own_pair(self):
         # The machine is twice as slow at times, in both steps of a pair.
         pairs = [[1.03 * machine, 1.5, machine, 1.0] for machine in (10, 20, 10)]
         (wall,), (cpu,) = (section_loop.slower_of_pairs([pairs], *columns) for columns in ((0, 2), (1, 3)))
         self.assertAlmostEqual(wall, 3)
         self.assertAlmostEqual(cpu, 50)
 
-    def test_what_a_loop_told_is_found_among_a_rivals_own_words(self):
+    def test_the_output_of_a_loop_is_found_between_lines_of_another_profiler(self):
         text = (
             'heaptrack output will be written to "x"\n{"same": 1}\nHeaptrack finished! Now run:\n\n  zstd -dc < "x"\n'
         )
-        self.assertEqual(rivals.told_by(text), {"same": 1})
-        self.assertEqual(rivals.told_by("starting\n2524.5\n"), 2524.5)
+        self.assertEqual(rivals.printed_by(text), {"same": 1})
+        self.assertEqual(rivals.printed_by("starting\n2524.5\n"), 2524.5)
         with self.assertRaisesRegex(rivals.Unusable, "cannot open display"):
-            rivals.told_by("cannot open display\n")
+            rivals.printed_by("cannot open display\n")
 
-    def test_a_rival_that_cannot_be_installed_is_named_with_the_reason(self):
+    def test_a_profiler_that_cannot_be_installed_is_named_with_the_reason(self):
         machine = sampling.Machine(BUILD, "/nonexistent/python3", None)
         self.addCleanup(shutil.rmtree, machine.folder)
         usable, unusable = rivals.checked([rivals.Memray("native")], machine, DEEP_HOST)
         self.assertEqual(usable, [])
         self.assertRegex(unusable["memray --native"], "not here: .*/nonexistent/python3")
 
-    def test_a_rival_that_does_not_see_the_calls_has_no_figures(self):
+    def test_a_profiler_that_does_not_see_the_calls_has_no_figures(self):
         class Blind(rivals.Rival):
             name, count_label, reader = "blind", "seen:", ["echo", "seen: 12"]
 
@@ -204,7 +204,7 @@ class Loops(unittest.TestCase):
         found = self.lengths(["record", "640", "64", "0"], "stack", {"stacks": "native"})
         self.assertEqual(set(found), {27, 28, 29, 30})
 
-    def test_the_loop_measures_both_shapes_in_as_many_threads_as_it_is_told(self):
+    def test_the_loop_measures_both_shapes_in_the_given_number_of_threads(self):
         for library in (DEEP_DEVICE, DEEP_HOST):
             run = subprocess.run(
                 [*DEEP, library, "measure", "50", "2", "2"],
@@ -213,9 +213,9 @@ class Loops(unittest.TestCase):
                 env={**os.environ, "LD_LIBRARY_PATH": os.path.join(BUILD, "simcuda")},
             )
             self.assertEqual(run.returncode, 0, run.stderr)
-            told = json.loads(run.stdout)
+            printed = json.loads(run.stdout)
             self.assertEqual(
-                {shape: of["frames"] for shape, of in told.items()},
+                {shape: of["frames"] for shape, of in printed.items()},
                 dict.fromkeys(("same", "counting", "differing"), [30, 15]),
             )
 
@@ -235,9 +235,9 @@ class Sections(unittest.TestCase):
                 ]
                 run = subprocess.run(command, capture_output=True, text=True)
                 self.assertEqual(run.returncode, 0, run.stderr)
-                told = json.loads(run.stdout)["rows"]
-                self.assertTrue(told)
-                for row in told:
+                printed = json.loads(run.stdout)["rows"]
+                self.assertTrue(printed)
+                for row in printed:
                     self.assertTrue(row["low"] is not None or row["note"], row)
 
 

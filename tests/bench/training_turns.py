@@ -32,14 +32,14 @@ def address_of(library, symbol):
     with open("/proc/self/maps", encoding="utf-8") as maps:
         mapped = [line.split() for line in maps]
     place, path = next((line[0], line[5]) for line in mapped if len(line) > 5 and os.path.basename(line[5]) == library)
-    told = subprocess.run(
+    printed = subprocess.run(
         ["nm", "-D", "--defined-only", path],
         env={"PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,
         check=True,
     )
-    offset = next(line.split()[0] for line in told.stdout.splitlines() if line.split()[-1] == symbol)
+    offset = next(line.split()[0] for line in printed.stdout.splitlines() if line.split()[-1] == symbol)
     return int(place.split("-")[0], 16) + int(offset, 16)
 
 
@@ -79,14 +79,14 @@ def main():
 
     switch(True)
     loop.train(model, optimizer, WARM_UP_STEPS)
-    order, told = random.Random(1), []
+    order, printed = random.Random(1), []
     for _ in range(pairs):
         of_pair = {on: turn(on) for on in order.sample([True, False], 2)}
-        told.append(of_pair[True] + of_pair[False])
+        printed.append(of_pair[True] + of_pair[False])
     switch(True)
     # training_loop.py gives the reason.
     time.sleep(0.2)
-    print(json.dumps(told))
+    print(json.dumps(printed))
 
 
 if __name__ == "__main__":

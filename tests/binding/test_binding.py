@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the loader makes of the shim: what it pulls in, what it offers, and who unwinds exceptions.
+"""The shim as the loader sees it: the libraries it needs, the symbols it exports, and the unwinder of C++ exceptions.
 
 A preload that is linked to libunwind puts that library's _Unwind_* functions in front of libgcc's, and
 every C++ exception of the host then costs fourteen times as much.
@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import SHIM, Recording, built
+from snapshots import EXEC_FUNCTIONS, SHIM, Recording, built
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -26,15 +26,7 @@ LIBC = {
     "_exit",
     "_Exit",
     "getenv",
-    "execve",
-    "execv",
-    "execvp",
-    "execvpe",
-    "execl",
-    "execle",
-    "execlp",
-    "fexecve",
-    "execveat",
+    *EXEC_FUNCTIONS,
     "_Fork",
     "pthread_exit",
     "setuid",
@@ -68,9 +60,9 @@ MARKS = {
 UNWINDER = "_Unwind_RaiseException"
 STRANGERS = ("libgmtunw.so.8", "libgmtl.so.5")
 
-# Without one beside the shim (meson.build warns then) there may still be one in the system, or none.
-BESIDE = os.path.join(os.path.dirname(SHIM), "libgmtunw.so.8")
-needs_libunwind = unittest.skipUnless(os.path.exists(BESIDE), "no libunwind was built beside the shim")
+# meson.build warns if it built none. The system may still have one.
+OWN_LIBUNWIND = os.path.join(os.path.dirname(SHIM), "libgmtunw.so.8")
+needs_libunwind = unittest.skipUnless(os.path.exists(OWN_LIBUNWIND), "no libunwind was built in the folder of the shim")
 
 Binding = collections.namedtuple("Binding", "by to symbol")
 
@@ -85,7 +77,7 @@ def hooked_symbols():
 
 
 class Loading:
-    """A run of the throwing program, as the loader tells of it."""
+    """A run of the throwing program, with the log of the loader."""
 
     def __init__(self, preload):
         folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
@@ -106,7 +98,7 @@ class Loading:
         }
 
     def unwinders(self):
-        """Whose function throws, for all but libunwind, which would throw with its own."""
+        """Returns the libraries whose function throws. libunwind is left out: it would throw with its own."""
         return {binding.to for binding in self.bindings if binding.symbol == UNWINDER and binding.by not in STRANGERS}
 
 
@@ -121,7 +113,7 @@ class Exceptions(unittest.TestCase):
         self.assertEqual(self.loading.unwinders(), {"libgcc_s.so.1"})
 
     @needs_libunwind
-    def test_the_shims_unwinder_was_there_when_they_were_thrown(self):
+    def test_the_unwinder_of_the_shim_was_loaded_when_they_were_thrown(self):
         (allocation, _) = self.loading.recording.events()
         self.assertNotEqual(allocation["stack"], 0)
         self.assertIn("libgmtunw.so.8", {binding.to for binding in self.loading.bindings})
@@ -131,24 +123,24 @@ class Exceptions(unittest.TestCase):
         self.assertEqual(self.loading.global_scope & set(STRANGERS), set())
         for binding in self.loading.bindings:
             if binding.to in STRANGERS and binding.by not in STRANGERS:
-                # What the shim asks of it, by its handle.
+                # The shim looks this function up by the handle of the library.
                 self.assertEqual((binding.by, binding.symbol), ("libgpumemtrace.so", "unw_backtrace"))
 
     @needs_libunwind
-    def test_a_shim_that_were_linked_to_libunwind_would_be_noticed(self):
+    def test_a_shim_linked_to_libunwind_is_detected(self):
         needed_by_it = os.path.join(os.path.dirname(SHIM), "libgmtl.so.5")
-        loading = Loading(f"{SHIM}:{needed_by_it}:{BESIDE}")
+        loading = Loading(f"{SHIM}:{needed_by_it}:{OWN_LIBUNWIND}")
         self.assertEqual(loading.unwinders(), {"libgmtunw.so.8"})
         self.assertIn("libgmtunw.so.8", loading.global_scope)
 
 
 class Object(unittest.TestCase):
-    def test_it_needs_the_c_library_alone(self):
+    def test_it_needs_only_the_c_library(self):
         needed = set(re.findall(r"\(NEEDED\).*\[(\S+)\]", readelf("--dynamic")))
         self.assertIn("libc.so.6", needed)
         self.assertEqual({name for name in needed if not name.startswith("ld-linux")}, {"libc.so.6"})
 
-    def test_it_exports_the_hooks_some_of_libc_nvtxs_entries_marks_two_for_its_audit_library_and_three_for_libunwind_alone(
+    def test_it_exports_only_hooks_marks_and_listed_functions(
         self,
     ):
         rows = [line.split() for line in readelf("--dyn-syms").splitlines()]
@@ -156,7 +148,7 @@ class Object(unittest.TestCase):
         self.assertEqual({row[7] for row in rows}, hooked_symbols() | LIBC | AUDIT | NVTX | MARKS | PRIVATE)
         self.assertEqual({(row[3], row[4]) for row in rows}, {("FUNC", "GLOBAL")})
 
-    def test_its_exports_carry_no_version(self):
+    def test_its_exports_have_no_version(self):
         self.assertNotIn("Version definition section", readelf("--version-info"))
 
     def test_it_is_bound_at_load_time_never_unloaded_and_runs_no_code_on_the_stack(self):

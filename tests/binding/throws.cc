@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library that throws, as an extension module does: opened at run time and locally by a program
- * that knows nothing of C++, so that libgcc's unwinder comes into the process last (thrower.c).
+ * A library that throws, like an extension module. A C program (thrower.c) opens it at run time with
+ * RTLD_LOCAL, so libgcc's unwinder is the last library in the process.
  */
 #include <ctime>
 #include <stdexcept>
@@ -15,7 +15,7 @@ struct Guard {
 	~Guard()
 	{
 		caught = caught + 1;
-	} /* so that each frame has something to clean up */
+	} /* gives each frame something to clean up */
 };
 
 __attribute__((noinline)) int descend(int depth)
@@ -37,7 +37,7 @@ double now_ns()
 
 } // namespace
 
-/* Throws and catches `count` exceptions across nine frames. Returns one's processor time in nanoseconds. */
+/* Throws and catches `count` exceptions across nine frames. Returns the processor time of one in nanoseconds. */
 extern "C" __attribute__((visibility("default"))) double throw_many(int count)
 {
 	double start = now_ns();

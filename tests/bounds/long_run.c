@@ -227,7 +227,7 @@ static void *work(void *unused)
 	return NULL;
 }
 
-static void print_books(unsigned long long before_kib)
+static void print_accounting(unsigned long long before_kib)
 {
 	printf(
 		"{\"calls\": %llu, \"live_bytes\": %llu, \"live_blocks\": %u, \"peak_bytes\": %llu, \"peak_blocks\": %llu, "
@@ -267,6 +267,6 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < thread_count; i++)
 		pthread_join(threads[i], NULL);
 	check_driver();
-	print_books(before_kib);
+	print_accounting(before_kib);
 	return 0;
 }

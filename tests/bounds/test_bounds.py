@@ -142,7 +142,7 @@ def sites_of(found):
 
 
 class Accounting(unittest.TestCase):
-    def check_books(self, run):
+    def check_accounting(self, run):
         """Peaks and totals of each site equal the program's. If the run dropped events, their number must be right."""
         self.assertEqual(run.code, 0, run.err)
         found, accounting = report(run.path), run.accounting
@@ -173,13 +173,13 @@ class Bounds(Accounting):
                 return run
         return run
 
-    def test_a_run_of_millions_of_events_stays_within_its_bounds_and_is_exact(self):
+    def test_millions_of_events_stay_within_the_bounds_and_are_exact(self):
         run = self.run_checked(
             EVENTS,
             options={"mode": "window", "window": "20000", "max_size": "8MiB"},
             timeout=NEVER_S if EVENTS < 10**7 else None,
         )
-        self.check_books(run)
+        self.check_accounting(run)
         print(
             f"# {run.accounting['calls']} events in {run.accounting['seconds']} s, {run.folds} folds, at most "
             f"{run.largest_bytes} bytes of files, {run.accounting['memory_kib']} KiB of memory"
@@ -192,9 +192,9 @@ class Bounds(Accounting):
         # A fold may be given up, and events arrive during a fold. Their number depends on the machine.
         self.assertLess(events * run.folds, 3 * run.accounting["calls"])
 
-    def test_mode_aggregate_leaves_totals_and_what_lives(self):
+    def test_mode_aggregate_keeps_totals_and_live_blocks(self):
         run = self.run_checked(400000, options={"mode": "aggregate"})
-        self.check_books(run)
+        self.check_accounting(run)
         left = [row for row in records(run.path, "event") if row["layer"] == CUDA]
         if not records(run.path, "drop"):
             allocs, frees = (sum(row["kind"] == kind for row in left) for kind in (Kind.ALLOC, Kind.FREE))
@@ -202,27 +202,27 @@ class Bounds(Accounting):
         # Left are the live blocks of the last step's end, and later events. Their number depends on the machine.
         self.assertLess(len(left), run.accounting["live_blocks"] + 16384)
 
-    def test_a_full_recording_becomes_a_window_when_it_comes_near_max_size(self):
+    def test_a_full_recording_becomes_a_window_near_max_size(self):
         run = self.run_checked(800000, options={"mode": "full", "max_size": "4MiB", "stacks": "native"})
-        self.check_books(run)
+        self.check_accounting(run)
         self.assertLessEqual(run.largest_bytes, 4 * MIB)
         notes = [row["text"] for row in records(run.path, "note")]
         self.assertEqual(sum("mode=full became mode=window" in note for note in notes), 1, notes)
         self.assertIn("mode=full became mode=window", run.err)
 
     @unittest.skipUnless(LONG, "takes long: scripts/test --long")
-    def test_a_window_that_does_not_fit_is_shorter_and_says_so(self):
+    def test_a_window_that_does_not_fit_is_shorter_and_reports_it(self):
         run = self.run_checked(800000, options={"mode": "window", "window": "100000000", "max_size": "4MiB"})
-        self.check_books(run)
+        self.check_accounting(run)
         self.assertLessEqual(run.largest_bytes, 4 * MIB)
         self.assertTrue(any("window is shorter" in row["text"] for row in records(run.path, "note")))
 
     @unittest.skipUnless(LONG, "takes long: scripts/test --long")
-    def test_a_window_may_be_told_in_seconds_and_in_steps(self):
+    def test_a_window_may_be_given_in_seconds_or_steps(self):
         for window, least in (("1s", 10000), ("50steps", 50000)):
             with self.subTest(window=window):
                 run = self.run_checked(400000, options={"mode": "window", "window": window})
-                self.check_books(run)
+                self.check_accounting(run)
                 self.assertGreaterEqual(len(records(run.path, "event")), least)
 
 
@@ -233,7 +233,7 @@ class Files(Accounting):
         self.assertEqual(len(records(path, "end")), 1)
         self.assertFalse(any("damage" in note or "ends in the middle" in note for note in report(path)["notes"]))
 
-    def test_a_file_that_was_removed_is_not_put_back(self):
+    def test_a_removed_file_is_not_created_again(self):
         def remove(run):
             run.wait_for_folds()
             os.unlink(run.path)
@@ -245,7 +245,7 @@ class Files(Accounting):
         self.assertEqual(os.listdir(run.folder), [])
         self.assertEqual(sum(REMOVED in line for line in run.err.splitlines()), 1, run.err)
 
-    def test_a_file_that_was_moved_is_folded_where_it_is(self):
+    def test_a_moved_file_is_folded_at_its_new_place(self):
         def move(run):
             run.wait_for_folds()
             os.rename(run.path, os.path.join(run.folder, "b.gmt.gz"))
@@ -258,7 +258,7 @@ class Files(Accounting):
         self.check_ended(run.path)
 
     @unittest.skipUnless(LONG, "takes long: scripts/test --long")
-    def test_somebody_elses_file_at_the_path_is_left_alone(self):
+    def test_another_file_at_the_path_is_not_changed(self):
         def replace(run):
             run.wait_for_folds()
             os.rename(run.path, os.path.join(run.folder, "mine"))
@@ -273,7 +273,7 @@ class Files(Accounting):
         self.check_ended(os.path.join(run.folder, "mine"))
 
     @unittest.skipUnless(LONG, "takes long: scripts/test --long")
-    def test_what_lies_where_the_temporary_file_would_is_neither_followed_nor_touched(self):
+    def test_a_file_or_link_at_the_temporary_name_is_not_changed(self):
         with tempfile.NamedTemporaryFile("w+") as victim:
 
             def plant(run):
@@ -287,7 +287,7 @@ class Files(Accounting):
             self.assertTrue(os.path.islink(run.path + ".fold"))
             self.assertGreater(run.folds, 0)
 
-    def test_a_folder_that_takes_no_second_file_costs_one_line_and_no_event(self):
+    def test_a_folder_without_space_for_a_second_file_costs_one_line_and_no_event(self):
         def close(run):
             run.wait_until(lambda: os.path.exists(run.path), "the file")
             os.chmod(run.folder, 0o500)
@@ -297,7 +297,7 @@ class Files(Accounting):
             self.skipTest("root may write everywhere")
         run = Run(self, 10**9, rate=STEADY, options=OFTEN, meanwhile=close)
         os.chmod(run.folder, 0o700)
-        self.check_books(run)
+        self.check_accounting(run)
         self.assertEqual(run.err.count("could not be folded"), 1, run.err)
 
     def test_modes_of_the_file_are_kept(self):
@@ -310,7 +310,7 @@ class Files(Accounting):
         self.assertEqual(os.stat(run.path).st_mode & 0o777, 0o640)
 
     @unittest.skipUnless(LONG, "takes long: scripts/test --long")
-    def test_whoever_opens_the_file_finds_a_whole_one_at_any_moment(self):
+    def test_the_file_is_whole_at_any_moment(self):
         def read(run):
             run.wait_for_folds()
             looks = 0
@@ -335,7 +335,7 @@ class Files(Accounting):
         self.assertGreater(run.counted, 30000)
 
     @unittest.skipUnless(LONG, "takes long: scripts/test --long")
-    def test_killed_at_any_moment_it_leaves_a_whole_file_and_the_next_run_clears_the_rest_away(self):
+    def test_a_kill_leaves_a_whole_file_and_the_next_run_removes_the_rest(self):
         left = 0
         for _ in range(50):
 
@@ -371,7 +371,7 @@ class Files(Accounting):
         self.assertGreater(left, 0, "no moment was in a fold")
 
     @unittest.skipUnless(LONG, "takes long: scripts/test --long")
-    def test_a_temporary_file_whose_recorder_lives_is_left_alone(self):
+    def test_a_temporary_file_of_a_live_recorder_is_not_removed(self):
         def start_another(run):
             run.wait_for_folds()
             other = subprocess.run(
@@ -393,27 +393,27 @@ class Files(Accounting):
         self.assertNotIn("could not be folded", run.err)
         self.assertEqual(sorted(os.listdir(run.folder)), ["a.gmt.gz", "other.gmt.gz"])
 
-    def test_a_file_with_several_members_is_one_for_gzip_too(self):
+    def test_gzip_reads_a_file_with_several_members(self):
         run = Run(self, 300000, options=OFTEN)
         with gzip.open(run.path) as file:
             self.assertTrue(file.read().startswith(b"GMTRACE\n"))
 
-    def test_each_member_of_a_file_says_what_the_one_before_it_has(self):
+    def test_each_member_describes_the_previous_one(self):
         for options, least in ({"mode": "full"}, 2), ({**OFTEN, "window": "100000"}, 0):
             run = Run(self, 600000, options=options)
-            told = 0
+            described = 0
             for rows, said in members.read(run.path):
-                told += said is not None
+                described += said is not None
                 self.assertIn(said, (None, members.describe(rows)))
             # Members hold a mebibyte; the file has nearly five. The last member and a fold's rest have no description.
-            self.assertGreaterEqual(told, least)
+            self.assertGreaterEqual(described, least)
             wanted = [CLI, "dump", "--json", "--record=event", f"--from={10**8}", f"--until={2 * 10**8}", run.path]
             shown = subprocess.run(wanted, capture_output=True, check=True).stdout
             self.assertEqual(shown, subprocess.run([*wanted, "--strict"], capture_output=True, check=True).stdout)
             self.assertTrue(shown)
 
     @unittest.skipUnless(LONG, "takes more than a minute: scripts/test --long")
-    def test_a_file_that_filled_up_while_it_could_not_be_folded_is_folded_later(self):
+    def test_a_full_file_is_folded_as_soon_as_possible(self):
         def deny(run):
             run.wait_for_folds()
             # The next fold gets no descriptor. The recorder tries again a minute later; until then the file fills up.
@@ -435,7 +435,7 @@ class Files(Accounting):
         self.assertGreater(len(records(run.path, "event")), 10000)
 
     @unittest.skipUnless(LONG, "takes long: scripts/test --long")
-    def test_at_max_size_detail_ends_in_order_and_is_counted(self):
+    def test_at_max_size_events_end_in_order_and_are_counted(self):
         def unlink(run):
             run.wait_for_folds(0)
             run.fd = os.open(run.path, os.O_RDONLY)

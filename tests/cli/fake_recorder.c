@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static __attribute__((constructor)) void tell(void)
+static __attribute__((constructor)) void write_environment(void)
 {
 	const char *path = getenv("FAKE_RECORDER"), *options = getenv("GPUMEMTRACE_OPTIONS");
 	FILE *file = path ? fopen(path, "we") : NULL;

@@ -59,8 +59,8 @@ def fill(folder, keep_bytes=0):
     filler = os.path.join(folder, "filler")
     with open(filler, "wb", buffering=0) as file:
         if keep_bytes:
-            room = os.statvfs(folder)
-            file.write(bytes(room.f_bavail * room.f_frsize - keep_bytes))
+            buffer = os.statvfs(folder)
+            file.write(bytes(buffer.f_bavail * buffer.f_frsize - keep_bytes))
             return filler
         with contextlib.suppress(OSError):
             while True:
@@ -171,10 +171,10 @@ class Host:
 
     def count_events(self):
         """Returns the number of events of the program's own calls. The report counts millions of them fast."""
-        told = self.report()
-        layers = [row for device in told["devices"] for row in device["layers"] if row["layer"] == "cuda"]
+        numbers = self.report()
+        layers = [row for device in numbers["devices"] for row in device["layers"] if row["layer"] == "cuda"]
         # A free whose allocation was dropped is in the file, but not in the counts of a layer.
-        return sum(row["alloc_count"] + row["free_count"] for row in layers) + told["anomalies"]["unknown_frees"]
+        return sum(row["alloc_count"] + row["free_count"] for row in layers) + numbers["anomalies"]["unknown_frees"]
 
     def dropped(self):
         """Returns the number of dropped events. Only the last record of each thread and reason counts."""

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded together with the recorder. Makes calls of the recorder fail, and only those.
+ * Preloaded next to the recorder. Makes only calls of the recorder fail.
  *
  *	FAULTS=function=ERROR[@FIRST[-LAST]],...
  *	    the calls number FIRST to LAST fail (default: all; without LAST: from FIRST on). ERROR is
  *	    the name of an error, or SHORT (writes half), HANG (never returns), SLOW (half a second)
  *	FAULTS_FILE=TEXT    a call about a file fails only if the path contains TEXT
- *	FAULTS_BESIDE=TEXT  a call about an open file fails only while another file exists whose name
- *	    is the name of the open file followed by TEXT
+ *	FAULTS_DURING_REPLACEMENT=TEXT
+ *	    a call about an open file fails only while the file that will replace it exists. The name of
+ *	    that file is the name of the open file followed by TEXT
  *	FAULTS_ONCE=PATH    before this file exists, calls do not fail and are not counted
  *	FAULTS_CLOCK=1      CLOCK_REALTIME jumps a day forward or back at each read
  *	FAULTS_DENY=call=ERROR,...  seccomp refuses these calls of every thread with ERROR
@@ -111,7 +112,7 @@ static struct fault {
 	_Atomic unsigned long seen;
 } faults[MOST_FAULTS];
 
-static const char *only_file, *only_beside, *only_once;
+static const char *only_file, *only_during_replacement, *only_once;
 static bool steps_clock;
 static uintptr_t recorder_start, recorder_end;
 
@@ -196,7 +197,7 @@ __attribute__((constructor)) static void on_load(void)
 	const char *text = getenv("FAULTS"), *denied = getenv("FAULTS_DENY");
 
 	only_file = getenv("FAULTS_FILE");
-	only_beside = getenv("FAULTS_BESIDE");
+	only_during_replacement = getenv("FAULTS_DURING_REPLACEMENT");
 	only_once = getenv("FAULTS_ONCE");
 	steps_clock = getenv("FAULTS_CLOCK") != NULL;
 	dl_iterate_phdr(find_recorder, NULL);
@@ -237,13 +238,14 @@ static int fault_of(const char *function, const char *path)
 
 static int fault_of_file(const char *function, int fd)
 {
-	char link[64], path[PATH_MAX] = "", beside[PATH_MAX + 32];
+	char link[64], path[PATH_MAX] = "", replacement[PATH_MAX + 32];
 
 	snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
 	if (readlink(link, path, sizeof(path) - 1) < 0)
 		path[0] = 0;
-	snprintf(beside, sizeof(beside), "%s%.31s", path, only_beside ? only_beside : "");
-	return only_beside && access(beside, F_OK) ? 0 : fault_of(function, path);
+	snprintf(replacement, sizeof(replacement), "%s%.31s", path,
+		only_during_replacement ? only_during_replacement : "");
+	return only_during_replacement && access(replacement, F_OK) ? 0 : fault_of(function, path);
 }
 
 #define FAIL_IF(error) \

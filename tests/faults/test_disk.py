@@ -16,7 +16,7 @@ def on_file(faults):
 
 class Space(Faults):
     @needs_mounts
-    def test_a_full_disk_that_has_room_again_has_all_events_or_their_number(self):
+    def test_a_full_disk_that_has_space_again_gets_all_events_or_their_number(self):
         with tmpfs("size=32m") as folder:
             host = Host(folder=folder, options={"stacks": "none"})
             host("events 10")
@@ -27,7 +27,7 @@ class Space(Faults):
             host("events 100", f"events {MUCH}")
             size = os.path.getsize(host.file)
             os.unlink(filler)
-            wait_until(lambda: os.path.getsize(host.file) > size, "a write after there was room again")
+            wait_until(lambda: os.path.getsize(host.file) > size, "a write after there was space again")
             host("events 7", "pause 1")
             self.end(host, "No space left on device", "continues")
             self.check_file(host, 5 + 2 * (2 * MUCH + 117), note="No space left on device", complete=False)
@@ -35,7 +35,7 @@ class Space(Faults):
             self.assertEqual(len(host.records("end")), 1)
 
     @needs_mounts
-    def test_a_disk_that_stays_full_leaves_what_fitted(self):
+    def test_a_disk_that_stays_full_keeps_the_events_that_fitted(self):
         with tmpfs("size=1m") as folder:
             host = Host(folder=folder, options={"stacks": "none"})
             host("events 10")
@@ -55,14 +55,14 @@ class Space(Faults):
             self.end(host, "No space left on device")
 
     @needs_mounts
-    def test_a_disk_without_room_for_a_name_costs_one_line(self):
+    def test_a_disk_without_a_free_inode_costs_one_line(self):
         with tmpfs("size=1m,nr_inodes=1") as folder:
             host = Host(folder=folder)
             host("events 100")
             self.end(host, "No space left on device", "nothing is recorded")
             self.check_nothing_recorded(host)
 
-    def test_errors_that_may_pass_are_waited_for(self):
+    def test_the_recorder_waits_for_temporary_errors_to_pass(self):
         hosts = []
         for error, words in (
             ("ENOSPC", "No space"),
@@ -83,7 +83,7 @@ class Space(Faults):
                 self.check_file(host, 40, note=words)
                 self.assertEqual(host.dropped(), 0)
 
-    def test_errors_that_stay_leave_what_was_written_and_what_the_rings_held(self):
+    def test_permanent_errors_keep_the_written_events_and_the_rings(self):
         hosts = []
         for error, words in (("EIO", "Input/output"), ("EDQUOT", "quota"), ("EINVAL", "Invalid")):
             hosts.append(
@@ -172,7 +172,7 @@ class Somebody(Faults):
         self.end(host, "the file was truncated")
         self.assertEqual(os.path.getsize(host.file), 0)
 
-    def test_a_renamed_file_and_a_renamed_folder_are_written_on(self):
+    def test_writing_continues_in_a_renamed_file_or_folder(self):
         host = self.begun()
         name = os.path.basename(host.file)
         os.rename(host.file, os.path.join(host.folder, "out", "moved." + name))
@@ -182,7 +182,7 @@ class Somebody(Faults):
         self.assertEqual(host.file, os.path.join(host.folder, "moved", "moved." + name))
         self.check_file(host, 40)
 
-    def test_a_file_that_has_another_name_left_is_written_on(self):
+    def test_writing_continues_if_the_file_has_another_name(self):
         host = self.begun()
         os.link(host.file, os.path.join(host.folder, "other.gmt.gz"))
         os.unlink(os.path.join(host.folder, "out", os.listdir(os.path.join(host.folder, "out"))[0]))
@@ -190,7 +190,7 @@ class Somebody(Faults):
         self.end(host)
         self.check_file(host, 40)
 
-    def test_a_file_in_the_place_of_a_removed_one_is_left_alone(self):
+    def test_a_file_in_the_place_of_a_removed_one_is_not_changed(self):
         host = self.begun()
         path = host.file
         os.unlink(path)

@@ -9,7 +9,7 @@ import tap
 from faulty import Faults, Host, fill, needs_mounts, report, tmpfs, wait_until
 
 EVENTS = 30000  # calls to each of two functions: more than a fold waits for
-LIVING = 330000  # blocks, of which 1 MiB has no room for two lists
+LIVING = 330000  # blocks, of which 1 MiB has no space for two lists
 FOLDED = "folded; "
 NOT_FOLDED = "older events could not be folded"
 
@@ -75,8 +75,8 @@ class Folds(Faults):
         self.check_not_folded(one, 2 * EVENTS + 20, "Input/output")
 
     def test_a_disk_that_the_new_file_filled_takes_events_after_its_removal(self):
-        """A write to the recording finds the disk full. There is room again when the new file is removed."""
-        one = host("write=ENOSPC", only=".gmt.gz", also={"FAULTS_BESIDE": ".fold"})
+        """A write to the recording finds the disk full. There is space again when the new file is removed."""
+        one = host("write=ENOSPC", only=".gmt.gz", also={"FAULTS_DURING_REPLACEMENT": ".fold"})
         one(f"events {EVENTS}")
         one.wait_for(NOT_FOLDED)
         one(f"events {EVENTS}", "pause 1000")
@@ -84,7 +84,7 @@ class Folds(Faults):
         self.check_not_folded(one, 4 * EVENTS, "the disk has no space for both files")
 
     @needs_mounts
-    def test_on_a_disk_with_room_for_one_file_only_all_events_are_in_that(self):
+    def test_a_disk_with_space_for_one_file_keeps_all_events(self):
         with tmpfs("size=8m") as folder:
             one = host(folder=folder)
             one("events 1000")
@@ -96,8 +96,8 @@ class Folds(Faults):
             self.assertEqual((one.count_events(), one.dropped()), (2 * EVENTS + 2000, 0), one.said)
             self.assertEqual(glob.glob(os.path.join(folder, "*.fold*")), [])
 
-    def test_nothing_is_lost_to_max_size_while_what_lives_takes_less_than_half_of_it(self):
-        """With less room, a fold gains less. The program waits for each fold that gains any room."""
+    def test_max_size_loses_nothing_while_live_blocks_take_less_than_half(self):
+        """With less space, a fold gains less. The program waits for each fold that gains any space."""
         for kept in 100000, 175000:
             with self.subTest(kept=kept):
                 one = Host(options={"stacks": "none", "max_size": "1MiB", "overflow": "wait", "verbosity": "2"})
@@ -127,7 +127,7 @@ class Folds(Faults):
         self.assertIn("the new file does not fit into max_size", said)
         self.assertEqual(run(re.search(r"\(max_size=(\d+MiB) is enough\)", said).group(1)), [])
 
-    def test_a_file_that_cannot_be_flushed_is_folded_all_the_same(self):
+    def test_a_file_that_cannot_be_flushed_is_folded(self):
         for fault in "fdatasync=EINVAL", "fdatasync=EPERM":
             with self.subTest(fault):
                 one = host(fault)
@@ -137,7 +137,7 @@ class Folds(Faults):
                 self.check_whole(one, 2 * EVENTS)
                 self.assertIn("folded", one.report())
 
-    def test_a_disk_that_takes_long_is_waited_for_once(self):
+    def test_a_slow_disk_delays_only_the_first_fold(self):
         one = host("fdatasync=SLOW")
         for _ in range(6):
             one(f"events {EVENTS}")
@@ -146,7 +146,7 @@ class Folds(Faults):
         self.check_whole(one, 12 * EVENTS)
         self.assertEqual(sum("no longer waits for it" in line for line in one.said), 1, one.said)
 
-    def test_forks_while_it_folds_leave_the_file_alone(self):
+    def test_forks_during_a_fold_do_not_change_the_file(self):
         one = host()
         for _ in range(4):
             one("forks 40", "events 20000")

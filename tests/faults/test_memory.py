@@ -12,7 +12,7 @@ RING_THREADS = 60  # a ring takes about a megabyte
 
 class SharedMemory(Faults):
     @needs_mounts
-    def test_without_dev_shm_the_memory_is_beside_the_snapshot(self):
+    def test_without_dev_shm_the_memory_is_in_the_folder_of_the_snapshot(self):
         with without("/dev/shm"):
             host = Host()
             host("events 100")
@@ -43,7 +43,7 @@ class SharedMemory(Faults):
             self.check_file(host, 40223, note="No space left on device")
 
     @needs_mounts
-    def test_without_room_for_shared_memory_anywhere_the_recording_lives_in_plain_memory(self):
+    def test_without_space_for_shared_memory_the_recording_is_in_private_memory(self):
         with without("/dev/shm"), tmpfs("size=1m") as folder:
             host = Host(folder=folder)
             host("events 1000")
@@ -52,7 +52,7 @@ class SharedMemory(Faults):
             self.assertEqual(os.listdir(folder), [os.path.basename(host.file)])
 
     @needs_mounts
-    def test_shared_memory_of_huge_pages_is_as_good(self):
+    def test_shared_memory_of_huge_pages_works(self):
         with tmpfs("size=256m,huge=always", at="/dev/shm"):
             host = Host()
             host("events 1000", "threads 10")
@@ -147,7 +147,7 @@ class Refused(Faults):
                 self.check_file(host, 200)
 
     @unittest.skipUnless(os.getuid() == 0, "needs root, to become a user with a limit")
-    def test_a_user_who_may_have_no_more_processes_is_left_alone(self):
+    def test_a_user_at_the_limit_of_processes_sees_no_difference(self):
         host = Host(
             around=["setpriv", "--reuid=54321", "--clear-groups", "prlimit", "--nproc=1"],
             is_reachable=True,

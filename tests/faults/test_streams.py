@@ -29,7 +29,7 @@ class Streams(Faults):
         with open(os.path.join(host.work, "own"), encoding="utf-8") as file:
             self.assertEqual(file.read(), "my own text")
 
-    def test_a_log_file_to_which_stderr_was_redirected_has_the_line(self):
+    def test_a_log_file_that_is_stderr_has_the_line(self):
         for mode in ("a", "w"):
             with self.subTest(mode):
                 script = "\n".join(
@@ -111,7 +111,7 @@ class Streams(Faults):
         self.assertGreaterEqual(more, 39)
         self.check_note(host, "No space left on device")
 
-    def test_verbosity_0_leaves_the_note_and_says_nothing(self):
+    def test_verbosity_0_prints_nothing_and_keeps_the_note(self):
         host = Host(options={"verbosity": "0"}, faults={"FAULTS": "fallocate=ENOSPC@2"})
         host("threads 4")
         self.end(host)

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from snapshots import BUILD, SHIM, run_past_aborts
+from snapshots import BUILD, SHIM, run_again_after_aborts
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(FOLDER))
@@ -33,7 +33,7 @@ def needs(name):
 
 
 class Run:
-    """Runs a program of programs/ and records it. `told` is the JSON object that it prints last."""
+    """Runs a program of programs/ and records it. `printed` is the JSON object that it prints last."""
 
     def __init__(self, name, program, *arguments, recorded=True, options="", **environment):
         python, libraries = framework(name)
@@ -41,10 +41,10 @@ class Run:
         output = os.path.join(folder, "run.gmt.gz")
         preload = {"LD_PRELOAD": SHIM, "GPUMEMTRACE_OPTIONS": f"output='{output}'{options}"} if recorded else {}
         clean = {key: value for key, value in os.environ.items() if not key.startswith(("XLA_", "TF_", "JAX_"))}
-        self.done = run_past_aborts(
+        self.done = run_again_after_aborts(
             [python, os.path.join(FOLDER, "programs", program), *arguments],
             timeout=600,
-            forget=lambda: [os.unlink(entry.path) for entry in os.scandir(folder)],
+            clean_up=lambda: [os.unlink(entry.path) for entry in os.scandir(folder)],
             env={
                 **clean,
                 "LD_LIBRARY_PATH": libraries,
@@ -57,7 +57,7 @@ class Run:
         if self.done.returncode:
             raise AssertionError(f"{program} ended with {self.done.returncode}:\n{self.done.stderr[-3000:]}")
         lines = [line for line in self.done.stdout.splitlines() if line.startswith("{")]
-        self.told = json.loads(lines[-1]) if lines else {}
+        self.printed = json.loads(lines[-1]) if lines else {}
         # The name of a recording contains the program's rank, if it has one.
         self.path = next((entry.path for entry in os.scandir(folder)), None)
 

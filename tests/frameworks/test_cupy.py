@@ -21,15 +21,15 @@ class CuPy(unittest.TestCase):
                 for row in answer["arenas"]
                 if row["device"] == 0
             ],
-            [("CuPy", 0, True, False, run.told["total_bytes"])],
+            [("CuPy", 0, True, False, run.printed["total_bytes"])],
         )
         self.assertEqual(run.gate()[:2], (0, "skipped"))
         self.assertIn("not judged: " + DOUBT + "; to record its blocks, call gpumemtrace.watch_cupy()", run.gate()[2])
-        self.assertIn(DOUBT, run.text("report").split("\n\n")[0])
+        self.assertIn(DOUBT, run.text("report", "--full").split("\n\n")[0])
 
     def test_the_hook_shows_each_block_by_the_users_line(self):
         run = Run("cupy", "cupy_leak.py", "watched")
-        self.assertEqual(run.growth(), [("custom", run.told["line"], MIB)])
+        self.assertEqual(run.growth(), [("custom", run.printed["line"], MIB)])
         report = run.json("report")
         (heap,) = report["heaps"]
         self.assertEqual((heap["name"], heap["device"], heap["peak_bytes"]), ("CuPy", 0, 80 * MIB + 4096))
@@ -42,7 +42,7 @@ class CuPy(unittest.TestCase):
         for allocator in "async", "direct":
             with self.subTest(allocator=allocator):
                 run = Run("cupy", "cupy_leak.py", allocator)
-                self.assertEqual(run.growth(), [("cuda", run.told["line"], MIB)])
+                self.assertEqual(run.growth(), [("cuda", run.printed["line"], MIB)])
                 self.assertEqual([row for row in run.json("leaks")["arenas"] if row["device"] == 0], [])
                 self.assertEqual(run.gate()[:2], (1, "failed"))
 
@@ -57,7 +57,7 @@ class CuPy(unittest.TestCase):
             with self.subTest(allocator=allocator):
                 run = Run("cupy", "cupy_leak.py", allocator, options=":stacks=python")
                 layer = {"pool": None, "watched": "custom"}.get(allocator, "cuda")
-                self.assertEqual(run.growth(), [(layer, run.told["line"], MIB)] if layer else [])
+                self.assertEqual(run.growth(), [(layer, run.printed["line"], MIB)] if layer else [])
                 self.assertEqual(
                     [
                         (row["certain"], row["blocks_are_seen"])
@@ -69,7 +69,7 @@ class CuPy(unittest.TestCase):
 
     def test_without_the_recorder_the_adapter_does_nothing(self):
         run = Run("cupy", "cupy_leak.py", "watched", recorded=False)
-        self.assertEqual(run.told["used_bytes"], 40 * MIB + 4096)
+        self.assertEqual(run.printed["used_bytes"], 40 * MIB + 4096)
 
 
 if __name__ == "__main__":

@@ -30,16 +30,16 @@ class OnnxRuntime(unittest.TestCase):
                 # The libraries of the wheel have no function names.
                 self.assertEqual(arenas(run), [("ONNX Runtime", False, False)])
                 (row,) = [row for row in run.json("leaks")["arenas"] if row["device"] == 0]
-                self.assertGreaterEqual(row["peak_bytes"], run.told["in_use_bytes"])
+                self.assertGreaterEqual(row["peak_bytes"], run.printed["in_use_bytes"])
                 self.assertEqual(run.gate()[:2], (0, "skipped"))
                 self.assertIn("not judged: " + DOUBT, run.gate()[2])
 
     @needs("onnxruntime")
     def test_with_the_programs_own_allocator_each_block_is_recorded(self):
         run = Run("onnxruntime", "onnxruntime_leak.py", "leak", "direct")
-        self.assertEqual(run.growth(), [("cuda", run.told["callback"], MIB)])
+        self.assertEqual(run.growth(), [("cuda", run.printed["callback"], MIB)])
         (row,) = [row for row in run.json("leaks")["leaks"] if row["definition"] == "growth"]
-        self.assertIn(run.told["line"], [frame["line"] for frame in row["stack"] if "line" in frame])
+        self.assertIn(run.printed["line"], [frame["line"] for frame in row["stack"] if "line" in frame])
         self.assertEqual((arenas(run), run.gate()[:2]), ([], (1, "failed")))
         run = Run("onnxruntime", "onnxruntime_leak.py", "direct")
         self.assertEqual((run.json("leaks")["leaks"], arenas(run), run.gate()[:2]), ([], [], (0, "passed")))
@@ -49,7 +49,7 @@ class Faiss(unittest.TestCase):
     @needs("faiss")
     def test_an_index_that_is_kept_is_found_by_the_line_that_filled_it(self):
         run = Run("faiss", "faiss_leak.py", "leak")
-        self.assertEqual(run.growth(), [("cuda", run.told["line"], run.told["index_bytes"])])
+        self.assertEqual(run.growth(), [("cuda", run.printed["line"], run.printed["index_bytes"])])
         self.assertEqual((arenas(run), run.gate()[:2]), ([], (1, "failed")))
 
     @needs("faiss")

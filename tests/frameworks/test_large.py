@@ -14,7 +14,7 @@ class Arenas(unittest.TestCase):
         self.assertEqual(answer["leaks"], [])
         (row,) = [row for row in answer["arenas"] if row["device"] == 0]
         self.assertEqual((row["owner"], row["certain"], row["setting"]), (owner, True, setting))
-        self.assertGreaterEqual(row["peak_bytes"], run.told["in_use_bytes"])
+        self.assertGreaterEqual(row["peak_bytes"], run.printed["in_use_bytes"])
         self.assertEqual(run.gate(), (0, "skipped", f"not judged: {doubt}; to record its blocks, {setting}"))
         report = run.json("report")
         (lines,) = [{line["name"]: line["bytes"] for line in row["at_peak"]["lines"]} for row in report["ledger"]]
@@ -24,7 +24,7 @@ class Arenas(unittest.TestCase):
     def assert_open(self, run):
         self.assertEqual([row for row in run.json("leaks")["arenas"] if row["device"] == 0], [])
         (row,) = run.growth()
-        self.assertEqual((row[0], row[1]), ("cuda", run.told["line"]))
+        self.assertEqual((row[0], row[1]), ("cuda", run.printed["line"]))
         self.assertAlmostEqual(row[2], MIB, delta=MIB // 100)
         self.assertEqual(run.gate()[:2], (1, "failed"))
 
@@ -67,18 +67,18 @@ class Others(unittest.TestCase):
     @needs("numba")
     def test_numbas_arrays_end_with_their_last_reference(self):
         run = Run("numba", "numba_leak.py")
-        self.assertIn(("custom", run.told["line"], MIB), run.growth())
+        self.assertIn(("custom", run.printed["line"], MIB), run.growth())
         report = run.json("report")
         (heap,) = report["heaps"]
         self.assertEqual(heap["name"], "Numba")
         # Only one temporary is alive at a time. The driver's blocks of the other temporaries wait until they are freed.
-        self.assertEqual(heap["peak_bytes"], run.told["live_bytes"] + 2 * MIB)
+        self.assertEqual(heap["peak_bytes"], run.printed["live_bytes"] + 2 * MIB)
         self.assertEqual(sum(report["anomalies"].values()), 0)
 
     @needs("rmm")
     def test_rmms_adapter_reports_the_blocks_of_rmms_resources(self):
         run = Run("rmm", "rmm_watch.py")
-        self.assertIn(("custom", run.told["line"], MIB), run.growth())
+        self.assertIn(("custom", run.printed["line"], MIB), run.growth())
         (heap,) = run.json("report")["heaps"]
         self.assertEqual((heap["name"], heap["peak_bytes"], heap["live_bytes"]), ("RMM", 42 * MIB, 40 * MIB))
 

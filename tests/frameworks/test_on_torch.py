@@ -12,7 +12,7 @@ from frameworks import MIB, Run, needs
 
 class OnTorch(unittest.TestCase):
     def assert_leak(self, run):
-        self.assertEqual(run.growth(), [("torch", run.told["line"], MIB)])
+        self.assertEqual(run.growth(), [("torch", run.printed["line"], MIB)])
         self.assert_steps(run)
         self.assertEqual(run.gate("torch")[:2], (1, "failed"))
 
@@ -23,8 +23,8 @@ class OnTorch(unittest.TestCase):
 
     def assert_steps(self, run):
         steps = run.json("report")["steps"]
-        self.assertEqual(len(steps), run.told["steps"])
-        self.assertEqual({row["source"] for row in steps}, {run.told["source"]})
+        self.assertEqual(len(steps), run.printed["steps"])
+        self.assertEqual({row["source"] for row in steps}, {run.printed["source"]})
 
     @needs("lightning")
     def test_a_leak_in_lightnings_closure_is_found_at_the_line_of_the_training_step(self):
@@ -33,7 +33,7 @@ class OnTorch(unittest.TestCase):
                 self.assert_leak(Run("lightning", "lightning_leak.py", way, "leak"))
 
     @needs("lightning")
-    def test_a_healthy_program_of_lightnings_has_no_finding(self):
+    def test_a_healthy_lightning_program_has_no_finding(self):
         self.assert_healthy(Run("lightning", "lightning_leak.py", "automatic"))
 
     @needs("lightning")
@@ -53,7 +53,7 @@ class OnTorch(unittest.TestCase):
         self.assert_healthy(Run("deepspeed", "deepspeed_leak.py", "1"))
 
     @needs("deepspeed")
-    def test_the_buckets_of_zero_are_deepspeeds(self):
+    def test_the_buckets_of_zero_belong_to_deepspeed(self):
         sites = Run("deepspeed", "deepspeed_leak.py", "1").json("report")["sites"]
         largest = next(row for row in sites if row["layer"] == "torch")
         self.assertEqual(largest["owner"], "DeepSpeed")
@@ -63,7 +63,7 @@ class OnTorch(unittest.TestCase):
         self.assert_leak(Run("ray", "ray_leak.py", "leak"))
 
     @needs("ray")
-    def test_a_healthy_actor_of_rays_has_no_finding(self):
+    def test_a_healthy_ray_actor_has_no_finding(self):
         self.assert_healthy(Run("ray", "ray_leak.py"))
 
 

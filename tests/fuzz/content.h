@@ -3,7 +3,7 @@
 #define GMT_FUZZ_CONTENT_H
 
 /*
- * The input of the fuzz targets is the content of a snapshot without gzip: a file header and
+ * The input of the fuzz targets is the content of a recording without gzip: a file header and
  * blocks. The functions below correct checksums and skip compression. Otherwise most mutations
  * would only break these.
  */

@@ -20,14 +20,14 @@
 #include "tools/recordings/input.h"
 #include "tools/pipeline/pipeline.h"
 #include "tools/output/message.h"
-#include "tools/pipeline/allocator_state_parts.h"
+#include "tools/pipeline/allocator_state_results.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* These replace functions of the tool that print messages. */
-int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot)
+int gmt_input_load(const char *path, struct gmt_recording **ret_recording)
 {
-	return gmt_snapshot_load(path, NULL, ret_snapshot, NULL) ? 1 : 0;
+	return gmt_recording_load(path, NULL, ret_recording, NULL) ? 1 : 0;
 }
 
 int gmt_message_failure(const struct gmt_error *error)
@@ -71,7 +71,7 @@ static void check_peaks(const struct gmt_allocator_state_view *view)
 			for (; count; count--)
 				bytes += row++->peak_bytes;
 			if (bytes != account->peak_bytes &&
-				(bytes || !view->snapshot->compacted.has_compacted_prefix ||
+				(bytes || !view->recording->compacted.has_compacted_prefix ||
 					(view->peaks[i].key != GMT_TABLE_PHASE &&
 						view->peaks[i].key != GMT_TABLE_STEP)))
 				abort();
@@ -82,26 +82,28 @@ static void check_peaks(const struct gmt_allocator_state_view *view)
 static void where(const struct gmt_pipeline *parts, int by)
 {
 	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON) };
-	struct gmt_allocator_state_parts made = { 0 };
+	struct gmt_allocator_state_results made = { 0 };
 
-	if (gmt_allocator_state_parts_init(&made, parts, by, GMT_SITES_BY_TOTAL, NULL))
+	if (gmt_allocator_state_results_compute(&made, parts, by, GMT_SITES_BY_TOTAL, NULL))
 		abort();
 	check_peaks(&made.view);
 	gmt_json_begin_object(&json);
 	gmt_allocator_state_json(&made.view, &json);
 	gmt_json_end_object(&json);
 	fuzz_output_end(FUZZ_JSON);
-	for (enum gmt_allocator_state_section section = GMT_ALLOCATOR_STATE_SHORT;
-		section <= GMT_ALLOCATOR_STATE_TABLE; section++)
-		gmt_allocator_state_text(&made.view, section, fuzz_output(FUZZ_TEXT));
+	for (enum gmt_allocator_state_section section = GMT_ALLOCATOR_STATE_PEAK;
+		section <= GMT_ALLOCATOR_STATE_TABLE; section++) {
+		gmt_allocator_state_text(&made.view, section, true, fuzz_output(FUZZ_TEXT));
+		gmt_allocator_state_text(&made.view, section, false, fuzz_output(FUZZ_TEXT));
+	}
 	fuzz_output_end(FUZZ_TEXT);
-	gmt_allocator_state_parts_fini(&made);
+	gmt_allocator_state_results_fini(&made);
 }
 
-static void render(struct gmt_pipeline *parts, const struct gmt_allocator_state_parts *made)
+static void render(struct gmt_pipeline *parts, const struct gmt_allocator_state_results *made)
 {
 	struct gmt_leaks_view leaks = {
-		.snapshot = parts->snapshot,
+		.recording = parts->recording,
 		.traces = &parts->traces,
 		.replay = &parts->replay,
 		.timeline = &parts->timeline,
@@ -111,7 +113,7 @@ static void render(struct gmt_pipeline *parts, const struct gmt_allocator_state_
 		.frames = 6,
 	};
 	struct gmt_report whole = {
-		.snapshot = parts->snapshot,
+		.recording = parts->recording,
 		.traces = &parts->traces,
 		.replay = &parts->replay,
 		.summary = &parts->summary,
@@ -125,6 +127,10 @@ static void render(struct gmt_pipeline *parts, const struct gmt_allocator_state_
 		.limit = UINT64_MAX,
 		.frames = 6,
 		.all_lists = true,
+		.overview = &parts->overview,
+		.sections = UINT64_MAX,
+		.columns = 80,
+		.has_blocks = true,
 	};
 	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON), .pretty = true, .inline_depth = 2 };
 
@@ -134,16 +140,16 @@ static void render(struct gmt_pipeline *parts, const struct gmt_allocator_state_
 	fuzz_output_end(FUZZ_TEXT);
 }
 
-static void inform(struct gmt_snapshot *snapshot, const struct gmt_warnings *warnings)
+static void inform(struct gmt_recording *recording, const struct gmt_warnings *warnings)
 {
 	struct gmt_event_counts event_counts = { 0 };
 	struct gmt_coverage coverage = { 0 };
 	struct gmt_info info = {
-		.snapshot = snapshot, .event_counts = &event_counts, .warnings = warnings
+		.recording = recording, .event_counts = &event_counts, .warnings = warnings
 	};
 
-	if (gmt_event_counts_init(&event_counts, snapshot, NULL) ||
-		gmt_coverage_init(&coverage, snapshot, NULL))
+	if (gmt_event_counts_compute(&event_counts, recording, NULL) ||
+		gmt_coverage_compute(&coverage, recording, NULL))
 		abort();
 	for (int with_coverage = 0; with_coverage < 2; with_coverage++) {
 		struct gmt_json json = {
@@ -187,7 +193,7 @@ static void judge(struct gmt_pipeline *parts)
 	struct gmt_baseline baseline = { 0 };
 	struct gmt_site_keys keys = { 0 };
 	struct gmt_gate_input input = {
-		.snapshot = parts->snapshot,
+		.recording = parts->recording,
 		.traces = &parts->traces,
 		.replay = &parts->replay,
 		.timeline = &parts->timeline,
@@ -200,7 +206,7 @@ static void judge(struct gmt_pipeline *parts)
 	};
 
 	if (gmt_suppressions_add_defaults(&suppressions, NULL) ||
-		gmt_site_keys_init(&keys, parts->snapshot, &parts->traces, NULL))
+		gmt_site_keys_compute(&keys, parts->recording, &parts->traces, NULL))
 		abort();
 	for (int round = 0; round < 2; round++) {
 		struct gmt_verdict verdict = { 0 };
@@ -236,17 +242,17 @@ static void judge(struct gmt_pipeline *parts)
 static void compare(const struct gmt_pipeline *before, const struct gmt_pipeline *now, int by)
 {
 	struct gmt_diff_side sides[] = {
-		{ before->snapshot, &before->traces, &before->replay, &before->sites, &before->warnings,
+		{ before->recording, &before->traces, &before->replay, &before->sites, &before->warnings,
 			&before->history },
-		{ now->snapshot, &now->traces, &now->replay, &now->sites, &now->warnings, &now->history },
+		{ now->recording, &now->traces, &now->replay, &now->sites, &now->warnings, &now->history },
 	};
-	struct gmt_diff_options how = { .by = (enum gmt_diff_by)by,
-		.key = (enum gmt_sites_key)(by % (GMT_SITES_BY_TOTAL + 1)) };
+	struct gmt_diff_options how = { .by = (enum gmt_diff_grouping)by,
+		.key = (enum gmt_sites_order)(by % (GMT_SITES_BY_TOTAL + 1)) };
 	struct gmt_diff_style style = { .limit = UINT64_MAX, .frames = 6 };
 	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON), .pretty = true, .inline_depth = 5 };
 	struct gmt_diff diff = { 0 };
 
-	if (gmt_diff_init(&diff, &sides[0], &sides[1], &how, NULL) ||
+	if (gmt_diff_compute(&diff, &sides[0], &sides[1], &how, NULL) ||
 		!gmt_diff_text(&diff, &style, fuzz_output(FUZZ_TEXT)))
 		abort();
 	gmt_diff_json(&diff, &style, &json);
@@ -266,20 +272,20 @@ enum { REPORT, WHERE, INFORM, JUDGE, ACTS };
 
 static void act(struct gmt_pipeline *parts, int what, int by)
 {
-	struct gmt_allocator_state_parts made = { 0 };
+	struct gmt_allocator_state_results made = { 0 };
 
 	switch (what) {
 	case REPORT:
-		if (gmt_allocator_state_parts_init(&made, parts, -1, GMT_SITES_BY_PEAK, NULL))
+		if (gmt_allocator_state_results_compute(&made, parts, -1, GMT_SITES_BY_PEAK, NULL))
 			abort();
 		render(parts, &made);
-		gmt_allocator_state_parts_fini(&made);
+		gmt_allocator_state_results_fini(&made);
 		break;
 	case WHERE:
 		where(parts, by);
 		break;
 	case INFORM:
-		inform(parts->snapshot, &parts->warnings);
+		inform(parts->recording, &parts->warnings);
 		break;
 	case JUDGE:
 		judge(parts);
@@ -306,9 +312,9 @@ static bool report(const char *path, uint64_t until, enum gmt_traces_native nati
 {
 	struct gmt_pipeline_options options = {
 		.traces = { .native = native, .owner_rules = owner_rules() },
-		.until = until,
+		.until = { until == UINT64_MAX ? GMT_MOMENT_NOT_GIVEN : GMT_MOMENT_TIME, until },
 		.leaks = *leaks,
-		.wants_allocator_state = true,
+		.wants_report_details = true,
 	};
 
 	if (gmt_pipeline_load(path, &options, ret_parts))
@@ -341,7 +347,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			fuzz_is_thorough ? ACTS : (int)(choice >> 8 & 3), (int)(choice % GMT_TABLE_KEYS),
 			&whole) &&
 		(fuzz_is_thorough || (choice >> 32 & 7) == 0) &&
-		report(path, gmt_snapshot_duration_ns(whole.snapshot) / 2, GMT_TRACES_ALL,
+		report(path, gmt_recording_duration_ns(whole.recording) / 2, GMT_TRACES_ALL,
 			&every_definition, fuzz_is_thorough ? ACTS : (int)(choice >> 12 & 3),
 			(int)((choice >> 16) % GMT_TABLE_KEYS), &half))
 		compare(&half, &whole, (int)((choice >> 40) % (GMT_DIFF_BY_PART + 1)));

@@ -3,22 +3,22 @@
 
     make_seed.py RECORDING SEED        (with tests/helpers in PYTHONPATH)
 
-The kept seeds (corpus/snapshot) are the content of such files without gzip. One seed comes from a recording of
+The kept seeds (corpus/recording) are the content of such files without gzip. One seed comes from a recording of
 `random-calls 3 1000 2 ACCOUNTING` (tests/random), most others from recordings of tests/cli.
 """
 
 import itertools
 import sys
 
-import read_snapshot
-import write_snapshot as w
+import read_recording
+import write_recording as w
 
 LEFT_OUT = {"process", "option", "module", "code", "frame", "frames", "stack", "note"}
 
 
 def main():
     path, to = sys.argv[1:]
-    rows = [row for row in read_snapshot.read(path) if row["record"] not in LEFT_OUT]
+    rows = [row for row in read_recording.read(path) if row["record"] not in LEFT_OUT]
     start = next(row["stamp"] for row in rows if row["record"] == "clock")
     blocks = [w.process(start_stamp=start)]
     for name, group in itertools.groupby(rows, key=lambda row: row["record"]):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mutator of the targets that take a snapshot's content. It changes a block, a row or a cell,
+ * The mutator of the targets that take a recording's content. It changes a block, a row or a cell,
  * and keeps the rest well formed. LLVMFuzzerMutate changes plain bytes: libFuzzer's function with
  * its dictionary, or main.c's.
  */
@@ -12,7 +12,7 @@
 #include "format/encoding/little_endian.h"
 #include "format/encoding/varint.h"
 
-enum { MOST_BLOCKS = 4096, ROOM = 1 << 16 };
+enum { MOST_BLOCKS = 4096, BUFFER_BYTES = 1 << 16 };
 
 struct piece {
 	uint32_t kind, rows;
@@ -28,7 +28,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint
 static uint64_t state;
 static struct piece pieces[MOST_BLOCKS];
 static struct fuzz_table table;
-static uint8_t room[ROOM]; /* bytes of new cells */
+static uint8_t buffer[BUFFER_BYTES]; /* bytes of new cells */
 static uint8_t payload[FUZZ_BYTES], made[FUZZ_BYTES];
 
 static uint32_t draw(uint64_t below)
@@ -104,7 +104,7 @@ static uint64_t odd_number(void)
 
 static struct fuzz_cell number_cell(size_t *used, uint64_t value)
 {
-	uint8_t *at = room + *used;
+	uint8_t *at = buffer + *used;
 	size_t length = (size_t)(gmt_varint_put(at, value) - at);
 
 	*used += length;
@@ -116,7 +116,7 @@ static void change_number(struct fuzz_cell *cell, size_t *used)
 	const uint8_t *at = cell->at;
 	uint64_t value = 0;
 
-	if (ROOM - *used < GMT_VARINT_MAX_BYTES)
+	if (BUFFER_BYTES - *used < GMT_VARINT_MAX_BYTES)
 		return;
 	gmt_varint_get(&at, at + cell->length, &value);
 	switch (draw(4)) {
@@ -137,14 +137,14 @@ static void change_bytes(struct fuzz_cell *cell, size_t *used)
 	const uint8_t *at = cell->at;
 	uint64_t length = 0;
 
-	if (ROOM - *used < 2 * GMT_VARINT_MAX_BYTES + 512 ||
+	if (BUFFER_BYTES - *used < 2 * GMT_VARINT_MAX_BYTES + 512 ||
 		!gmt_varint_get(&at, at + cell->length, &length) || length > 256)
 		return;
 
-	uint8_t *text = room + *used + GMT_VARINT_MAX_BYTES, *start;
+	uint8_t *text = buffer + *used + GMT_VARINT_MAX_BYTES, *start;
 	memcpy(text, at, length);
 	length = LLVMFuzzerMutate(text, length, 512);
-	start = room + *used;
+	start = buffer + *used;
 	*used += GMT_VARINT_MAX_BYTES + length;
 	at = gmt_varint_put(start, length);
 	memmove(start + (at - start), text, length);
@@ -157,11 +157,11 @@ static void change_list(struct fuzz_cell *cell, size_t *used)
 	const uint8_t *at = cell->at, *end = at + cell->length;
 	uint64_t count = 0, item;
 
-	if (ROOM - *used < cell->length + 64 || !gmt_varint_get(&at, end, &count))
+	if (BUFFER_BYTES - *used < cell->length + 64 || !gmt_varint_get(&at, end, &count))
 		return;
 
 	uint32_t chosen = draw(count + 1), how = draw(3);
-	uint8_t *start = room + *used, *to = start;
+	uint8_t *start = buffer + *used, *to = start;
 	to = gmt_varint_put(to, count + (chosen == count || how == 0) - (chosen < count && how == 1));
 	for (uint64_t i = 0; i <= count; i++) {
 		bool is_there = i < count && gmt_varint_get(&at, end, &item);

@@ -10,8 +10,8 @@
 
 enum { OWN_ERRNO = 77 };
 
-#define TRY(call) (errno = OWN_ERRNO, tell(#call, (int)(call)))
-static void tell(const char *call, int result)
+#define TRY(call) (errno = OWN_ERRNO, print_result(#call, (int)(call)))
+static void print_result(const char *call, int result)
 {
 	int kept = errno;
 

@@ -131,11 +131,13 @@ class Bench:
                 timeout=seconds,
             )
         except subprocess.TimeoutExpired as late:
-            told = [
+            outputs = [
                 part.decode(errors="replace") if isinstance(part, bytes) else part or ""
                 for part in (late.stdout, late.stderr)
             ]
-            done = subprocess.CompletedProcess(command, 124, told[0], f"{told[1]}\ndid not end within {seconds:.0f} s")
+            done = subprocess.CompletedProcess(
+                command, 124, outputs[0], f"{outputs[1]}\ndid not end within {seconds:.0f} s"
+            )
         if name:
             with open(os.path.join(self.keep, name + ".log"), "w", encoding="utf-8") as file:
                 file.write(done.stdout + done.stderr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls every hooked function once by every road, as tests/shim does, on the machine's device.
+"""Calls every hooked function once by every route, as tests/shim does, on the machine's device.
 
 A run without the recorder first calls each function alone. If this call fails, the device or driver does not support
 the function: the check prints the reason and leaves the function out.
@@ -63,12 +63,12 @@ class Snippets:
         self.bench, self.expectations, self.libraries = bench, expectations, libraries
         self.machine = expectations.MACHINE if bench.is_simulated else {}
 
-    def run(self, road, symbols, name=None):
+    def run(self, route, symbols, name=None):
         others = self.bench.libraries or os.environ.get("LD_LIBRARY_PATH", "")
         # Several programs run at the same time, and they write files.
         with tempfile.TemporaryDirectory() as folder:
             return self.bench.run(
-                [self.bench.program("snippets"), road, *symbols],
+                [self.bench.program("snippets"), route, *symbols],
                 name=name,
                 folder=folder,
                 LD_LIBRARY_PATH=self.libraries + (":" + others if others else ""),
@@ -138,39 +138,41 @@ class Snippets:
             if count != expected.get(name, 0)
         ]
 
-    def compare(self, road, symbols, name):
-        """Calls all symbols in one process. Returns (errors, events, symbols without this road)."""
-        plain, recorded = self.run(road, symbols), self.run(road, symbols, name)
+    def compare(self, route, symbols, name):
+        """Calls all symbols in one process. Returns (errors, events, symbols without this route)."""
+        plain, recorded = self.run(route, symbols), self.run(route, symbols, name)
         if plain.code:
             return [f"without the recorder: {plain.why()}"], 0, set()
         if recorded.code:
             return [recorded.why()], 0, set()
-        told = [[line for line in run.out.splitlines() if not line.startswith("event ")] for run in (plain, recorded)]
-        wrong = [f"'{ours}' instead of '{theirs}'" for theirs, ours in zip(*told) if theirs != ours]
-        nowhere = {line.split()[1] for line in told[0] if line.startswith("none ")}
+        printed = [
+            [line for line in run.out.splitlines() if not line.startswith("event ")] for run in (plain, recorded)
+        ]
+        wrong = [f"'{ours}' instead of '{theirs}'" for theirs, ours in zip(*printed) if theirs != ours]
+        nowhere = {line.split()[1] for line in printed[0] if line.startswith("none ")}
         if not recorded.file:
             return [*wrong, "nothing was recorded"], 0, nowhere
         wrong += self.differences(recorded) + self.left_over(recorded)
         return wrong, recorded.out.count("\nevent "), nowhere
 
 
-def roads_of(bench, runtimes):
-    roads = ["export", "dlsym", "handle", "default", "proc_address", "proc_address_v2"]
+def routes_of(bench, runtimes):
+    routes = ["export", "dlsym", "handle", "default", "proc_address", "proc_address_v2"]
     if 13 in runtimes:
-        roads += ["dlvsym", "entry_point"]
+        routes += ["dlvsym", "entry_point"]
     if 12 in runtimes:
-        roads.append("entry_point12")
-    return roads
+        routes.append("entry_point12")
+    return routes
 
 
-def compare_road(snippets, road, usable):
-    """Returns the result of Snippets.compare for the road."""
+def compare_route(snippets, route, usable):
+    """Returns the result of Snippets.compare for the route."""
     if snippets.bench.seconds_left() < 10:
         return None
-    wrong, events, nowhere = snippets.compare(road, usable, f"snippets-{road}")
+    wrong, events, nowhere = snippets.compare(route, usable, f"snippets-{route}")
     if wrong and wrong[0].startswith("without the recorder") and len(usable) > 1:
         # One call breaks another one, so each runs in its own process.
-        each = [(symbol, *snippets.compare(road, [symbol], f"snippets-{road}-{symbol}")) for symbol in usable]
+        each = [(symbol, *snippets.compare(route, [symbol], f"snippets-{route}-{symbol}")) for symbol in usable]
         wrong = [f"{symbol}: {ours[0]}" for symbol, ours, _, _ in each if ours]
         events, nowhere = sum(row[2] for row in each), set().union(*(row[3] for row in each))
     return wrong, events, nowhere
@@ -194,15 +196,15 @@ def usable_symbols(snippets, table):
 
 
 def keep_calls(bench, table, runtimes, libraries):
-    """Records each road for compare_kept, when there is no CLI."""
+    """Records each route for compare_kept, when there is no CLI."""
     snippets = Snippets(bench, load_shim_test(bench), libraries)
     usable = usable_symbols(snippets, table)
-    for road in roads_of(bench, runtimes) if usable else []:
-        run = snippets.run(road, usable, f"snippets-{road}")
-        with open(bench.kept_path(f"snippets-{road}.out"), "w", encoding="utf-8") as file:
+    for route in routes_of(bench, runtimes) if usable else []:
+        run = snippets.run(route, usable, f"snippets-{route}")
+        with open(bench.kept_path(f"snippets-{route}.out"), "w", encoding="utf-8") as file:
             file.write(run.out)
         table.add(
-            f"each function is one exact event, by {road}",
+            f"each function is one exact event, by {route}",
             "skipped" if run.code == 0 and run.file else "FAILED",
             run.not_compared() if run.code == 0 else run.why(),
         )
@@ -211,12 +213,12 @@ def keep_calls(bench, table, runtimes, libraries):
 def compare_kept(bench, table):
     snippets = Snippets(bench, load_shim_test(bench), "")
     for path in sorted(glob.glob(bench.kept_path("snippets-*.out"))):
-        road = os.path.basename(path)[len("snippets-") : -len(".out")]
-        files = bench.recordings(f"snippets-{road}")
+        route = os.path.basename(path)[len("snippets-") : -len(".out")]
+        files = bench.recordings(f"snippets-{route}")
         with open(path, encoding="utf-8") as file:
             run = Run(0, file.read(), "", files)
         table.judge(
-            f"each function is one exact event, by {road}",
+            f"each function is one exact event, by {route}",
             snippets.differences(run) + snippets.left_over(run) if files else ["nothing was recorded"],
         )
 
@@ -224,11 +226,11 @@ def compare_kept(bench, table):
 def check_calls(bench, table, runtimes, libraries):
     snippets = Snippets(bench, load_shim_test(bench), libraries)
     usable = usable_symbols(snippets, table)
-    roads = roads_of(bench, runtimes) if usable else []
+    routes = routes_of(bench, runtimes) if usable else []
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-        results = list(pool.map(lambda road: compare_road(snippets, road, usable), roads))
-    for road, result in zip(roads, results):
-        what = f"each function is one exact event, by {road}"
+        results = list(pool.map(lambda route: compare_route(snippets, route, usable), routes))
+    for route, result in zip(routes, results):
+        what = f"each function is one exact event, by {route}"
         if result is None:
             table.add(what, "skipped", "no time is left")
             continue
@@ -240,5 +242,5 @@ def check_calls(bench, table, runtimes, libraries):
             f"{count} functions, {events} events",
             functions=count,
             events=events,
-            without_road=sorted(nowhere),
+            without_route=sorted(nowhere),
         )

@@ -28,8 +28,8 @@ HOST_CASES = [
     "test_routes.Routes.test_a_runtime_call_is_one_event_under_its_own_name",
     f"{TEST_HOST}error_codes_errno_and_the_last_error_are_the_drivers",
     f"{TEST_HOST}refused_requests_and_frees_are_events_of_their_own",
-    f"{TEST_HOST}addresses_that_wander_between_threads_are_never_alive_twice",
-    f"{TEST_HOST}a_forked_child_writes_a_file_of_its_own_and_only_if_it_uses_cuda",
+    f"{TEST_HOST}an_address_passed_between_threads_is_never_live_twice",
+    f"{TEST_HOST}a_forked_child_writes_its_own_file_only_if_it_uses_cuda",
 ]
 
 
@@ -78,7 +78,7 @@ class Check:
             lookups.check_lookups(self.bench, self.table, self.runtimes)
 
     def calls(self):
-        self.table.section("Every hooked function, by every road")
+        self.table.section("Every hooked function, by every route")
         if self.has("snippets"):
             if self.bench.cli:
                 calls.check_calls(self.bench, self.table, self.runtimes, self.libraries)
@@ -190,9 +190,9 @@ def compare_kept(bench, table):
         if files:
             judge(bench, table, text_of(bench.kept_path(name + ".out")), files[-1])
     for way in ledger.WAYS:
-        told_in, files = bench.kept_path(f"ledger-{way}.json"), bench.recordings(f"ledger-{way}")
-        if os.path.exists(told_in) and files:
-            ledger.judge_training(bench, table, way, told_in, files[-1])
+        expected_path, files = bench.kept_path(f"ledger-{way}.json"), bench.recordings(f"ledger-{way}")
+        if os.path.exists(expected_path) and files:
+            ledger.judge_training(bench, table, way, expected_path, files[-1])
     table.section("Kept: PyTorch")
     exact.compare_kept(bench, table)
 
@@ -211,7 +211,7 @@ def parse():
     parser.add_argument("--only", default="", help="sections, with commas between them")
     parser.add_argument("--scripts", default="", help="of the section pytorch, with commas between them")
     parser.add_argument("--seconds", type=float, default=400, help="what is not begun after that is skipped")
-    parser.add_argument("--json", default="", help="where the summary goes, beside --keep")
+    parser.add_argument("--json", default="", help="path of the summary, in addition to --keep")
     parser.add_argument("--about", default="", help="a line on the machine")
     options = parser.parse_args()
     options.only = [name for name in options.only.split(",") if name] or SECTIONS

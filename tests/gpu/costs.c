@@ -14,7 +14,7 @@ static void note(int is_driver_there)
 	nvml_bytes = used_by_nvml();
 }
 
-static void tell(const char *what, int is_driver_there)
+static void print_costs(const char *what, int is_driver_there)
 {
 	int64_t driver_before = driver_bytes, nvml_before = nvml_bytes;
 
@@ -35,7 +35,7 @@ static void launch(CUmodule module)
 	note(1);
 	CHECK(cuModuleGetFunction(&function, module, "store"));
 	CHECK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
-	tell("launch", 1);
+	print_costs("launch", 1);
 }
 
 int main(void)
@@ -48,27 +48,27 @@ int main(void)
 	note(0);
 	CHECK(cuDevicePrimaryCtxRetain(&context, 0));
 	CHECK(cuCtxSetCurrent(context));
-	tell("context", 1);
+	print_costs("context", 1);
 
 #if CUDA_VERSION >= 13000
 	CHECK(cuCtxCreate(&second, NULL, 0, 0));
 #else
 	CHECK(cuCtxCreate(&second, 0, 0));
 #endif
-	tell("context", 1);
+	print_costs("context", 1);
 	CHECK(cuCtxSetCurrent(context));
 
 	for (int i = 0; i < 3; i++) {
 		note(1);
 		CHECK(cuModuleLoadData(&module, kernel_text));
-		tell("module", 1);
+		print_costs("module", 1);
 	}
 	launch(module);
 
 	CHECK(cuCtxGetLimit(&heap_bytes, CU_LIMIT_STACK_SIZE));
 	note(1);
 	CHECK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, heap_bytes * 8));
-	tell("limit", 1);
+	print_costs("limit", 1);
 	rest(0.5);
 	return 0;
 }

@@ -61,10 +61,10 @@ def compare_device(result, counts, reserved_by_malloc):
 def check_exact(bench, table, script, arguments, reserved_by_malloc):
     what = f"{script} equals PyTorch's own counts"
     name = os.path.splitext(script)[0]
-    told_in = bench.kept_path(name + ".json")
+    expected_path = bench.kept_path(name + ".json")
     if bench.seconds_left() < 20:
         return table.add(what, "skipped", "no time is left")
-    run = bench.run([bench.python, os.path.join(TORCH, script), *arguments, told_in], name=name)
+    run = bench.run([bench.python, os.path.join(TORCH, script), *arguments, expected_path], name=name)
     if run.code:
         for sign, meaning in LACKS:
             if sign in run.said:
@@ -74,24 +74,24 @@ def check_exact(bench, table, script, arguments, reserved_by_malloc):
         return table.add(what, "FAILED", "nothing was recorded")
     if not bench.cli:
         return table.add(what, "skipped", run.not_compared())
-    return compare(bench, table, what, told_in, run.file, reserved_by_malloc)
+    return compare(bench, table, what, expected_path, run.file, reserved_by_malloc)
 
 
-def compare(bench, table, what, told_in, snapshot, reserved_by_malloc):
-    with open(told_in, encoding="utf-8") as file:
-        told = json.load(file)
+def compare(bench, table, what, expected_path, snapshot, reserved_by_malloc):
+    with open(expected_path, encoding="utf-8") as file:
+        printed = json.load(file)
     try:
-        result = bench.json_report(snapshot, "--until", str(told["time_ns"]))
+        result = bench.json_report(snapshot, "--until", str(printed["time_ns"]))
         whole = bench.json_report(snapshot)
     except ValueError as error:
         return table.add(what, "FAILED", str(error))
     wrong = [] if whole["complete"] else ["the recording is not complete"]
     wrong += [f"{whole['events']['dropped']} events were dropped"] if whole["events"]["dropped"] else []
-    for counts in told["devices"]:
+    for counts in printed["devices"]:
         wrong += compare_device(result, counts, reserved_by_malloc)
     if wrong:
         return table.add(what, "FAILED", "; ".join(wrong))
-    peak = max(counts["max_memory_allocated"] for counts in told["devices"])
+    peak = max(counts["max_memory_allocated"] for counts in printed["devices"])
     return table.add(
         what,
         "ok",
@@ -105,10 +105,10 @@ def compare_kept(bench, table):
     """Compares recordings of another machine that could not compare them itself."""
     for script, _, reserved_by_malloc in EXACT:
         name = os.path.splitext(script)[0]
-        told_in = bench.kept_path(name + ".json")
+        expected_path = bench.kept_path(name + ".json")
         files = bench.recordings(name)
-        if os.path.exists(told_in) and files:
-            compare(bench, table, f"{script} equals PyTorch's own counts", told_in, files[-1], reserved_by_malloc)
+        if os.path.exists(expected_path) and files:
+            compare(bench, table, f"{script} equals PyTorch's own counts", expected_path, files[-1], reserved_by_malloc)
 
 
 def check_demo(bench, table):

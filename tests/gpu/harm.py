@@ -60,31 +60,31 @@ def check_captures(bench, table):
     seconds = "0.5" if bench.is_simulated else "3"
     for mode in MODES:
         plain = bench.run([bench.program("captures"), "asks", mode, seconds])
-        told = numbers(plain.out)
-        if plain.code or not told.get("captures"):
+        printed = numbers(plain.out)
+        if plain.code or not printed.get("captures"):
             table.add(f"streams can be captured, mode {mode}", "FAILED", plain.why())
             continue
         refused = [
-            f"{name}: {told[name]}"
+            f"{name}: {printed[name]}"
             for name in ("cuMemGetInfo", "cuMemPoolGetAttribute", "cuDeviceGetGraphMemAttribute")
-            if told[name]
+            if printed[name]
         ]
         table.judge(
             f"no question from a relaxed thread spoils a capture, mode {mode}",
-            refused + ([f"{told['spoilt']} of {told['captures']} were spoilt"] if told["spoilt"] else []),
-            f"{told['captures']} captures, {told['rounds']} rounds of questions{'' if not told['nvml'] else ', no NVML'}",
-            **told,
+            refused + ([f"{printed['spoilt']} of {printed['captures']} were spoilt"] if printed["spoilt"] else []),
+            f"{printed['captures']} captures, {printed['rounds']} rounds of questions{'' if not printed['nvml'] else ', no NVML'}",
+            **printed,
         )
         check_recorded_captures(bench, table, mode, seconds)
     for mode in MODES[:2]:
-        told = numbers(bench.run([bench.program("captures"), "blunders", mode, seconds]).out)
+        printed = numbers(bench.run([bench.program("captures"), "blunders", mode, seconds]).out)
         minded = ", ".join(
-            f"{name} answers {told[name]}" for name in told if name.startswith(("cu", "nvml")) and told[name]
+            f"{name} answers {printed[name]}" for name in printed if name.startswith(("cu", "nvml")) and printed[name]
         )
         table.add(
             f"what the driver minds from a thread that is not relaxed, mode {mode}",
             "noted",
-            f"{told.get('spoilt')} of {told.get('captures')} captures were spoilt; {minded or 'no question was refused'}",
+            f"{printed.get('spoilt')} of {printed.get('captures')} captures were spoilt; {minded or 'no question was refused'}",
         )
 
 
@@ -156,7 +156,7 @@ def check_costs(bench, table):
 
 def judge_costs(bench, table, out, snapshot):
     """Compares the recorder's measurements with the program's own."""
-    told = [line.split()[1:] for line in out.splitlines() if line.startswith("cost ")]
+    printed = [line.split()[1:] for line in out.splitlines() if line.startswith("cost ")]
     events = {
         name: [
             row["size_bytes"]
@@ -166,7 +166,7 @@ def judge_costs(bench, table, out, snapshot):
         for name, space in COST_SPACES.items()
     }
     for name in COST_SPACES:
-        theirs = [tuple(map(int, words[1:])) for words in told if words[0] == name]
+        theirs = [tuple(map(int, words[1:])) for words in printed if words[0] == name]
         wrong, shown = [], []
         if len(events[name]) < len(theirs):
             wrong.append(f"{len(events[name])} events for {len(theirs)}")
@@ -179,6 +179,6 @@ def judge_costs(bench, table, out, snapshot):
         table.judge(
             f"each {name} is measured as what the device has more in use", wrong, ", ".join(shown), bytes=events[name]
         )
-    launch = [words for words in told if words[0] == "launch"]
+    launch = [words for words in printed if words[0] == "launch"]
     if launch:
         table.add("the first launch of a kernel takes, which no hook sees", "noted", f"{launch[0][1]} bytes")

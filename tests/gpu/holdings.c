@@ -30,7 +30,7 @@ static void wait_for_recorder(void)
 		wait_for_turn_of("gmt-sampler", ask);
 }
 
-static void tell(const char *moment)
+static void print_holdings(const char *moment)
 {
 	size_t free_bytes, total_bytes;
 
@@ -135,8 +135,8 @@ int main(int argument_count, char **arguments)
 	hold_array();
 	run_kernel(block);
 	CHECK(cuMemAlloc(&more, block_bytes));
-	tell("peak");
+	print_holdings("peak");
 	CHECK(cuMemFree(more));
-	tell("end");
+	print_holdings("end");
 	return 0;
 }

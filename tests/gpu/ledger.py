@@ -105,12 +105,12 @@ def check_holdings(bench, table):
 
 
 def judge_holdings(bench, table, out, snapshot):
-    told, moments = {}, {}
+    printed, moments = {}, {}
     for words in map(str.split, out.splitlines()):
         if words[0] == "moment":
             moments[words[1]] = [int(word) for word in words[2:]]
         else:
-            told[words[0]] = int(words[1])
+            printed[words[0]] = int(words[1])
     columns = {}
     for name, (time_ns, used_bytes, total_bytes) in moments.items():
         row = columns[name] = ledger_at(bench, snapshot, time_ns)
@@ -124,15 +124,15 @@ def judge_holdings(bench, table, out, snapshot):
         table.judge(f"the ledger says what cuMemGetInfo says, {name}", wrong, f"{used_bytes} bytes")
         judge_unexplained(table, f"what a C program leaves unexplained, {name}", row)
         if name == "peak":
-            told["device"] += 256 << 20
+            printed["device"] += 256 << 20
             wrong = []
-            for line, size in told.items():
+            for line, size in printed.items():
                 exact = bench.is_simulated or line not in PADDED
                 if lines[line] != size if exact else lines[line] < size:
                     wrong.append(f"{line}: {lines[line]} instead of {size}")
-            told["device"] -= 256 << 20
+            printed["device"] -= 256 << 20
             table.judge(
-                "each kind of memory has its line", wrong, ", ".join(f"{line} {size}" for line, size in told.items())
+                "each kind of memory has its line", wrong, ", ".join(f"{line} {size}" for line, size in printed.items())
             )
     columns["of the recording"] = ledger_at(bench, snapshot)["at_peak"]
     judge_unexplained(
@@ -143,12 +143,12 @@ def judge_holdings(bench, table, out, snapshot):
 
 def check_training(bench, table):
     for way, (setting, title) in WAYS.items():
-        told_in = bench.kept_path(f"ledger-{way}.json")
+        expected_path = bench.kept_path(f"ledger-{way}.json")
         if bench.seconds_left() < 20:
             table.add(f"{title}: the ledger", "skipped", "no time is left")
             continue
         run = bench.run(
-            [bench.python, os.path.join(HERE, "training.py"), told_in],
+            [bench.python, os.path.join(HERE, "training.py"), expected_path],
             name=f"ledger-{way}",
             PYTORCH_CUDA_ALLOC_CONF=setting,
             PYTORCH_ALLOC_CONF=setting,
@@ -161,25 +161,25 @@ def check_training(bench, table):
                 run.why() if run.code else f"nothing was recorded: {last_line(run.err)}",
             )
         elif bench.cli:
-            judge_training(bench, table, way, told_in, run.file)
+            judge_training(bench, table, way, expected_path, run.file)
         else:
             table.add(f"{title}: the ledger", "skipped", run.not_compared())
 
 
-def judge_training(bench, table, way, told_in, snapshot):
+def judge_training(bench, table, way, expected_path, snapshot):
     title = WAYS[way][1]
-    with open(told_in, encoding="utf-8") as file:
-        told = json.load(file)
-    row = ledger_at(bench, snapshot, told["time_ns"])
+    with open(expected_path, encoding="utf-8") as file:
+        printed = json.load(file)
+    row = ledger_at(bench, snapshot, printed["time_ns"])
     if row is None:
         table.add(f"{title}: the ledger", "FAILED", "there is none")
         return
-    lines, counts = lines_of(row), told["devices"][0]
+    lines, counts = lines_of(row), printed["devices"][0]
     wrong = same(
         "in use",
         row["used_bytes"],
-        told["driver"]["used"],
-        0 if bench.is_simulated else SHARE * told["driver"]["total"],
+        printed["driver"]["used"],
+        0 if bench.is_simulated else SHARE * printed["driver"]["total"],
     )
     if way == "malloc-async":
         wrong += same("reserved", lines["pool_used"] + lines["pool_cached"], counts["memory_reserved"])
@@ -189,7 +189,7 @@ def judge_training(bench, table, way, told_in, snapshot):
     table.judge(
         f"{title}: the ledger says what memory_stats() and mem_get_info() say",
         wrong,
-        f"{counts['memory_allocated']} allocated, {counts['memory_reserved']} reserved, {told['driver']['used']} in use",
+        f"{counts['memory_allocated']} allocated, {counts['memory_reserved']} reserved, {printed['driver']['used']} in use",
     )
     judge_unexplained(table, f"{title}: what is unexplained at the end", row)
     columns = {"end": row}

@@ -8,7 +8,7 @@ from bench import SOURCE
 
 LEGACY, PER_THREAD = "LEGACY", "PTDS"
 PER_THREAD_FLAG = "2"
-ROADS = {
+ROUTES = {
     "proc_address": "cuGetProcAddress",
     "proc_address_v2": "cuGetProcAddress_v2",
     "entry_point": "cudaGetDriverEntryPoint",
@@ -36,7 +36,7 @@ def meant(rows, base, version, flags):
 class Facts:
     """The output of pointers.c.
 
-    `exports` is {symbol: (place, name)}, `answers` is {(road, base, version, flags): (result, place, name)}.
+    `exports` is {symbol: (place, name)}, `answers` is {(route, base, version, flags): (result, place, name)}.
     """
 
     def __init__(self, text):
@@ -55,14 +55,14 @@ def shown(question):
     return f"{base} of {version or 'no version'}, flags {flags}"
 
 
-def check_plain(table, rows, plain, roads):
+def check_plain(table, rows, plain, routes):
     """Without the recorder the driver answers with its exported functions. Exceptions must not contradict the rows."""
     symbols = {row[0] for row in rows}
     missing = sorted(symbol for symbol, (place, _) in plain.exports.items() if place == "none")
-    for road, name in roads.items():
+    for route, name in routes.items():
         wrong, different, newer, silent, asked = [], [], [], [], 0
         for question, (result, place, answer) in plain.answers.items():
-            if question[0] != road:
+            if question[0] != route:
                 continue
             row = meant(rows, question[1], question[2], question[3])
             if place == "none":
@@ -97,14 +97,14 @@ def check_plain(table, rows, plain, roads):
             table.add(f"{name} also gives functions that are not exported", "noted", "; ".join(different[:12]))
         if newer:
             table.add(f"{name} also gives forms without a row", "noted", "; ".join(newer[:12]))
-    if missing and "proc_address" in roads:
+    if missing and "proc_address" in routes:
         table.add("hooked functions that this driver does not have", "noted", ", ".join(missing))
 
 
-def check_hooked(table, rows, plain, hooked, roads):
+def check_hooked(table, rows, plain, hooked, routes):
     """With the recorder, each answer is the wrapper of the function that the driver answers without it."""
     symbols = {row[0] for row in rows}
-    if "proc_address" in roads:
+    if "proc_address" in routes:
         wrong = [
             f"{symbol}: {place}, {name}"
             for symbol, (place, name) in hooked.exports.items()
@@ -115,10 +115,10 @@ def check_hooked(table, rows, plain, hooked, roads):
             wrong,
             f"{len(hooked.exports)} names",
         )
-    for road, name in roads.items():
+    for route, name in routes.items():
         wrong, asked = [], 0
         for question, (result, place, answer) in plain.answers.items():
-            if question[0] != road:
+            if question[0] != route:
                 continue
             asked += place != "none"
             if place == "none" or (answer not in symbols and answer != "-"):
@@ -139,20 +139,22 @@ def check_lookups(bench, table, runtimes):
     rows = driver_rows()
     # The simulated driver gets a version that is new enough for all rows.
     machine = {"SIMCUDA_DRIVER_VERSION": "13040"} if bench.is_simulated else {}
-    roads = ROADS
+    routes = ROUTES
     for major in sorted(runtimes, reverse=True) or [None]:
         tail = [runtimes[major]] if major else []
         if major:
-            table.add("the runtime that is asked, beside the driver", "noted", os.path.basename(runtimes[major]))
+            table.add(
+                "the runtime that is queried, in addition to the driver", "noted", os.path.basename(runtimes[major])
+            )
         plain = bench.run([bench.program("pointers"), "", *tail], **machine)
         if plain.code:
             table.add("the driver can be asked", "FAILED", plain.why())
             continue
         recorded = bench.run([bench.program("pointers"), bench.shim, *tail], name=f"pointers-{major}", **machine)
         before, after = Facts(plain.out), Facts(recorded.out)
-        check_plain(table, rows, before, roads)
+        check_plain(table, rows, before, routes)
         if recorded.code or len(after.answers) != len(before.answers):
             table.add("the driver can be asked with the recorder", "FAILED", recorded.why())
         else:
-            check_hooked(table, rows, before, after, roads)
-        roads = {road: name for road, name in ROADS.items() if road.startswith("entry")}
+            check_hooked(table, rows, before, after, routes)
+        routes = {route: name for route, name in ROUTES.items() if route.startswith("entry")}

@@ -5,9 +5,9 @@
  *
  *   driver VERSION                   the result of cuDriverGetVersion
  *   export SYMBOL PLACE NAME         the result of dlsym in the driver
- *   ROAD BASE VERSION FLAGS RESULT PLACE NAME
+ *   ROUTE BASE VERSION FLAGS RESULT PLACE NAME
  *
- * ROAD is proc_address, proc_address_v2, entry_point (cudaGetDriverEntryPoint) or
+ * ROUTE is proc_address, proc_address_v2, entry_point (cudaGetDriverEntryPoint) or
  * entry_point_by_version. The program looks up each base of hooks.def with the version of each of
  * its rows, with the version just below, and with the driver's own, and with flags 0, 1 and 2.
  * VERSION is 0 for entry_point, which has none. PLACE: driver, shim, other, or none if there is no
@@ -73,12 +73,12 @@ static const char *place_of(const void *address)
 	return strstr(info.dli_fname, "libcuda.so") ? "driver" : "other";
 }
 
-static void tell(const char *road, const char *base, int version, int flags, int result,
+static void print_answer(const char *route, const char *base, int version, int flags, int result,
 	const void *address)
 {
 	if (result)
 		address = NULL;
-	printf("%s %s %d %d %d %s %s\n", road, base, version, flags, result, place_of(address),
+	printf("%s %s %d %d %d %s %s\n", route, base, version, flags, result, place_of(address),
 		address ? name_of(address) : "-");
 }
 
@@ -90,18 +90,18 @@ static void ask(const char *base, int version)
 
 		if (get) {
 			result = get(base, &address, version, (uint64_t)flags);
-			tell("proc_address", base, version, flags, result, address);
+			print_answer("proc_address", base, version, flags, result, address);
 		}
 		address = NULL;
 		if (get_v2) {
 			result = get_v2(base, &address, version, (uint64_t)flags, &status);
-			tell("proc_address_v2", base, version, flags, result, address);
+			print_answer("proc_address_v2", base, version, flags, result, address);
 		}
 		address = NULL;
 		if (entry_by_version) {
 			result = entry_by_version(base, &address, (unsigned)version, (unsigned long long)flags,
 				&status);
-			tell("entry_point_by_version", base, version, flags, result, address);
+			print_answer("entry_point_by_version", base, version, flags, result, address);
 		}
 	}
 }
@@ -113,7 +113,7 @@ static void ask_without_version(const char *base)
 		int status = 0;
 		int result = entry(base, &address, (unsigned long long)flags, &status);
 
-		tell("entry_point", base, 0, flags, result, address);
+		print_answer("entry_point", base, 0, flags, result, address);
 	}
 }
 
@@ -140,9 +140,9 @@ int main(int argument_count, char **arguments)
 		runtime = dlopen(arguments[2], RTLD_NOW);
 
 	int (*start)(unsigned) = (int (*)(unsigned))dlsym(driver, "cuInit");
-	int (*tell_version)(int *) = (int (*)(int *))dlsym(driver, "cuDriverGetVersion");
+	int (*print_version)(int *) = (int (*)(int *))dlsym(driver, "cuDriverGetVersion");
 	int result = start ? start(0) : 3;
-	if (result || !tell_version || tell_version(&version)) {
+	if (result || !print_version || print_version(&version)) {
 		fprintf(stderr, "cuInit: %d\n", result);
 		return 2;
 	}

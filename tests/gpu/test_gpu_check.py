@@ -51,7 +51,7 @@ class OnTheSimulatedDevice(unittest.TestCase):
         """Runs gpu-check on the simulated device. Returns the run and its summary."""
         run = gpu_check(
             "-o",
-            self.place("told.txt"),
+            self.place("printed.txt"),
             "--json",
             self.place("summary.json"),
             *arguments,
@@ -96,10 +96,10 @@ def figures(summary, name, part):
 
 class Sections(OnTheSimulatedDevice):
     @needs_torch
-    def test_the_whole_of_it_is_well(self):
+    def test_all_checks_pass(self):
         run, summary = self.check(GPUMEMTRACE_CHECK_SCRIPTS="convnet.py")
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
-        with open(self.place("told.txt"), encoding="utf-8") as file:
+        with open(self.place("printed.txt"), encoding="utf-8") as file:
             self.assertEqual(file.read(), run.stdout)
         counts = {verdict: verdicts(run.stdout).count(verdict) for verdict in ("ok", "FAILED", "skipped", "noted")}
         self.assertEqual(summary["counts"], counts)
@@ -115,17 +115,17 @@ class Sections(OnTheSimulatedDevice):
             [],
         )
 
-        roads = figures(summary, "Every hooked function, by every road", "exact event")
-        self.assertEqual(len(roads), 9)
-        self.assertEqual(max(road["functions"] for road in roads), len(rows("CUDA|CUDART")))
-        self.assertGreater(min(road["events"] for road in roads), 100)
+        routes = figures(summary, "Every hooked function, by every route", "exact event")
+        self.assertEqual(len(routes), 9)
+        self.assertEqual(max(route["functions"] for route in routes), len(rows("CUDA|CUDART")))
+        self.assertGreater(min(route["events"] for route in routes), 100)
         for row in figures(summary, "The ledger", "unexplained"):
             self.assertEqual((row["unexplained_bytes"], sum(row["lines"].values())), (0, row["used_bytes"]))
         for row in figures(summary, "Stream captures", "as often as it may"):
             self.assertEqual(row["spoilt"], 0)
             self.assertGreater(row["samples"], 10)
 
-    def test_a_row_that_says_the_wrong_version_is_found(self):
+    def test_a_row_with_a_wrong_version_is_found(self):
         tree = self.place("tree")
         for part in ("scripts", "tests", "preload", "simcuda", "src"):
             shutil.copytree(os.path.join(SOURCE, part), os.path.join(tree, part))
@@ -144,7 +144,7 @@ class Sections(OnTheSimulatedDevice):
             "cuMemAllocPitch_v2, by the rows cuMemAllocPitch",
         )
 
-    def test_an_older_driver_that_lacks_functions_is_no_fault(self):
+    def test_an_older_driver_without_some_functions_is_no_fault(self):
         folder = self.place("older")
         shutil.copytree(
             os.path.join(BUILD, "simcuda"),
@@ -186,15 +186,15 @@ class Sections(OnTheSimulatedDevice):
 @needs_torch
 @is_long
 class Builds(OnTheSimulatedDevice):
-    def test_all_is_well_when_built_with_meson_or_with_the_compiler_alone(self):
-        for without, road in (("", "built with Meson"), ("meson", "alone")):
+    def test_all_checks_pass_if_built_with_meson_or_only_the_compiler(self):
+        for without, route in (("", "built with Meson"), ("meson", "alone")):
             run, summary = self.check(GPUMEMTRACE_CHECK_WITHOUT=without, GPUMEMTRACE_CHECK_BUILD="")
             self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
-            self.assertIn(road, run.stdout)
+            self.assertIn(route, run.stdout)
             self.assertEqual(summary["counts"]["FAILED"], 0)
             self.assertGreater(summary["counts"]["ok"], 60)
 
-    def test_what_is_kept_is_compared_elsewhere_and_a_wrong_count_is_found(self):
+    def test_kept_recordings_are_compared_on_another_machine_and_a_wrong_count_is_found(self):
         kept = self.place("kept")
         run, summary = self.check("--keep", kept, GPUMEMTRACE_CHECK_WITHOUT="meson libdw", GPUMEMTRACE_CHECK_BUILD="")
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
@@ -207,11 +207,11 @@ class Builds(OnTheSimulatedDevice):
         self.assertEqual(run.stdout.count("each function is one exact event"), 9)
         self.assertEqual(run.stdout.count("equals PyTorch's own counts"), 7)  # there is one device
 
-        told = os.path.join(kept, "convnet.json")
-        with open(told, encoding="utf-8") as file:
+        printed = os.path.join(kept, "convnet.json")
+        with open(printed, encoding="utf-8") as file:
             counts = json.load(file)
         counts["devices"][0]["max_memory_allocated"] += 512
-        with open(told, "w", encoding="utf-8") as file:
+        with open(printed, "w", encoding="utf-8") as file:
             json.dump(counts, file)
         run = gpu_check("--compare", kept, GPUMEMTRACE_CHECK_BUILD=BUILD, TMPDIR=self.folder)
         self.assertEqual(run.returncode, 1, run.stdout)
@@ -247,7 +247,7 @@ class Judgement(unittest.TestCase):
         self.assertEqual(self.verdict(1000)[0], "FAILED")
         self.assertEqual(self.verdict(-1000)[0], "FAILED")
 
-    def test_more_may_be_if_there_is_a_reason_and_it_is_said(self):
+    def test_more_may_be_unexplained_with_a_reported_reason(self):
         self.assertIn("managed memory", self.verdict(1500, managed=1500)[1])
         self.assertEqual(self.verdict(1500, managed=1500)[0], "ok")
         self.assertEqual(self.verdict(1501, managed=1500)[0], "FAILED")
@@ -260,13 +260,13 @@ class Judgement(unittest.TestCase):
 
 @unittest.skipIf(os.path.exists("/dev/nvidiactl"), "there is a GPU")
 class WithoutGpu(unittest.TestCase):
-    def test_it_says_so_in_one_line_and_ends_with_77(self):
+    def test_without_a_gpu_it_prints_one_line_and_exits_with_77(self):
         with tempfile.TemporaryDirectory() as folder:
-            told = os.path.join(folder, "told.txt")
-            run = gpu_check("-o", told, GPUMEMTRACE_CHECK_DEVICE="")
+            printed = os.path.join(folder, "printed.txt")
+            run = gpu_check("-o", printed, GPUMEMTRACE_CHECK_DEVICE="")
             self.assertEqual((run.returncode, run.stderr), (77, ""))
             self.assertRegex(run.stdout, r"\A[^\n]*there is no NVIDIA GPU[^\n]*\n\Z")
-            with open(told, encoding="utf-8") as file:
+            with open(printed, encoding="utf-8") as file:
                 self.assertIn("there is no NVIDIA GPU", file.read())
 
     def test_a_wrong_argument_is_a_usage_error(self):

@@ -15,7 +15,7 @@ VALGRIND = shutil.which("valgrind")
 def instructions_of_threads(options, command):
     """Returns the instructions of each thread by its number. The recorder's come after the program's first thread."""
     with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as folder:
-        # overflow=drop: a thread that waits for room in its ring would execute more instructions the longer it waits.
+        # overflow=drop: a thread that waits for space in its ring would execute more instructions the longer it waits.
         settings = [f"GPUMEMTRACE_OPTIONS={options}:samples=off:overflow=drop", f"LD_PRELOAD={SHIM}"] if options else []
         subprocess.run(
             [

@@ -12,7 +12,7 @@ import tempfile
 import tap
 from snapshots import BUILD, CLI, SOURCE, TESTS  # noqa: F401 (tests use cli.TESTS)
 
-MAKE = os.path.join(BUILD, "tests", "unit", "make_snapshot")
+MAKE = os.path.join(BUILD, "tests", "unit", "make_recording")
 FOLDER = tempfile.mkdtemp(prefix="gpumemtrace-test.")
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 
@@ -56,15 +56,27 @@ def run(*arguments, environment=None, cwd=None, text=True, **more):
 
 
 def make(name, **settings):
-    """Makes a synthetic snapshot and returns its path. See tests/unit/helpers/make_snapshot.c for the settings."""
+    """Makes a synthetic snapshot and returns its path. See tests/unit/helpers/make_recording.c for the settings."""
     subprocess.run([MAKE, place(name), *(f"{key}={value}" for key, value in settings.items())], check=True, timeout=120)
     return place(name)
 
 
 def report(path, *arguments):
-    done = run("report", "--json", *arguments, path)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    (answer,) = reports("report", *arguments, path)
+    return answer
+
+
+def reports(verb, *arguments, code=0):
+    """Returns what `verb --json` prints: the object of each recording."""
+    done = run(verb, "--json", *arguments)
+    assert done.returncode == code, done.stderr
+    assert not done.stdout or done.stdout.endswith("\n"), done.stdout
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def unwrapped(text):
+    """Returns text without the breaks of long lines: a line with a large indent may continue the one above."""
+    return re.sub(r"\n {4,}", " ", text)
 
 
 def read_source(*parts):

@@ -5,7 +5,7 @@
     Kind.ALLOC              the number of that kind of event
     Space.names[4]          "pinned": the name of a space by its number
 
-docs/internals/snapshot-format.md lists the same numbers; tests/cli/dump/test_format.py compares it with these tables.
+docs/internals/recording-format.md lists the same numbers; tests/cli/dump/test_format.py compares it with these tables.
 """
 
 import os

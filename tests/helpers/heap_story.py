@@ -3,7 +3,7 @@
 
 import gzip
 
-import write_snapshot as w
+import write_recording as w
 from definitions import Kind, Layer, MarkKind, MarkSource, Space
 from recording import CUDA, Story
 
@@ -26,9 +26,9 @@ class Pools(Story):
             self.marks.append(
                 w.mark(self.stamp, MarkKind.HEAP, MarkSource.PROGRAM, name=len(self.names), object=number)
             )
-        self.say(Kind.CREATE, number, address, size_bytes, OPEN, space=space, device=device)
+        self.heap_event(Kind.CREATE, number, address, size_bytes, OPEN, space=space, device=device)
 
-    def say(self, kind, number, address=0, size_bytes=0, line=None, space=HEAP, device=0):
+    def heap_event(self, kind, number, address=0, size_bytes=0, line=None, space=HEAP, device=0):
         self.event(
             kind,
             layer=Layer.CUSTOM,
@@ -57,14 +57,14 @@ def serve(leak=64 * KiB):
     story.heap(1, "caches", 0x10_0000_0000, 32 * MiB)
     story.heap(2, "staging", 0x5000, MiB, space=HEAP_HOST, device=-1)
     story.heap(3, None)
-    story.say(ALLOC, 2, 0x5000, 5000, OPEN, space=HEAP_HOST, device=-1)
-    story.say(ALLOC, 3, 0x10_0000_0000, 100, OPEN)
+    story.heap_event(ALLOC, 2, 0x5000, 5000, OPEN, space=HEAP_HOST, device=-1)
+    story.heap_event(ALLOC, 3, 0x10_0000_0000, 100, OPEN)
 
     def body(number):
-        story.say(ALLOC, 1, 0x10_0100_0000, MiB, STEP)
+        story.heap_event(ALLOC, 1, 0x10_0100_0000, MiB, STEP)
         if leak:
-            story.say(ALLOC, 1, 0x10_0000_0000 + number * leak, leak, KEEP)
-        story.say(FREE, 1, 0x10_0100_0000)
+            story.heap_event(ALLOC, 1, 0x10_0000_0000 + number * leak, leak, KEEP)
+        story.heap_event(FREE, 1, 0x10_0100_0000)
 
     story.steps(20, body)
     return story

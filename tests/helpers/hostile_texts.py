@@ -10,10 +10,10 @@ import zlib
 from itertools import groupby
 
 import cli
-import read_snapshot
-import write_snapshot as w
+import read_recording
+import write_recording as w
 
-SEEDS = os.path.join(cli.TESTS, "fuzz", "corpus", "snapshot")
+SEEDS = os.path.join(cli.TESTS, "fuzz", "corpus", "recording")
 
 # They command terminals (C0, DEL, C1 alone and in UTF-8), reverse or hide text, or are invalid or overlong UTF-8.
 # Others end a line, a string, an attribute, a comment, a cell or a quoted argument, or are commands in a job's log.
@@ -38,8 +38,8 @@ HIDDEN = set("\u202e\u2066\u200b\u2028\ufeff\U000e0041\ufffe\uffff")
 FILE_NAME = b"-x\x1b[2J'; touch pwned #\n::error::\xff\xc2\x9b.gmt.gz"
 
 
-def read_content(content, path):
-    """Writes the content of a recording to `path` with correct checksums, and returns its rows."""
+def write_content(content, path):
+    """Writes the content of a recording to `path` with correct checksums."""
     out, at = bytearray(w.header()), 20
     while len(content) - at >= 16:
         kind, rows, size = struct.unpack("<III", content[at : at + 12])
@@ -47,7 +47,12 @@ def read_content(content, path):
         out += w.frame(kind, rows, payload)
         at += 16 + size
     w.write(path, bytes(out[20:]))
-    return read_snapshot.read(path)
+
+
+def read_content(content, path):
+    """Writes the content of a recording to `path` with correct checksums, and returns its rows."""
+    write_content(content, path)
+    return read_recording.read(path)
 
 
 class Maker:
@@ -62,7 +67,7 @@ class Maker:
         return hostile if is_whole else value + hostile if self.count % 3 else hostile + value
 
     def rows(self, name, rows):
-        fields = dict((field, encoding) for field, encoding, _bits in read_snapshot.RECORDS[w.NUMBERS[name]][1])
+        fields = dict((field, encoding) for field, encoding, _bits in read_recording.RECORDS[w.NUMBERS[name]][1])
         whole = name in ("note", "drop", "thread", "device")
         for row in rows:
             yield {
@@ -81,7 +86,7 @@ def make_all():
             content = file.read()
         try:
             rows = list(read_content(content, path))
-        except (read_snapshot.Damage, ValueError, KeyError, zlib.error):
+        except (read_recording.Damage, ValueError, KeyError, zlib.error):
             continue
         kinds[path] = ({row["record"] for row in rows}, rows)
     chosen, seen = sorted(kinds, key=lambda path: (-len(kinds[path][0]), len(kinds[path][1]))), set()
@@ -104,11 +109,11 @@ def make_all():
         w.process(
             **{
                 field: extra.text("x", True)
-                for field in ("host", "executable", "command", "directory", "shim_version", "machine")
+                for field in ("host", "executable", "command", "directory", "recorder_version", "machine")
             }
         ),
         w.block("option", {"key": HOSTILE[0], "value": HOSTILE[13]}),
-        w.block("unhooked", {"name": HOSTILE[13], "road": HOSTILE[0]}),
+        w.block("unhooked", {"name": HOSTILE[13], "route": HOSTILE[0]}),
         w.end(0),
     )
     return paths + [paths[0] + ".more.gmt.gz"]

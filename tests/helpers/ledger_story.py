@@ -12,7 +12,7 @@ class Ledger(Story):
     def cuda(self, size, space=Space.DEVICE, layer=CUDA, line="/home/me/train.py:3 in load", **more):
         return self.alloc(size * MiB, line, layer=layer, space=space, **more)
 
-    def ask(self, used, known=SamplePart.DRIVER, ago=0, **more):
+    def sample(self, used, known=SamplePart.DRIVER, ago=0, **more):
         """Adds a sample after the last event, in which the device reports this many MiB in use."""
         self.stamp += 10
         self.samples.append(

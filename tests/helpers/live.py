@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Computes live blocks event by event, slowly and simply, from docs/internals/snapshot-format.md (record 11) alone."""
+"""Computes live blocks event by event, slowly and simply, from docs/internals/recording-format.md (record 11) alone."""
 
 HOST, UNKNOWN = -1, -2
 LAYERS = {1: "cuda", 2: "torch", 3: "driver", 4: "imported", 5: "view", 6: "custom"}
@@ -138,9 +138,9 @@ class Live:
         self.memory.remove(block)
         self.ended(block)
         for key in [key for key in self.bound if key[0] is block]:
-            self.let_go(self.bound.pop(key)[1])
+            self.release(self.bound.pop(key)[1])
 
-    def let_go(self, block):
+    def release(self, block):
         block.mappings -= 1
         self.end_if_unused(block)
 
@@ -176,7 +176,7 @@ class Live:
     def unmap(self, event):
         end = event["address"] + event["size_bytes"]
         for start in [start for start in self.mapped if event["address"] <= start < end]:
-            self.let_go(self.mapped.pop(start)[1])
+            self.release(self.mapped.pop(start)[1])
 
     def bind(self, event):
         multicast = self.handles.get(event["address"])
@@ -193,7 +193,7 @@ class Live:
             for key in self.bound
             if key[0] is multicast and key[1] == event["device"] and event["stream"] <= key[2] < end
         ]:
-            self.let_go(self.bound.pop(key)[1])
+            self.release(self.bound.pop(key)[1])
 
     # --- graphs
 
@@ -285,7 +285,7 @@ class Live:
         elif event["space"] == RESERVATION:
             self.reserved.pop(event["address"], None)
 
-    def play(self, event):
+    def apply(self, event):
         actions = {
             ALLOC: self.alloc,
             FREE: self.free_event,

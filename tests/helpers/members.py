@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Reads and writes the descriptions of members, from docs/internals/snapshot-format.md, section 9, alone."""
+"""Reads and writes the descriptions of members, from docs/internals/recording-format.md, section 9, alone."""
 
 import struct
 import zlib
 
-import read_snapshot
-import write_snapshot as w
+import read_recording
+import write_recording as w
 
 FIXED = bytes((0x1F, 0x8B, 8, 4, 0, 0, 0, 0))
 NAME = b"GM" + struct.pack("<H", 72)
@@ -44,14 +44,14 @@ def read(path):
         parts = list(split(file.read()))
     for index, (part, content) in enumerate(parts):
         start = content if index == 0 else w.header() + content
-        rows = [row for table in read_snapshot.read_blocks(start, True) for row in table]
-        told = None
+        rows = [row for table in read_recording.read_blocks(start, True) for row in table]
+        found_description = None
         behind = parts[index + 1][0] if index + 1 < len(parts) else b""
         if behind[:8] == FIXED and behind[BEHIND_FIXED : BEHIND_FIXED + 4] == NAME:
             crc, length, size, *about = struct.unpack_from("<IIQ7Q", behind, BEHIND_FIXED + 4)
             if (crc, length, size) == (*struct.unpack("<II", part[-8:]), len(part)):
-                told = tuple(about)
-        yield rows, told
+                found_description = tuple(about)
+        yield rows, found_description
 
 
 def member(content, extra=None, level=-1):
@@ -68,14 +68,14 @@ def extra_of(part, about):
     return NAME + part[-8:] + struct.pack("<Q7Q", len(part), *about)
 
 
-def write(path, *groups, tell=describe):
+def write(path, *groups, description_of=describe):
     """Writes a file with one member for each group of blocks. All members except the last one have a description."""
     data, extra = b"", None
     for index, blocks in enumerate(groups):
         content = (w.header() if index == 0 else b"") + b"".join(blocks)
         part = member(content, extra)
-        rows = [row for table in read_snapshot.read_blocks(w.header() + b"".join(blocks), True) for row in table]
-        extra = extra_of(part, tell(rows))
+        rows = [row for table in read_recording.read_blocks(w.header() + b"".join(blocks), True) for row in table]
+        extra = extra_of(part, description_of(rows))
         data += part
     with open(path, "wb") as file:
         file.write(data)

@@ -2,7 +2,7 @@
 """Writes recordings of programs whose requests the driver or PyTorch refuses."""
 
 import cli
-import write_snapshot as w
+import write_recording as w
 from definitions import Kind, Layer, Space
 
 MIB = 1 << 20
@@ -81,7 +81,9 @@ class Story:
 
     def text(self):
         """Returns the joined lines of the paragraphs, without the heading and the surrounding text."""
-        lines = cli.run("report", self.write()).stdout.split("\nOut of memory")[1].split("\n\n")[0].split("\n")
+        lines = (
+            cli.run("report", "--full", self.write()).stdout.split("\nOut of memory")[1].split("\n\n")[0].split("\n")
+        )
         assert all(len(line) <= 110 for line in lines), lines
         self.heading = "Out of memory" + lines[0]
         return " ".join(line.strip() for line in lines[1:])

@@ -2,7 +2,7 @@
 """Writes a recording as a story: allocations and frees by lines of a program, step by step."""
 
 import cli
-import write_snapshot as w
+import write_recording as w
 from definitions import Kind, Layer, MarkKind, MarkSource, Space
 
 CUDA, TORCH = Layer.CUDA, Layer.TORCH
@@ -16,7 +16,7 @@ class Story:
         self.stamp, self.next_address = 2000, 0x7000_0000
         self.events, self.marks, self.codes, self.places, self.stacks = [], [], {}, {}, {}
         self.native, self.mark_names, self.ooms, self.drops, self.live = {}, {}, [], [], {}
-        self.samples = []
+        self.samples, self.environment, self.uuid = [], {}, ""
 
     def stack(self, *lines):
         """Adds a Python stack and returns its id. Lines have the form "FILE:LINE in FUNCTION", leaf first."""
@@ -77,9 +77,11 @@ class Story:
     def write(self, name, ends=True):
         blocks = [
             w.process(**self.process),
-            w.block("device", {"ordinal": 0, "name": "A GPU", "total_bytes": 80 << 30}),
+            w.block("device", {"ordinal": 0, "name": "A GPU", "total_bytes": 80 << 30, "uuid": self.uuid}),
             w.block("thread", {"id": 1, "tid": 7, "name": "main"}),
         ]
+        if self.environment:
+            blocks.append(w.block("environment", *({"name": k, "value": v} for k, v in self.environment.items())))
         if self.codes:
             blocks += [
                 w.block(
@@ -112,8 +114,8 @@ class Story:
         return cli.place(name)
 
 
-def spread(story, steps=60, kept=1536, also=lambda number: None):
-    """A loop that leaks in each step. Each line leaks in only two steps, so only all lines together grow."""
+def train_with_spread_leak(story, steps=60, kept=1536, also=lambda number: None):
+    """A loop that leaks in each step. Each line leaks in only two steps, so only the sum of all lines grows."""
     story.alloc(4 * MiB, "/home/me/spread.py:5 in build", "/home/me/spread.py:900 in main")
 
     def body(number):

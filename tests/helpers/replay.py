@@ -3,13 +3,13 @@
 
 import collections
 import live
-import read_snapshot
+import read_recording
 
 HOST = live.HOST
 
 
 def ordered(rows):
-    """Returns the events by time. Each thread's events keep their order (docs/internals/snapshot-format.md, 4)."""
+    """Returns the events by time. Each thread's events keep their order (docs/internals/recording-format.md, 4)."""
     last = collections.defaultdict(int)
     events = [row for row in rows if row["record"] == "event"]
     for row in events:
@@ -43,7 +43,7 @@ class Clock:
         return max(self.monotonic(stamp) - self.monotonic(self.start), 0)
 
 
-def amounts():
+def new_totals():
     return {
         "live_bytes": 0,
         "live_blocks": 0,
@@ -67,10 +67,10 @@ def python_stack(rows, frames_id):
 
 def replay(path, until_ns=None):
     """Returns accounts by (layer, device), spaces by (layer, device, space), and sites by trace."""
-    rows = list(read_snapshot.read(path))
+    rows = list(read_recording.read(path))
     clock = Clock(rows)
-    accounts, spaces = collections.defaultdict(amounts), collections.defaultdict(amounts)
-    sites, now = collections.defaultdict(amounts), [0]
+    accounts, spaces = collections.defaultdict(new_totals), collections.defaultdict(new_totals)
+    sites, now = collections.defaultdict(new_totals), [0]
 
     def count(block, sign):
         account = live.LAYERS[block.layer], block.device
@@ -94,5 +94,5 @@ def replay(path, until_ns=None):
         now[0] = event["stamp"]
         if until_ns is not None and clock.time_ns(now[0]) > until_ns:
             break
-        state.play(event)
+        state.apply(event)
     return accounts, spaces, sites

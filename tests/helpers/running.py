@@ -14,9 +14,9 @@ from snapshots import CLI, SHIM, SIMCUDA, built, cli
 PROGRAM = built("control")
 
 
-def is_whole(path):
-    told = cli("info", "--json", path)
-    return told.returncode == 0 and json.loads(told.stdout)["complete"]
+def is_complete(path):
+    done = cli("info", "--json", path)
+    return done.returncode == 0 and json.loads(done.stdout)["complete"]
 
 
 class Running:
@@ -56,7 +56,7 @@ class Running:
         self.process.communicate()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def do(self, *lines):
+    def send(self, *lines):
         for line in lines:
             self.process.stdin.write(line + "\n")
             self.process.stdin.flush()
@@ -66,7 +66,7 @@ class Running:
         _, self.err = self.process.communicate(timeout=tasks.PATIENCE_S)
         assert self.process.returncode == 0, self.err
 
-    def ask(self, *arguments):
+    def run_cli(self, *arguments):
         return subprocess.run(
             [CLI, *arguments],
             capture_output=True,
@@ -78,13 +78,13 @@ class Running:
 
     def ps(self):
         """Waits until ps lists the process. Returns its row. The writer makes the file soon after the first event."""
-        return wait_for(self.listed)[0]
+        return wait_for(self.ps_rows)[0]
 
-    def listed(self):
+    def ps_rows(self):
         """Returns the rows of ps for recordings in this folder."""
         return [
             row
-            for row in json.loads(self.ask("ps", "--json").stdout)["processes"]
+            for row in json.loads(self.run_cli("ps", "--json").stdout)["processes"]
             if row["file"].startswith(self.folder)
         ]
 
@@ -105,7 +105,7 @@ class Running:
         os.waitpid(self.process.pid, os.WUNTRACED)
 
     def wait_for_snapshots(self, count):
-        wait_for(lambda: len(self.snapshots()) >= count and all(is_whole(path) for path in self.snapshots()))
+        wait_for(lambda: len(self.snapshots()) >= count and all(is_complete(path) for path in self.snapshots()))
         return self.snapshots()
 
 

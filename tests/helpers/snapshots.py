@@ -26,6 +26,9 @@ SIM_PYTHON = os.environ.get("GMT_TEST_SIM_PYTHON")
 CUDA, TORCH, DRIVER = Layer.CUDA, Layer.TORCH, Layer.DRIVER
 IMPORTED, VIEW, CUSTOM = Layer.IMPORTED, Layer.VIEW, Layer.CUSTOM
 
+# The functions of libc that replace the program. The recorder exports each of them.
+EXEC_FUNCTIONS = "execve execv execvp execvpe execl execle execlp fexecve execveat".split()
+
 
 def built(name):
     """Returns the path of a program or library that Meson builds for this test."""
@@ -61,8 +64,8 @@ def run_with(command, meanwhile, timeout, **how):
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
-def run_past_aborts(command, forget=lambda: None, meanwhile=None, **how):
-    """Runs a program, and repeats it a few times if PyTorch aborts it. Calls `forget` before each new run."""
+def run_again_after_aborts(command, clean_up=lambda: None, meanwhile=None, **how):
+    """Runs a program, and repeats it a few times if PyTorch aborts it. Calls `clean_up` before each new run."""
     for _ in range(RUNS):
         run = (
             run_with(command, meanwhile, **how)
@@ -73,7 +76,7 @@ def run_past_aborts(command, forget=lambda: None, meanwhile=None, **how):
             break
         Aborts.count += 1
         print(f"# PyTorch aborted at its own end, for the {Aborts.count}. time here: asked once more", flush=True)
-        forget()
+        clean_up()
     return run
 
 
@@ -96,9 +99,9 @@ class Recording:
         if libraries:
             variables["LD_LIBRARY_PATH"] = libraries
         # env(1) sets LD_PRELOAD for the program alone, not for the processes of this test.
-        self.run = run_past_aborts(
+        self.run = run_again_after_aborts(
             ["env", f"LD_PRELOAD={preload}", *command],
-            self.forget,
+            self.remove_files,
             env=variables,
             cwd=self.folder,
             timeout=timeout,
@@ -106,14 +109,14 @@ class Recording:
         )
         self.out, self.err, self.code = self.run.stdout, self.run.stderr, self.run.returncode
 
-    def forget(self):
+    def remove_files(self):
         for path in self.files:
             os.unlink(path)
 
-    def rows_by_now(self, kind):
+    def rows_so_far(self, kind):
         """Returns the rows of a file that the recorder still writes, or none before the file exists."""
-        told = cli("dump", "--json", *self.files[:1], "--record", kind) if self.files else None
-        return [json.loads(line) for line in told.stdout.splitlines()] if told and told.returncode == 0 else []
+        dumped = cli("dump", "--json", *self.files[:1], "--record", kind) if self.files else None
+        return [json.loads(line) for line in dumped.stdout.splitlines()] if dumped and dumped.returncode == 0 else []
 
     @property
     def files(self):
@@ -163,7 +166,7 @@ def report(path, *arguments):
 
 
 @functools.lru_cache(maxsize=None)
-def setup_says(*command):
+def setup_output(*command):
     """Returns the last line that a script of scripts/setup prints. The script runs once for each test file."""
     setup = os.path.join(os.path.dirname(SIM_PYTHON), "setup")
     return subprocess.run(
@@ -173,4 +176,4 @@ def setup_says(*command):
 
 def sim_python(script, *arguments):
     """Returns the command that runs a script with real PyTorch on the simulated device, and its library path."""
-    return [setup_says("python"), script, *arguments], setup_says("stubs", BUILD)
+    return [setup_output("python"), script, *arguments], setup_output("stubs", BUILD)

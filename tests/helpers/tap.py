@@ -6,9 +6,13 @@ A test file ends with:  if __name__ == "__main__": tap.main()
 Started with words, it runs only the tests that have one of them in their names: test_steps.py spawned
 """
 
+import os
 import sys
 import traceback
 import unittest
+
+OWN = os.path.dirname(unittest.__file__)
+LONGEST = 1000  # characters printed of one line of a message
 
 
 class TapResult(unittest.TestResult):
@@ -24,33 +28,38 @@ class TapResult(unittest.TestResult):
     def stopTest(self, test):
         # A test with failed sub-tests reports neither success nor failure by itself.
         if self.number == self.number_at_start:
-            self.say("not ok", test)
+            self.report("not ok", test)
         super().stopTest(test)
 
-    def say(self, verdict, test, note=""):
+    def report(self, verdict, test, note=""):
         self.number += 1
         name = str(test).split(" ")[0].removeprefix("test_").replace("_", " ")
         print(f"{verdict} {self.number} - {name}{note}", flush=True)
 
     def explain(self, error):
-        for line in "".join(traceback.format_exception(*error)).splitlines():
-            print("# " + line)
+        """Prints the message first, because a summary may show the first lines only, then where it was raised."""
+        kind, value, trace = error
+        for line in "".join(traceback.format_exception_only(kind, value)).splitlines():
+            print("# " + line[:LONGEST])
+        for frame in reversed(traceback.extract_tb(trace)):
+            if not frame.filename.startswith(OWN):
+                print(f"#   at {os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}: {frame.line}")
 
     def addSuccess(self, test):
-        self.say("ok", test)
+        self.report("ok", test)
 
     def addFailure(self, test, error):
-        self.say("not ok", test)
+        self.report("not ok", test)
         self.explain(error)
         super().addFailure(test, error)
 
     def addError(self, test, error):
-        self.say("not ok", test)
+        self.report("not ok", test)
         self.explain(error)
         super().addError(test, error)
 
     def addSkip(self, test, reason):
-        self.say("ok", test, f" # SKIP {reason}")
+        self.report("ok", test, f" # SKIP {reason}")
 
     def addSubTest(self, test, subtest, error):
         if error is not None:

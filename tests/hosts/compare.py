@@ -144,21 +144,21 @@ def without(lines, indices):
 def differences(plain, again, recorded, named=None):
     """Returns the differences between `recorded` and the two runs without the recorder as text, or ""."""
     texts, more, own = plain.texts(), again.texts(), recorded.texts()
-    told = []
+    different = []
     for part, lines in texts.items():
         varying = lines_that_vary(lines, more[part])
         if varying is None or (varying and len(own[part]) != len(lines)):
             # The number of lines varies by itself. Lines in both runs without the recorder must be in `recorded`.
             expected = set(lines) & set(more[part])
-            told += [f"{part}: missing: {line}" for line in sorted(expected - set(own[part]))]
+            different += [f"{part}: missing: {line}" for line in sorted(expected - set(own[part]))]
             continue
         expected, got = without(lines, varying), without(own[part], varying)
         if expected != got:
-            told += [
+            different += [
                 f"{part}: {line}"
                 for line in difflib.unified_diff(expected, got, "without the recorder", "with it", lineterm="", n=1)
             ]
-    return "\n".join(told)
+    return "\n".join(different)
 
 
 def compare(host, libraries=None, preload=SHIM):

@@ -66,7 +66,7 @@ static void *in_thread(void *how)
 	return NULL;
 }
 
-static void wait_and_say(pid_t child)
+static void wait_and_print(pid_t child)
 {
 	int status = 0;
 	char text[64];
@@ -87,14 +87,14 @@ static void with_children(void)
 
 		if (child == 0)
 			_exit(i);
-		wait_and_say(child);
+		wait_and_print(child);
 	}
 
 	pid_t child = fork();
 
 	if (child == 0)
 		exit(40);
-	wait_and_say(child);
+	wait_and_print(child);
 
 	/*
 	 * A child of vfork runs in this process's memory, so the recorder must not change that memory
@@ -105,17 +105,17 @@ static void with_children(void)
 	if (child == 0)
 		_exit(41);
 	say(errno == EDOM ? "errno is kept" : "errno is lost");
-	wait_and_say(child);
+	wait_and_print(child);
 	child = vfork();
 	if (child == 0) {
 		execvp("false", command);
 		_exit(42);
 	}
-	wait_and_say(child);
+	wait_and_print(child);
 	child = fork();
 	if (child == 0)
 		kill(getpid(), SIGKILL);
-	wait_and_say(child);
+	wait_and_print(child);
 }
 
 /* Becomes a daemon: another session, redirected standard descriptors, and no parent. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The host programs: what must behave with the recorder as without it, to the byte.
 
-usage: hosts.py [--long]    prints the table for docs/internals/testing.md, with the versions of this machine
+usage: hosts.py [--long]    prints the table for docs/internals/testing/hosts.md, with the versions of this machine
 """
 
 import os
@@ -204,7 +204,7 @@ SMALL = [
     Host("what a child sees", [program("inside"), "x"], with_driver=True),
     Host(
         "what a child sees with no standard descriptors",
-        **shell("exec \"$INSIDE\" <&- 2>&- > told"),
+        **shell("exec \"$INSIDE\" <&- 2>&- > seen"),
         environment={"INSIDE": program("inside")},
     ),
     Host(

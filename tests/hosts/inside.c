@@ -20,7 +20,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void tell_environment(void)
+static void report_environment(void)
 {
 	size_t count = 0;
 
@@ -33,7 +33,7 @@ static void tell_environment(void)
 }
 
 /* Prints only the kind of a pipe or socket: the rest of its name differs in each run. */
-static void tell_descriptors(void)
+static void report_descriptors(void)
 {
 	for (int fd = 0; fd < 1024; fd++) {
 		char name[64], target[4096];
@@ -51,7 +51,7 @@ static void tell_descriptors(void)
 	}
 }
 
-static void tell_status(void)
+static void report_status(void)
 {
 	static const char *const wanted[] = { "Threads:", "SigBlk:", "SigIgn:", "SigCgt:", "SigPnd:",
 		"ShdPnd:", "NoNewPrivs:", "Seccomp:", "CapEff:", "TracerPid:", "CoreDumping:" };
@@ -66,7 +66,7 @@ static void tell_status(void)
 		fclose(file);
 }
 
-static void tell_limits(void)
+static void report_limits(void)
 {
 	for (int which = 0; which < RLIMIT_NLIMITS; which++) {
 		struct rlimit limit;
@@ -78,7 +78,7 @@ static void tell_limits(void)
 	}
 }
 
-static void tell_shared_memory(const char *path)
+static void report_shared_memory(const char *path)
 {
 	DIR *folder = opendir(path);
 	struct dirent *entry;
@@ -104,11 +104,11 @@ int main(int argc, char **argv)
 
 	umask(mask);
 	printf("umask %o\n", (unsigned)mask);
-	tell_environment();
-	tell_descriptors();
-	tell_status();
-	tell_limits();
+	report_environment();
+	report_descriptors();
+	report_status();
+	report_limits();
 	snprintf(text, sizeof(text), "/dev/shm/gpumemtrace-%u", (unsigned)getuid());
-	tell_shared_memory(text);
+	report_shared_memory(text);
 	return 0;
 }

@@ -17,7 +17,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void tell_error(void)
+static void report_error(void)
 {
 	const char *first = dlerror();
 
@@ -25,7 +25,7 @@ static void tell_error(void)
 	printf(" then [%s]\n", dlerror() ? "an error" : "no error");
 }
 
-static void tell(const char *question, const void *found)
+static void print_found(const char *question, const void *found)
 {
 	Dl_info info;
 
@@ -36,7 +36,7 @@ static void tell(const char *question, const void *found)
 		printf(" in %s as %s", base_name(info.dli_fname), info.dli_sname ? info.dli_sname : "?");
 	else
 		printf(" somewhere");
-	tell_error();
+	report_error();
 }
 
 static void look_up_all(const char *of, void *handle)
@@ -53,10 +53,10 @@ static void look_up_all(const char *of, void *handle)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		snprintf(text, sizeof(text), "dlsym %s %s", of, names[i]);
-		tell(text, dlsym(handle, names[i]));
+		print_found(text, dlsym(handle, names[i]));
 		for (size_t j = 0; j < version_count; j++) {
 			snprintf(text, sizeof(text), "dlvsym %s %s %s", of, names[i], versions[j]);
-			tell(text, dlvsym(handle, names[i], versions[j]));
+			print_found(text, dlvsym(handle, names[i], versions[j]));
 		}
 	}
 }
@@ -67,7 +67,7 @@ static void open_and_close(const char *name, int mode)
 	char text[256];
 
 	printf("dlopen %s %x: %s", name ? name : "itself", (unsigned)mode, handle ? "open" : "nothing");
-	tell_error();
+	report_error();
 	if (!handle)
 		return;
 	snprintf(text, sizeof(text), "%s", name ? name : "itself");
@@ -77,9 +77,9 @@ static void open_and_close(const char *name, int mode)
 
 	printf("dlinfo %d", dlinfo(handle, RTLD_DI_LINKMAP, &map));
 	printf(" %s", map ? base_name(map->l_name) : "?");
-	tell_error();
+	report_error();
 	printf("dlclose %d", dlclose(handle));
-	tell_error();
+	report_error();
 }
 
 /* dlerror() is per thread: another thread must not see this thread's error. */
@@ -87,8 +87,8 @@ static void *in_thread(void *nothing)
 {
 	(void)nothing;
 	printf("in a thread before:");
-	tell_error();
-	tell("in a thread", dlsym(RTLD_DEFAULT, "no_such_function_either"));
+	report_error();
+	print_found("in a thread", dlsym(RTLD_DEFAULT, "no_such_function_either"));
 	dlsym(RTLD_DEFAULT, "left_behind");
 	return NULL;
 }
@@ -111,7 +111,7 @@ int main(void)
 	pthread_t thread;
 	int count = 0;
 
-	tell("at first", NULL);
+	print_found("at first", NULL);
 	look_up_all("default", RTLD_DEFAULT);
 	look_up_all("next", RTLD_NEXT);
 	open_and_close(NULL, RTLD_NOW);
@@ -122,17 +122,17 @@ int main(void)
 	if (pthread_create(&thread, NULL, in_thread, NULL) == 0)
 		pthread_join(thread, NULL);
 	printf("in the main thread after:");
-	tell_error();
+	report_error();
 
 	void *apart = dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW);
 
 	printf("dlmopen %s", apart ? "open" : "nothing");
-	tell_error();
+	report_error();
 	if (apart) {
-		tell("in a namespace", dlsym(apart, "cos"));
-		tell("in a namespace", dlsym(apart, "cuInit"));
+		print_found("in a namespace", dlsym(apart, "cos"));
+		print_found("in a namespace", dlsym(apart, "cuInit"));
 		printf("dlclose %d", dlclose(apart));
-		tell_error();
+		report_error();
 	}
 	dl_iterate_phdr(count_objects, &count);
 	printf("%d objects\n", count);

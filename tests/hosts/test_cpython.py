@@ -99,8 +99,8 @@ def outcomes(modules, preload):
             raise AssertionError(done.stdout[-2000:] + done.stderr[-2000:])
         found = {}
         for case in xml.etree.ElementTree.parse(path).iter("testcase"):
-            told = [child.tag for child in case if child.tag in ("failure", "error", "skipped")]
-            found[f"{case.get('name')}"] = told[0] if told else "passed"
+            tags = [child.tag for child in case if child.tag in ("failure", "error", "skipped")]
+            found[f"{case.get('name')}"] = tags[0] if tags else "passed"
         return found
 
 
@@ -135,7 +135,7 @@ class OwnTests(unittest.TestCase):
             }
         self.assertEqual(left, {})
 
-    def test_pythons_own_tests_come_out_the_same(self):
+    def test_the_tests_of_cpython_have_the_same_results(self):
         self.compare(LONG if hosts.is_long_run() else QUICK)
 
 

@@ -20,9 +20,9 @@ def behaves(host, libraries):
         missing = host.missing()
         if missing:
             self.skipTest(f"{missing} is not there")
-        told, plain = compare.compare(host, libraries)
-        if told:
-            self.fail(told[:4000])  # assertEqual looks for what long texts share, which takes minutes
+        different, plain = compare.compare(host, libraries)
+        if different:
+            self.fail(different[:4000])  # assertEqual looks for what long texts share, which takes minutes
         # The program did its work.
         self.assertEqual(plain.end, host.ends, plain.err[-2000:])
         self.assertIn(host.says, plain.out + plain.err)
@@ -30,20 +30,20 @@ def behaves(host, libraries):
     return test
 
 
-class Alone(unittest.TestCase):
+class WithoutDriver(unittest.TestCase):
     pass
 
 
-class WithADriver(unittest.TestCase):
+class WithDriver(unittest.TestCase):
     pass
 
 
 def add_tests():
     for host in hosts.SMALL + (hosts.LARGE if hosts.is_long_run() else []):
         name = "test_" + re.sub(r"\W+", "_", host.name).strip("_")
-        setattr(Alone, name + "_behaves_the_same", behaves(host, None))
+        setattr(WithoutDriver, name + "_behaves_the_same", behaves(host, None))
         if hosts.is_long_run() or host.with_driver:
-            setattr(WithADriver, name + "_behaves_the_same_where_there_is_a_driver", behaves(host, SIMCUDA))
+            setattr(WithDriver, name + "_behaves_the_same_with_a_driver", behaves(host, SIMCUDA))
 
 
 class Comparison(unittest.TestCase):
@@ -53,7 +53,7 @@ class Comparison(unittest.TestCase):
         host = hosts.Host("script", ["sh", "-c", script], **more)
         return compare.compare(host, preload=SHIM)[0]
 
-    def test_a_difference_in_each_part_is_noticed(self):
+    def test_a_difference_in_each_part_is_detected(self):
         for script, part in {
             "echo ${LD_PRELOAD:+there}": "stdout",
             "echo ${LD_PRELOAD:+there} >&2": "stderr",
@@ -65,13 +65,13 @@ class Comparison(unittest.TestCase):
             with self.subTest(script):
                 self.assertRegex(self.outcomes(script), f"^{part}")
 
-    def test_what_varies_by_itself_is_left_out_and_nothing_else(self):
+    def test_only_output_that_varies_by_itself_is_ignored(self):
         self.assertEqual(self.outcomes("echo $$; date +%N; echo same"), "")
         self.assertRegex(self.outcomes("echo $$; echo same ${LD_PRELOAD:+not}"), "^stdout")
 
     def test_the_recorder_was_in_the_programs(self):
-        told = self.outcomes("grep -c libgpumemtrace /proc/self/maps; :")
-        self.assertRegex(told, r"stdout: \+[1-9]")
+        different = self.outcomes("grep -c libgpumemtrace /proc/self/maps; :")
+        self.assertRegex(different, r"stdout: \+[1-9]")
 
 
 add_tests()

@@ -40,22 +40,22 @@ class DataLoader(unittest.TestCase):
             plain = run(host, place, None, libraries)
             recorded = run(host, place, SHIM, libraries)
             files = [name for name in os.listdir(place.work) if ".gmt" in name]
-            reports = [cli("report", os.path.join(place.work, name)) for name in files]
+            reports = [cli("report", "--full", os.path.join(place.work, name)) for name in files]
             again = run(host, place, None, libraries)
         # Only the recording process prints a line of the recorder, and only one.
-        told = [line for line in recorded.err.decode().splitlines() if line.startswith("gpumemtrace")]
+        different = [line for line in recorded.err.decode().splitlines() if line.startswith("gpumemtrace")]
         recorded.err = re.sub(rb"(?m)^gpumemtrace.*\n", b"", recorded.err)
-        return compare.differences(plain, again, recorded), plain, files, reports, told
+        return compare.differences(plain, again, recorded), plain, files, reports, different
 
     def check(self, method):
-        differences, plain, files, reports, told = self.compare(method)
+        differences, plain, files, reports, different = self.compare(method)
         self.assertFalse(differences, differences[:4000])
         self.assertEqual(plain.end, "exit 0", plain.err[-2000:])
         self.assertIn(b"loader done", plain.out)
         # Only the parent uses the device, so only the parent has a file.
         self.assertEqual(len(files), 1)
         self.assertEqual([report.returncode for report in reports], [0], reports[0].stderr)
-        self.assertLessEqual(len(told), 1, told)
+        self.assertLessEqual(len(different), 1, different)
 
     def test_workers_that_are_forked_change_nothing_and_leave_no_file(self):
         self.check("fork")

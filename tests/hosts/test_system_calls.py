@@ -71,7 +71,7 @@ class SystemCalls(unittest.TestCase):
             with_it, plain = (calls(["true"], place, nothing, preload) for preload in (SHIM, None))
         cls.start = minus(with_it[0], plain[0])
 
-    def test_being_loaded_takes_at_most_fourteen_system_calls(self):
+    def test_loading_takes_at_most_fourteen_system_calls(self):
         print("# of each program's start:", self.start)
         self.assertLessEqual(sum(self.start.values()), 14)
         # These calls open, map and protect a library, and make a table of libc writable.

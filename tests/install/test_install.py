@@ -35,7 +35,7 @@ class Install(unittest.TestCase):
         os.mkdir(work)
         done = run([cli, "run", "--output=x.gmt.gz", "--", PROGRAM, "1", "10"], work)
         self.assertEqual((done.returncode, done.stdout), (0, "10\n"), done.stderr)
-        self.assertIn("gpumemtrace report x.gmt.gz", done.stderr)
+        self.assertIn("gpumemtrace report --full x.gmt.gz", done.stderr)
         path = os.path.join(work, "x.gmt.gz")
         self.assertEqual(report(path)["devices"][0]["layers"][0]["alloc_count"], 10)
 
@@ -47,6 +47,20 @@ class Install(unittest.TestCase):
         self.assertEqual((layer["alloc_count"], layer["free_count"]), (10, 10))
         modules = subprocess.run([cli, "dump", "--record", "module", path], capture_output=True, text=True, check=True)
         return modules.stdout
+
+    def check_tables(self, root, cli):
+        """The installed Python package reads the recording with the library and the program of the installation."""
+        (package,) = glob.glob(f"{root}/**/share/gpumemtrace/python", recursive=True)
+        script = (
+            "import gpumemtrace\nfrom gpumemtrace import _library, _program\n"
+            "recording = gpumemtrace.open('x.gmt.gz')\ncapsule = recording.table('blocks').__arrow_c_stream__()\n"
+            "print(recording.report().layer('cuda').alloc_count, _library.get()._library._name, _program.find())"
+        )
+        done = run(["python3", "-c", script], os.path.join(self.folder, "work"), PYTHONPATH=package)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        count, library, program = done.stdout.split()
+        self.assertEqual((count, program), ("10", cli))
+        self.assertTrue(library.startswith(root), library)
 
     def test_the_build_folder_works(self):
         self.check(os.path.join(BUILD, "tools", "gpumemtrace"))
@@ -72,10 +86,11 @@ class Install(unittest.TestCase):
             if folder.endswith("/bin") and "gpumemtrace" in files
         ]
         modules = self.check(cli)
+        self.check_tables(root, cli)
         self.assertIn(f'path="{root}', modules)
         self.assertNotIn(f'path="{BUILD}/preload', modules)
 
-    def test_an_installation_has_the_rules_of_owners_to_be_read(self):
+    def test_an_installation_contains_the_owner_rules(self):
         root = os.path.join(self.folder, "root")
         subprocess.run(
             ["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", root], check=True, capture_output=True
@@ -84,13 +99,13 @@ class Install(unittest.TestCase):
         with open(rules, encoding="utf-8") as file:
             self.assertIn("own   cuBLAS     library  libcublas*\n", file.read())
 
-    def test_an_installation_has_what_programs_set_marks_with(self):
+    def test_an_installation_contains_the_header_and_module_for_marks(self):
         root = os.path.join(self.folder, "root")
         subprocess.run(
             ["meson", "install", "-C", BUILD, "--no-rebuild", "--destdir", root], check=True, capture_output=True
         )
         (header,) = glob.glob(f"{root}/**/include/gpumemtrace.h", recursive=True)
-        (module,) = glob.glob(f"{root}/**/share/gpumemtrace/python/gpumemtrace.py", recursive=True)
+        (module,) = glob.glob(f"{root}/**/share/gpumemtrace/python/gpumemtrace/__init__.py", recursive=True)
         source = os.path.join(self.folder, "marks.c")
         with open(source, "w", encoding="utf-8") as file:
             file.write(
@@ -119,7 +134,7 @@ class Install(unittest.TestCase):
         done = run(
             ["python3", "-c", "import gpumemtrace; gpumemtrace.step(); print(gpumemtrace.__file__)"],
             self.folder,
-            PYTHONPATH=os.path.dirname(module),
+            PYTHONPATH=os.path.dirname(os.path.dirname(module)),
         )
         self.assertEqual(done.stdout.strip(), module)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_killed SNAPSHOT LOG whole|stopped|cut [TID=PUBLISHED ...]: compares the snapshot with the
+ * check_killed SNAPSHOT LOG whole|stopped|cut [TID=PUBLISHED ...]: compares the recording with the
  * log that the program wrote (kept_check.h). Prints the first difference, or the count of events.
  * For a folded recording it also prints how many events are only in totals.
  */
@@ -36,22 +36,22 @@ int main(int argc, char **argv)
 		: strcmp(argv[3], "cut")                               ? KEPT_STOPPED
 															   : KEPT_CUT;
 	uint64_t published[KEPT_THREADS] = { 0 };
-	struct gmt_snapshot *snapshot;
+	struct gmt_recording *recording;
 	struct gmt_error error = { 0 };
 	int fd = argc > 2 ? open(argv[2], O_RDONLY) : -1;
 
-	if (fd < 0 || gmt_snapshot_load(argv[1], NULL, &snapshot, &error)) {
+	if (fd < 0 || gmt_recording_load(argv[1], NULL, &recording, &error)) {
 		puts(error.text);
 		return 2;
 	}
 	struct kept_log *kept = mmap(NULL, sizeof(*kept), PROT_READ, MAP_SHARED, fd, 0);
 	if (kept == MAP_FAILED || (argc > 4 && !read_published(argv + 4, kept, published)))
 		return 2;
-	if (kept_check(snapshot, kept, how, argc > 4 ? published : NULL))
+	if (kept_check(recording, kept, how, argc > 4 ? published : NULL))
 		return 1;
-	printf("%zu", snapshot->events.count);
-	if (snapshot->compacted.has_compacted_prefix)
-		printf(" %" PRIu64, gmt_snapshot_compacted_events(snapshot));
+	printf("%zu", recording->events.count);
+	if (recording->compacted.has_compacted_prefix)
+		printf(" %" PRIu64, gmt_recording_compacted_events(recording));
 	putchar('\n');
 	return 0;
 }

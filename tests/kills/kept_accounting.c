@@ -93,28 +93,29 @@ static int check_replay(const struct kept_case *kept_case, const struct gmt_repl
 
 	size_t given_on = drop_given_on(kept_case, held, &count, &sums);
 	if (replay->compacted_mismatches || accounting->anomalies.unknown_frees)
-		return kept_wrong("what does not fit together", replay->compacted_mismatches,
+		return kept_wrong("compacted prefix and events disagree", replay->compacted_mismatches,
 			accounting->anomalies.unknown_frees);
 	if (accounting->anomalies.missed_frees != given_on)
-		return kept_wrong("other frees were missed than had no time to be told",
-			accounting->anomalies.missed_frees, given_on);
+		return kept_wrong("the number of missed frees is wrong", accounting->anomalies.missed_frees,
+			given_on);
 	if (check_blocks(accounting, held, count))
 		return 1;
 	for (size_t i = 0; i < accounting->accounts.count; i++)
 		if (accounting->accounts.items[i].layer == GMT_LAYER_CUDA)
 			return check_account(kept_case, &accounting->accounts.items[i], &sums, given_on);
-	return sums.allocs ? kept_wrong("nothing is in the books", sums.allocs, sums.frees) : 0;
+	return sums.allocs ? kept_wrong("no account has the allocations", sums.allocs, sums.frees) : 0;
 }
 
-int kept_check_books(const struct kept_case *kept_case)
+int kept_check_accounting(const struct kept_case *kept_case)
 {
 	struct gmt_replay replay = { 0 };
 	struct gmt_replay_options options = { .until_ns = GMT_REPLAY_TO_END };
 	struct gmt_traces traces = { 0 };
 	struct gmt_error error;
 
-	if (gmt_traces_init(&traces, kept_case->snapshot, &(struct gmt_traces_options){ 0 }, &error) ||
-		gmt_replay_init(&replay, kept_case->snapshot, &traces, &options, &error)) {
+	if (gmt_traces_compute(&traces, kept_case->recording, &(struct gmt_traces_options){ 0 },
+			&error) ||
+		gmt_replay_run(&replay, kept_case->recording, &traces, &options, &error)) {
 		puts(error.text);
 		return 1;
 	}

@@ -15,7 +15,7 @@ int kept_wrong(const char *what, uint64_t first, uint64_t second)
 
 static struct kept_part *part_of(struct kept_case *kept_case, uint32_t id, size_t *ret_index)
 {
-	const struct gmt_thread *thread = gmt_snapshot_thread(kept_case->snapshot, id);
+	const struct gmt_thread *thread = gmt_recording_thread(kept_case->recording, id);
 
 	for (*ret_index = 0; thread && *ret_index < KEPT_THREADS; ++*ret_index)
 		if (kept_case->kept->threads[*ret_index].tid == thread->tid)
@@ -26,19 +26,19 @@ static struct kept_part *part_of(struct kept_case *kept_case, uint32_t id, size_
 /* Counts the events that each thread has in detail. */
 static int count_events(struct kept_case *kept_case)
 {
-	const struct gmt_snapshot *snapshot = kept_case->snapshot;
+	const struct gmt_recording *recording = kept_case->recording;
 
-	for (size_t i = 0; i < snapshot->events.count; i++) {
-		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
+	for (size_t i = 0; i < recording->events.count; i++) {
+		struct gmt_recording_event event = gmt_recording_event(recording, i);
 		size_t index;
 		struct kept_part *part = part_of(kept_case, event.thread, &index);
 		bool is_call = event.layer == GMT_LAYER_CUDA;
 
 		if (is_call && (!part || event.space != GMT_SPACE_DEVICE))
-			return kept_wrong("an event of nobody", i, event.thread);
+			return kept_wrong("an event of an unknown thread", i, event.thread);
 		if (!is_call && part)
 			part->others++; /* memory that the driver takes for its context */
-		else if (is_call && i >= snapshot->compacted_events)
+		else if (is_call && i >= recording->compacted_events)
 			part->kept++;
 	}
 	return 0;
@@ -47,10 +47,10 @@ static int count_events(struct kept_case *kept_case)
 /* Computes which calls of each thread the recording has. */
 static int set_totals(struct kept_case *kept_case, enum kept_how how, const uint64_t *published)
 {
-	bool has_compacted_prefix = kept_case->snapshot->compacted.has_compacted_prefix;
+	bool has_compacted_prefix = kept_case->recording->compacted.has_compacted_prefix;
 
 	if (has_compacted_prefix && (!published || how != KEPT_WHOLE))
-		return kept_wrong("folded", kept_case->snapshot->compacted_events, 0);
+		return kept_wrong("folded", kept_case->recording->compacted_events, 0);
 	for (size_t i = 0; i < KEPT_THREADS; i++) {
 		struct kept_part *part = &kept_case->parts[i];
 		uint64_t done = kept_case->kept->threads[i].done;
@@ -70,13 +70,13 @@ static int set_totals(struct kept_case *kept_case, enum kept_how how, const uint
 /* Compares the events of each thread with its log, in the order of the log. */
 static int check_events(struct kept_case *kept_case)
 {
-	const struct gmt_snapshot *snapshot = kept_case->snapshot;
+	const struct gmt_recording *recording = kept_case->recording;
 	uint64_t positions[KEPT_THREADS];
 
 	for (size_t i = 0; i < KEPT_THREADS; i++)
 		positions[i] = kept_case->parts[i].folded;
-	for (size_t i = snapshot->compacted_events; i < snapshot->events.count; i++) {
-		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
+	for (size_t i = recording->compacted_events; i < recording->events.count; i++) {
+		struct gmt_recording_event event = gmt_recording_event(recording, i);
 		size_t index;
 		struct kept_part *part = part_of(kept_case, event.thread, &index);
 
@@ -134,14 +134,14 @@ size_t kept_hold(const struct kept_case *kept_case, size_t index, uint64_t calls
 	return count;
 }
 
-int kept_check(const struct gmt_snapshot *snapshot, const struct kept_log *kept, enum kept_how how,
-	const uint64_t *published)
+int kept_check(const struct gmt_recording *recording, const struct kept_log *kept,
+	enum kept_how how, const uint64_t *published)
 {
 	static struct kept_case kept_case;
 
-	kept_case = (struct kept_case){ .snapshot = snapshot, .kept = kept };
+	kept_case = (struct kept_case){ .recording = recording, .kept = kept };
 	if (count_events(&kept_case) || set_totals(&kept_case, how, published) ||
-		check_events(&kept_case) || kept_check_past(&kept_case))
+		check_events(&kept_case) || kept_check_compacted(&kept_case))
 		return 1;
-	return how == KEPT_CUT ? 0 : kept_check_books(&kept_case);
+	return how == KEPT_CUT ? 0 : kept_check_accounting(&kept_case);
 }

@@ -3,7 +3,7 @@
 #define GMT_TESTS_KEPT_CHECK_H
 
 #include "kept_log.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 
 /*
  * How much of the log the recording must have. KEPT_WHOLE: all calls. KEPT_STOPPED: the recording
@@ -20,11 +20,11 @@ enum kept_how { KEPT_WHOLE, KEPT_STOPPED, KEPT_CUT };
  * `published` (KEPT_THREADS numbers, or NULL) is how many events each thread had published. A
  * folded recording needs it, and KEPT_WHOLE. Its events in detail must be the end of each thread's
  * log. The live blocks and the totals at the fold must follow from the calls before. The folded
- * calls and the events in detail together must be as many as `published`.
+ * calls plus the events in detail must be as many as `published`.
  *
  * Returns 0, or prints the first difference and returns 1.
  */
-int kept_check(const struct gmt_snapshot *snapshot, const struct kept_log *kept, enum kept_how how,
-	const uint64_t *published);
+int kept_check(const struct gmt_recording *recording, const struct kept_log *kept,
+	enum kept_how how, const uint64_t *published);
 
 #endif

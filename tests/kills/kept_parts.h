@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "kept_log.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 
 /*
  * The part of a thread's log that the recording has: calls[0] to calls[folded - 1] only in totals,
@@ -22,7 +22,7 @@ struct kept_part {
 };
 
 struct kept_case {
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	const struct kept_log *kept;
 	struct kept_part parts[KEPT_THREADS];
 };
@@ -53,10 +53,10 @@ size_t kept_hold(const struct kept_case *kept_case, size_t thread, uint64_t call
 	struct kept_held ret_held[KEPT_HELD], struct kept_sums *sums);
 
 /* Compares the folded part with the first calls of each thread. Returns 1 if they differ. */
-int kept_check_past(struct kept_case *kept_case);
+int kept_check_compacted(struct kept_case *kept_case);
 
 /* Compares the accounts at the end with all recorded calls. Returns 1 if they differ. */
-int kept_check_books(const struct kept_case *kept_case);
+int kept_check_accounting(const struct kept_case *kept_case);
 
 /* Computes the bounds of the peak; one thread has equal bounds. Returns false if out of memory. */
 bool kept_peak(const struct kept_case *kept_case, uint64_t *ret_least_bytes,

@@ -5,9 +5,9 @@
 
 /* Returns the held block that the event allocated, or NULL. */
 static struct kept_held *find(struct kept_case *kept_case, struct kept_held *held, size_t count,
-	const struct gmt_snapshot_event *event)
+	const struct gmt_recording_event *event)
 {
-	const struct gmt_thread *thread = gmt_snapshot_thread(kept_case->snapshot, event->thread);
+	const struct gmt_thread *thread = gmt_recording_thread(kept_case->recording, event->thread);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct kept_thread *its = &kept_case->kept->threads[held[i].thread];
@@ -29,10 +29,10 @@ static struct kept_held *find(struct kept_case *kept_case, struct kept_held *hel
 /* Compares the blocks that were live at the fold with `held`. Returns 1 if they differ. */
 static int check_survivors(struct kept_case *kept_case, struct kept_held *held, size_t count)
 {
-	const struct gmt_snapshot *snapshot = kept_case->snapshot;
+	const struct gmt_recording *recording = kept_case->recording;
 
-	for (size_t i = 0; i < snapshot->compacted_events; i++) {
-		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
+	for (size_t i = 0; i < recording->compacted_events; i++) {
+		struct gmt_recording_event event = gmt_recording_event(recording, i);
 		struct kept_held *found;
 
 		if (event.layer != GMT_LAYER_CUDA)
@@ -58,7 +58,8 @@ static int check_account(const struct gmt_past_account *account, const struct ke
 		: kept_wrong("other sizes were folded", account->total_bytes, sums->total_bytes);
 }
 
-static int check_sites(const struct gmt_compacted *compacted, const struct kept_sums *expected)
+static int check_sites(const struct gmt_compacted_prefix *compacted,
+	const struct kept_sums *expected)
 {
 	struct kept_sums found = { 0 };
 
@@ -76,10 +77,10 @@ static int check_sites(const struct gmt_compacted *compacted, const struct kept_
 			  expected->total_bytes);
 }
 
-int kept_check_past(struct kept_case *kept_case)
+int kept_check_compacted(struct kept_case *kept_case)
 {
 	static struct kept_held held[KEPT_THREADS * KEPT_HELD + 1];
-	const struct gmt_compacted *compacted = &kept_case->snapshot->compacted;
+	const struct gmt_compacted_prefix *compacted = &kept_case->recording->compacted;
 	struct kept_sums sums = { 0 };
 	size_t count = 0;
 

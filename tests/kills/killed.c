@@ -118,7 +118,7 @@ static void end(const char *how)
 }
 
 /* Waits for a line first, so that the test has time to read what exists only while we live. */
-static void end_when_told(const char *how, unsigned long ms)
+static void end_on_request(const char *how, unsigned long ms)
 {
 	int byte;
 
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 	puts("ready");
 	fflush(stdout);
 	if (argc > 4 || burst)
-		end_when_told(argv[3], argc > 4 ? strtoul(argv[4], NULL, 10) : 0);
+		end_on_request(argv[3], argc > 4 ? strtoul(argv[4], NULL, 10) : 0);
 	for (size_t i = 0; i < threads; i++)
 		pthread_join(ids[i], NULL);
 	return 0;

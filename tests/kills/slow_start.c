@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded together with the recorder. Delays realpath(), which the recorder calls at its start
+ * Preloaded next to the recorder. Delays realpath(), which the recorder calls at its start
  * and killed.c never calls. The delay ends when all other threads of killed.c have made a call.
  * KEPT_LOG is the log of killed.c. These threads wait for the recorder's start for a second at
  * most.

@@ -123,24 +123,24 @@ static bool has_taken_all(const struct state *state)
 static int check_state(struct kept_log *kept)
 {
 	struct gmt_shared_recording *shared_recording;
-	struct gmt_snapshot *snapshot;
+	struct gmt_recording *recording;
 	struct gmt_error error = { 0 };
 
 	if (gmt_shared_recording_open(memory_path, &shared_recording, &error)) {
 		puts(error.text);
 		return 1;
 	}
-	struct gmt_snapshot_load_options options = { .shared_recording = shared_recording };
+	struct gmt_recording_load_options options = { .shared_recording = shared_recording };
 	int answer = 1;
-	if (gmt_snapshot_load(snapshot_path, &options, &snapshot, &error)) {
+	if (gmt_recording_load(snapshot_path, &options, &recording, &error)) {
 		puts(error.text);
 	} else {
-		answer = kept_check(snapshot, kept, KEPT_WHOLE, NULL);
-		if (!gmt_snapshot_complete(snapshot)) {
+		answer = kept_check(recording, kept, KEPT_WHOLE, NULL);
+		if (!gmt_recording_complete(recording)) {
 			puts("it is not complete");
 			answer = 1;
 		}
-		gmt_snapshot_free(snapshot);
+		gmt_recording_free(recording);
 	}
 	gmt_shared_recording_close(shared_recording);
 	return answer;

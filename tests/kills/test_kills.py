@@ -180,9 +180,9 @@ class Start(unittest.TestCase):
         self.assertEqual(len(events(run.file)) + drop["count"], run.calls() + of_context)
 
 
-class Bound(unittest.TestCase):
+class FullRings(unittest.TestCase):
     def check_held(self, threads):
-        # A burst exactly fills the rings. So no thread waits for room, which would end in drops if this test is slow.
+        # A burst exactly fills the rings. So no thread waits for space, which would end in drops if this test is slow.
         run = Killed(
             f"bursts={RING_EVENTS}", threads=threads, options={"mode": "window", "window": "2000", "max_size": "1MiB"}
         )
@@ -200,13 +200,13 @@ class Bound(unittest.TestCase):
         # Events that could not wait for the start of the recording may be dropped.
         self.assertEqual([row for row in records(run.file, "drop") if "to start" not in row["reason"]], [])
 
-    def test_full_rings_that_the_writer_finds_at_once_fit_into_a_small_file(self):
+    def test_full_rings_at_one_moment_fit_into_a_small_file(self):
         for threads in 4, 8:
             with self.subTest(threads=threads):
                 self.check_held(threads)
 
 
-class Late(unittest.TestCase):
+class EventsAfterFold(unittest.TestCase):
     def held_in_a_free(self):
         """
         Holds one thread between its free and the record of the free until a fold. Returns the run, and for how many
@@ -246,7 +246,7 @@ class Kills(unittest.TestCase):
         self.assertEqual((done.returncode, wrong, done.stderr), (0, [], ""))
         print(done.stdout, end="")
 
-    def test_exactly_the_published_events_are_recovered_whenever_the_kill_comes(self):
+    def test_exactly_the_published_events_are_recovered_after_a_kill_at_any_moment(self):
         done = subprocess.run(
             [sys.executable, os.path.abspath(__file__), "series", str(ROUNDS)],
             capture_output=True,
@@ -271,7 +271,7 @@ class Kills(unittest.TestCase):
     def test_exactly_the_published_events_are_recovered_when_shared_memory_has_64_megabytes(self):
         self.check_series(in_small("/dev/shm", "64m", ROUNDS))
 
-    def test_exactly_the_published_events_are_recovered_when_shared_memory_has_no_room(self):
+    def test_exactly_the_published_events_are_recovered_when_shared_memory_is_full(self):
         self.check_series(in_small("/dev/shm", "1m", max(2, ROUNDS // 10)))
 
 

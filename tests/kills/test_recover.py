@@ -30,7 +30,7 @@ def info(file):
     return json.loads(cli("info", "--json", file).stdout)
 
 
-class Deaths(unittest.TestCase):
+class Endings(unittest.TestCase):
     def check_all_is_there(self, run, published=True):
         if published:
             expected = run.published()
@@ -81,7 +81,7 @@ class Deaths(unittest.TestCase):
         self.assertGreater(info(run.file)["events"], 0)
         self.assertFalse(info(run.file)["complete"])
 
-    def test_after_a_reboot_the_file_is_readable_up_to_a_whole_sync_point_wherever_it_ends(self):
+    def test_after_a_reboot_a_file_is_readable_up_to_its_last_sync_point(self):
         run = Killed()
         events = 1000
         for _ in range(3):  # sync points
@@ -126,7 +126,7 @@ class Recover(unittest.TestCase):
         run.kill()
         return run
 
-    def test_every_verb_reads_the_memory_and_says_so_in_one_line(self):
+    def test_every_verb_reads_the_memory_and_prints_one_line(self):
         run = self.killed()
         events = info(run.file)["events"]
         for arguments in ["report"], ["info"], ["leaks"], ["dump", "--record=end"], ["check"]:
@@ -138,7 +138,7 @@ class Recover(unittest.TestCase):
         self.assertIn(f"events={events} ", cli("dump", "--record=end", run.file).stdout.replace("\n", " "))
         self.assertTrue(os.path.exists(run.memory.path))
 
-    def test_the_file_is_replaced_in_one_step_with_its_rights_and_the_memory_goes(self):
+    def test_the_file_is_replaced_in_one_step_and_the_memory_is_removed(self):
         run = self.killed()
         os.chmod(run.file, 0o640)
         events = info(run.file)["events"]
@@ -161,7 +161,7 @@ class Recover(unittest.TestCase):
         self.assertEqual(info(run.file)["events"], events)
         self.assertRegex(run.check(), r"^\d+$")
 
-    def test_all_completes_every_file_and_says_so_in_json(self):
+    def test_all_completes_every_file_and_reports_it_in_json(self):
         runs = [self.killed() for _ in range(2)]
         done = cli("recover", "--all", "--json", "--keep")
         said = {row["file"]: row for row in json.loads(done.stdout)["files"]}
@@ -198,19 +198,19 @@ class Recover(unittest.TestCase):
             self.assertEqual(done.returncode, 3)
             self.assertIn("was removed\n", done.stderr)
             self.assertIn("recover MEMORY -o FILE", done.stderr)
-            anew = os.path.join(run.folder, "anew.gmt.gz")
-            done = cli("recover", run.memory.path, "-o", anew)
+            rebuilt = os.path.join(run.folder, "rebuilt.gmt.gz")
+            done = cli("recover", run.memory.path, "-o", rebuilt)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-            said = info(anew)
+            said = info(rebuilt)
             self.assertGreater(said["events"], 0)
             # After a kill before the first sync point, the memory has the whole recording.
             self.assertEqual("an earlier part of the file was lost" in json.dumps(said), not said["complete"])
             self.assertFalse(is_synced and said["complete"])
-            report = json.loads(cli("report", "--json", anew).stdout)
+            report = json.loads(cli("report", "--json", rebuilt).stdout)
             self.assertNotIn("stacks or frames are missing in the file", json.dumps(report))
             self.assertNotIn("killed.c", [site["stack"] for site in report["sites"] if not site["stack"]])
 
-    def test_a_process_that_goes_on_is_left_alone(self):
+    def test_the_recording_of_a_live_process_is_not_completed(self):
         run = Killed()
         time.sleep(0.2)
         for name in run.file, run.memory.path:
@@ -244,7 +244,7 @@ class Recover(unittest.TestCase):
             self.assertIn(cli("recover", "--keep", "--force", "-o", out, path).returncode, (0, 3))
             os.unlink(path)
 
-    def test_only_its_user_may_enter_the_folder_whatever_the_umask_is(self):
+    def test_with_any_umask_only_the_user_can_enter_the_folder(self):
         script = 'mount -t tmpfs none /dev/shm && umask 777 && "$@" >/dev/null && stat -c %a /dev/shm/gpumemtrace-*'
         with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as folder:
             done = subprocess.run(
@@ -285,7 +285,7 @@ class Recover(unittest.TestCase):
             pass
         return left
 
-    def test_the_number_of_leftovers_is_bounded_and_the_oldest_goes_first(self):
+    def test_the_number_of_dead_recordings_is_limited_and_the_oldest_is_removed(self):
         run = self.killed()
         with open(run.memory.path, "rb") as file:
             head = file.read(1 << 16)

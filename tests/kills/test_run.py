@@ -88,6 +88,10 @@ class Run(unittest.TestCase):
         for _ in range(count):
             self.assertEqual(process.stdout.readline(), "ready\n")
 
+    def check_first_screen(self, text, name):
+        self.assertRegex(text, r"\nkilled on .*, complete\npeak ")
+        self.assertIn(f"next: gpumemtrace report --full {name} ", text)
+
     def test_a_program_that_a_signal_ends_has_its_recording_completed_and_its_exit_code_passed_on(self):
         for how, number in ("kill", signal.SIGKILL), ("segv", signal.SIGSEGV), ("abort", signal.SIGABRT):
             with self.subTest(how):
@@ -99,13 +103,15 @@ class Run(unittest.TestCase):
                     rf"{name}: process \d+ did not end normally: its recording was completed: [0-9,]+ events, "
                     r"[0-9,]+ of them from memory\n",
                 )
-                self.assertTrue(done.stderr.endswith(f"next: gpumemtrace report {name}\n"), done.stderr)
+                self.check_first_screen(done.stderr, name)
                 self.check_complete(self.place(name), log)
                 self.check_nothing_is_left()
 
     def test_a_program_that_ends_in_order_has_no_message(self):
         done = self.run_to_end(*self.killed("return"))
-        self.assertEqual((done.returncode, done.stderr), (0, "next: gpumemtrace report x.gmt.gz\n"))
+        self.assertEqual(done.returncode, 0)
+        self.assertTrue(done.stderr.startswith("\nkilled on "), done.stderr)
+        self.check_first_screen(done.stderr, "x.gmt.gz")
         self.check_nothing_is_left()
 
     def test_quiet_completes_the_recording_without_a_message(self):
@@ -199,7 +205,7 @@ class Run(unittest.TestCase):
         self.assertIn("its recording was completed", err)
         self.check_complete()
 
-    def test_a_child_that_goes_on_is_left_alone_and_reported(self):
+    def test_a_child_that_still_runs_is_not_completed_but_reported(self):
         script = f"'{KILLED}' '{self.log}' 2 wait </dev/null 2>/dev/null & echo $!; exec >&-; read x; exit 0"
         process = self.start("sh", "-c", script)
         lines = {process.stdout.readline() for _ in range(2)}
@@ -210,7 +216,9 @@ class Run(unittest.TestCase):
         try:
             said = f"x.gmt.gz: in progress: process {pid} is still recording\n"
             self.assertEqual(process.stderr.readline(), "gpumemtrace: hint: " + said)
-            tasks.wait_until(lambda: "in progress" in cli("report", self.file).stdout, "the first bytes of the file")
+            tasks.wait_until(
+                lambda: "in progress" in cli("report", "--full", self.file).stdout, "the first bytes of the file"
+            )
         finally:
             os.kill(pid, signal.SIGKILL)
             tasks.wait_until(lambda: not tasks.named("killed", pid), "the end of the child")
@@ -232,7 +240,7 @@ class Run(unittest.TestCase):
         self.check_complete(other)
         self.check_nothing_is_left()
 
-    def test_files_of_another_run_in_the_same_folder_are_not_taken_for_its_own(self):
+    def test_files_of_another_run_in_the_folder_are_not_completed(self):
         process = self.start("sh", "-c", "echo ready; read x; exit 0", output="%p.gmt.gz")
         self.wait_for_ready(process)
         other = self.run_to_end(*self.killed("return"), output="%p.gmt.gz")

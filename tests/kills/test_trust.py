@@ -104,7 +104,7 @@ class Trust(unittest.TestCase):
                     self.check_refused("not a recording of the process")
                     self.assertEqual(self.read(victim), content)
 
-    def test_the_reproducer_of_a_planted_recording_writes_over_nothing(self):
+    def test_a_planted_recording_overwrites_nothing(self):
         # The test may run as root, who could write to this file.
         before = os.stat("/etc/passwd")
         self.name_file("/etc/passwd")
@@ -213,7 +213,7 @@ class Trust(unittest.TestCase):
         self.assertEqual(cli("recover", "--discard", self.memory).returncode, 3)
         self.assertTrue(os.path.exists(self.memory))
 
-    def test_a_folder_that_somebody_else_made_is_not_looked_into(self):
+    def test_a_folder_of_another_user_is_not_read(self):
         if os.getuid() or not IS_OWN_MEMORY:
             self.skipTest("needs root, and a /dev/shm of its own")
         place = shared_recordings.folder()
@@ -342,7 +342,7 @@ class Trust(unittest.TestCase):
             is_over.set()
             writer.join()
 
-    def test_a_recording_is_not_written_over_and_devices_are_not_replaced(self):
+    def test_recordings_and_devices_are_not_overwritten(self):
         other = self.place("other.gmt.gz")
         shutil.copy(self.run_.file, other)
         empty = self.place("new.gmt.gz", b"")
@@ -359,7 +359,7 @@ class Trust(unittest.TestCase):
         self.assertEqual(cli("recover", self.run_.file, "--force", "-o", other).returncode, 0)
         self.assertRegex(self.run_.check(other), r"^\d+$")
 
-    def test_a_dry_run_says_what_would_be_done_and_changes_nothing(self):
+    def test_a_dry_run_reports_its_actions_and_changes_nothing(self):
         content = self.read(self.run_.file)
         for verb in ["recover", "--dry-run", self.run_.file], ["recover", "--dry-run", self.memory]:
             done = cli(*verb)
@@ -415,10 +415,10 @@ class InProgress(unittest.TestCase):
                 for verb in "report", "info":
                     found = json.loads(cli(verb, "--json", run.file).stdout)
                     self.assertEqual((found["complete"], found["in_progress"]), (False, pid))
-                self.assertIn("IN PROGRESS", cli("report", run.file).stdout)
+                self.assertIn("IN PROGRESS", cli("report", "--full", run.file).stdout)
                 self.assertEqual(cli("report", "--strict", run.file).returncode, 4)
                 run.kill()
-                self.assertNotIn("in progress", cli("report", run.file).stdout)
+                self.assertNotIn("in progress", cli("report", "--full", run.file).stdout)
                 self.assertNotIn("in_progress", cli("report", "--json", run.file).stdout)
                 run.clear()
 
@@ -427,7 +427,7 @@ class InProgress(unittest.TestCase):
         run.wait_for_events()
         copy = os.path.join(run.folder, "copy.gmt.gz")
         shutil.copy(run.file, copy)
-        self.assertNotIn("in progress", cli("report", copy).stdout)
+        self.assertNotIn("in progress", cli("report", "--full", copy).stdout)
         run.kill()
         run.clear()
 
@@ -435,7 +435,7 @@ class InProgress(unittest.TestCase):
         run = Killed()
         run.wait_for_events()
         run.process.send_signal(signal.SIGSTOP)
-        self.assertIn("in progress", cli("report", run.file).stdout)
+        self.assertIn("in progress", cli("report", "--full", run.file).stdout)
         run.process.send_signal(signal.SIGCONT)
         run.kill()
         run.clear()

@@ -69,11 +69,11 @@ bool look(struct worker *worker, enum what what, struct thing *ret_thing)
 	return pick(worker, what, false, ret_thing);
 }
 
-bool has_room(enum what what)
+bool bag_has_space(enum what what)
 {
 	bool has;
 
-	/* Keeps some room for things that threads have taken out and will put back. */
+	/* Keeps some space for things that threads have taken out and will put back. */
 	pthread_mutex_lock(&mutex);
 	has = bags[what].count < BAG_CAPACITY - 8;
 	pthread_mutex_unlock(&mutex);

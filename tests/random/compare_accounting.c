@@ -14,7 +14,7 @@
 
 #include "driver_facts.h"
 #include "reader/replay/replay.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 #include "reader/stacks/traces.h"
 
 enum { SHOWN_DIFFERENCES = 8, SHOWN_EVENTS = 10 };
@@ -24,12 +24,12 @@ struct facts {
 };
 
 struct comparison {
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	FILE *accounting;
-	GMT_VEC(struct gmt_snapshot_mark) marks; /* of checkpoints */
+	GMT_VEC(struct gmt_recording_mark) marks; /* of checkpoints */
 	uint64_t compared, blocks;
 	size_t event; /* index of the event that is replayed now */
-	const struct gmt_snapshot_event *playing;
+	const struct gmt_recording_event *playing;
 	struct gmt_map handles; /* number of physical memory to its handle */
 	struct gmt_map libraries; /* live handles of libraries, which are modules to the recorder */
 	uint64_t unknown_frees, shown_frees;
@@ -68,10 +68,10 @@ static uint64_t handle_of(const struct comparison *comparison, uint64_t number)
 	return gmt_map_find(&comparison->handles, number, &handle) ? handle : number;
 }
 
-static void list_books(const struct comparison *comparison, const struct gmt_accounting *accounting,
-	struct facts *facts)
+static void list_accounting(const struct comparison *comparison,
+	const struct gmt_accounting *accounting, struct facts *facts)
 {
-	struct gmt_account_place place;
+	struct gmt_addressed_block place;
 
 	for (size_t cursor = 0;
 		gmt_accounting_next_block(accounting, GMT_ACCOUNTING_ALL_OF_CUDA, &cursor, &place);) {
@@ -109,9 +109,9 @@ static int by_space_and_address(const void *a, const void *b)
 	return left->address < right->address ? -1 : left->address > right->address;
 }
 
-static bool is_about(const struct gmt_snapshot_event *event, const struct fact *fact)
+static bool is_about(const struct gmt_recording_event *event, const struct fact *fact)
 {
-	struct gmt_snapshot_object about = gmt_snapshot_object(event);
+	struct gmt_recording_object about = gmt_recording_object(event);
 
 	return event->address == fact->address || about.object == fact->address;
 }
@@ -121,15 +121,15 @@ static void print_events(const struct comparison *comparison, const struct fact 
 	size_t shown[SHOWN_EVENTS], count = 0;
 
 	for (size_t i = comparison->event; i-- > 0 && count < SHOWN_EVENTS;) {
-		struct gmt_snapshot_event event = gmt_snapshot_event(comparison->snapshot, i);
+		struct gmt_recording_event event = gmt_recording_event(comparison->recording, i);
 
 		if (is_about(&event, fact))
 			shown[count++] = i;
 	}
 	while (count-- > 0) {
-		struct gmt_snapshot_event event = gmt_snapshot_event(comparison->snapshot, shown[count]);
-		const struct gmt_api *api = gmt_snapshot_api(comparison->snapshot, event.api);
-		struct gmt_snapshot_object about = gmt_snapshot_object(&event);
+		struct gmt_recording_event event = gmt_recording_event(comparison->recording, shown[count]);
+		const struct gmt_api *api = gmt_recording_api(comparison->recording, event.api);
+		struct gmt_recording_object about = gmt_recording_object(&event);
 
 		printf("    event %zu thread %u %s %s %s address %#" PRIx64 " size %" PRIu64
 			   " device %d object %#" PRIx64 " offset %#" PRIx64 " context %u result %u\n",
@@ -219,7 +219,7 @@ static void read_items(struct comparison *comparison, struct items *ret_items)
 
 static void compare(struct comparison *comparison, const struct gmt_accounting *accounting)
 {
-	const struct gmt_compacted *compacted = &comparison->snapshot->compacted;
+	const struct gmt_compacted_prefix *compacted = &comparison->recording->compacted;
 	struct facts driver = { 0 }, replay = { 0 };
 	struct items items;
 	struct fact fact;
@@ -236,7 +236,7 @@ static void compare(struct comparison *comparison, const struct gmt_accounting *
 	for (uint64_t i = 0; i < items.count; i++)
 		if (fact_of(&items, &items.list[i], &fact))
 			add(&driver, &fact);
-	list_books(comparison, accounting, &replay);
+	list_accounting(comparison, accounting, &replay);
 	comparison->blocks += driver.list.count;
 	qsort(driver.list.items, driver.list.count, sizeof(fact), by_space_and_address);
 	qsort(replay.list.items, replay.list.count, sizeof(fact), by_space_and_address);
@@ -255,9 +255,9 @@ static void compare(struct comparison *comparison, const struct gmt_accounting *
  * ------------------------------------------------------------------------
  */
 
-static void note_library(struct comparison *comparison, const struct gmt_snapshot_event *event)
+static void note_library(struct comparison *comparison, const struct gmt_recording_event *event)
 {
-	const struct gmt_api *api = gmt_snapshot_api(comparison->snapshot, event->api);
+	const struct gmt_api *api = gmt_recording_api(comparison->recording, event->api);
 
 	if (event->space != GMT_SPACE_MODULE || !api || api->name.length < 9 ||
 		memcmp(api->name.text, "cuLibrary", 9))
@@ -269,7 +269,7 @@ static void note_library(struct comparison *comparison, const struct gmt_snapsho
 }
 
 static bool before(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, size_t index)
+	const struct gmt_recording_event *event, size_t index)
 {
 	struct comparison *comparison = user;
 
@@ -294,7 +294,7 @@ static bool before(void *user, const struct gmt_replay *replay,
 }
 
 static bool began(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, uint32_t site)
+	const struct gmt_recording_event *event, uint32_t site)
 {
 	struct comparison *comparison = user;
 
@@ -319,16 +319,16 @@ static bool finished(void *user, const struct gmt_replay *replay)
 
 static void find_marks(struct comparison *comparison)
 {
-	const struct gmt_snapshot *snapshot = comparison->snapshot;
-	struct gmt_snapshot_mark *slot;
+	const struct gmt_recording *recording = comparison->recording;
+	struct gmt_recording_mark *slot;
 	char name[32];
 
-	for (size_t i = 0; i < snapshot->marks.count; i++) {
+	for (size_t i = 0; i < recording->marks.count; i++) {
 		snprintf(name, sizeof(name), "checkpoint %zu", comparison->marks.count + 1);
-		if (strcmp(snapshot->marks.items[i].name, name))
+		if (strcmp(recording->marks.items[i].name, name))
 			continue;
 		slot = need(gmt_vec_push(&comparison->marks));
-		*slot = snapshot->marks.items[i];
+		*slot = recording->marks.items[i];
 	}
 }
 
@@ -363,7 +363,7 @@ int main(int argc, char **argv)
 	};
 	struct gmt_traces traces = { 0 };
 	struct gmt_replay replay = { 0 };
-	struct gmt_snapshot *snapshot;
+	struct gmt_recording *recording;
 	struct gmt_error error;
 
 	if (argc != 3) {
@@ -373,14 +373,14 @@ int main(int argc, char **argv)
 	comparison.accounting = fopen(argv[2], "rbe");
 	if (!comparison.accounting)
 		fail("the accounting cannot be opened");
-	if (gmt_snapshot_load(argv[1], NULL, &snapshot, &error))
+	if (gmt_recording_load(argv[1], NULL, &recording, &error))
 		fail(error.text);
-	if (!gmt_snapshot_complete(snapshot))
+	if (!gmt_recording_complete(recording))
 		fail("the recording is not complete: events are missing, so that nothing can be concluded");
-	comparison.snapshot = snapshot;
+	comparison.recording = recording;
 	find_marks(&comparison);
-	if (gmt_traces_init(&traces, snapshot, &trace_options, &error) ||
-		gmt_replay_init(&replay, snapshot, &traces, &options, &error))
+	if (gmt_traces_compute(&traces, recording, &trace_options, &error) ||
+		gmt_replay_run(&replay, recording, &traces, &options, &error))
 		fail(error.text);
 	check_anomalies(&comparison, &replay.accounting.anomalies);
 	if (fgetc(comparison.accounting) != EOF)
@@ -390,7 +390,7 @@ int main(int argc, char **argv)
 		comparison.differs ? "different" : "equal");
 	gmt_replay_fini(&replay);
 	gmt_traces_fini(&traces);
-	gmt_snapshot_free(snapshot);
+	gmt_recording_free(recording);
 	gmt_vec_fini(&comparison.marks);
 	gmt_map_fini(&comparison.handles);
 	gmt_map_fini(&comparison.libraries);

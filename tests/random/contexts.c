@@ -104,7 +104,7 @@ ACTION(3, make_context)
 	CUctxCreateParams about = { 0 };
 	bool done = false;
 
-	if (!has_room(CONTEXT))
+	if (!bag_has_space(CONTEXT))
 		return end_context(worker);
 	switch (draw(worker, 4)) {
 	case 0:
@@ -220,7 +220,7 @@ ACTION(2, make_green)
 	struct thing green = { .device = device };
 	CUdevResource resource;
 
-	if (!has_room(GREEN))
+	if (!bag_has_space(GREEN))
 		return end_green(worker);
 	be_alone(worker);
 	if (cuDeviceGetDevResource(device, &resource, CU_DEV_RESOURCE_TYPE_SM) ||
@@ -261,7 +261,7 @@ ACTION(4, load_code)
 	uint64_t form = draw(worker, 5);
 	bool done;
 
-	if (!has_room(form < 4 ? MODULE : LIBRARY))
+	if (!bag_has_space(form < 4 ? MODULE : LIBRARY))
 		return unload_code(worker);
 	switch (form) {
 	case 0:

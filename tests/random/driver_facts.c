@@ -74,7 +74,7 @@ bool fact_of(const struct items *items, const struct simcuda_item *item, struct 
 		.bytes = item->size_bytes,
 		.most_bytes = item->size_bytes,
 		.device = (int16_t)item->device };
-	bool is_told = true;
+	bool is_known = true;
 
 	fact.space = (size_t)item->kind < sizeof(space_of) ? space_of[item->kind] : 0;
 	switch (item->kind) {
@@ -83,7 +83,7 @@ bool fact_of(const struct items *items, const struct simcuda_item *item, struct 
 		break;
 	case SIMCUDA_KIND_MIPMAP:
 		/* A mipmap that shows a mapped resource belongs to the resource. */
-		is_told = !item->object || !is_graphics(items, item->object);
+		is_known = !item->object || !is_graphics(items, item->object);
 		if (item->object) {
 			fact.space = GMT_SPACE_EXTERNAL_ARRAY;
 			fact.bytes = fact.most_bytes = 0;
@@ -95,13 +95,13 @@ bool fact_of(const struct items *items, const struct simcuda_item *item, struct 
 		break;
 	case SIMCUDA_KIND_PHYSICAL:
 	case SIMCUDA_KIND_IMPORTED_PHYSICAL:
-		is_told = physical_fact(items, item, &fact);
+		is_known = physical_fact(items, item, &fact);
 		break;
 	case SIMCUDA_KIND_MULTICAST:
 		fact.device = ANY_DEVICE;
 		break;
 	case SIMCUDA_KIND_MODULE:
-		is_told = !item->object;
+		is_known = !item->object;
 		fact.bytes = 0;
 		fact.most_bytes = ANY_BYTES;
 		break;
@@ -115,5 +115,5 @@ bool fact_of(const struct items *items, const struct simcuda_item *item, struct 
 		break;
 	}
 	*ret_fact = fact;
-	return fact.space && is_told;
+	return fact.space && is_known;
 }

@@ -75,7 +75,7 @@ ACTION(10, make_array)
 	uint64_t array = 0;
 	bool done = false;
 
-	if (!has_room(ARRAY))
+	if (!bag_has_space(ARRAY))
 		return end_array(worker);
 	switch (draw(worker, 6)) {
 	case 0:
@@ -126,7 +126,7 @@ ACTION(6, make_mipmap)
 		shape.Format = CU_AD_FORMAT_HALF;
 		shape.NumChannels = 4;
 	}
-	if (!has_room(MIPMAP))
+	if (!bag_has_space(MIPMAP))
 		return end_mipmap(worker);
 	if (one_in(worker, 2)
 			? CALL(worker, cuMipmappedArrayCreate((CUmipmappedArray *)&array, &shape, levels))
@@ -198,7 +198,7 @@ ACTION(5, open_ipc)
 	CUdeviceptr address = 0, own;
 	void *pointer = NULL;
 
-	if (!has_room(IPC))
+	if (!bag_has_space(IPC))
 		return close_ipc(worker);
 	if (!CALL(worker, cuMemAlloc_v2(&own, 512)))
 		return;
@@ -236,7 +236,7 @@ ACTION(4, import_external)
 		.size = about.size };
 	uint64_t memory = 0;
 
-	if (!has_room(EXTERNAL))
+	if (!bag_has_space(EXTERNAL))
 		return end_external(worker);
 	if (one_in(worker, 2)
 			? CALL(worker, cuImportExternalMemory((CUexternalMemory *)&memory, &about))
@@ -268,11 +268,11 @@ ACTION(4, map_external)
 
 	if (!take(worker, EXTERNAL, &memory))
 		return;
-	if (one_in(worker, 2) && has_room(BLOCK)) {
+	if (one_in(worker, 2) && bag_has_space(BLOCK)) {
 		if (CALL(worker,
 				cuExternalMemoryGetMappedBuffer(&address, (CUexternalMemory)memory.address, &part)))
 			keep(worker, BLOCK, address, 0);
-	} else if (has_room(MIPMAP)) {
+	} else if (bag_has_space(MIPMAP)) {
 		if (CALL(worker,
 				cuExternalMemoryGetMappedMipmappedArray((CUmipmappedArray *)&address,
 					(CUexternalMemory)memory.address, &image)))
@@ -287,7 +287,7 @@ ACTION(3, register_graphics)
 	CUgraphicsResource resource = NULL;
 	bool done = false;
 
-	if (!has_room(GRAPHICS))
+	if (!bag_has_space(GRAPHICS))
 		return end_graphics(worker);
 	switch (draw(worker, 6)) {
 	case 0:

@@ -142,7 +142,7 @@ ACTION(5, make_graph)
 {
 	struct graph *graph;
 
-	if (!has_room(GRAPH))
+	if (!bag_has_space(GRAPH))
 		return end_graph(worker);
 	graph = calloc(1, sizeof(*graph));
 	if (!graph || !CALL(worker, cuGraphCreate(&graph->graph, 0)))
@@ -204,7 +204,7 @@ ACTION(5, capture_graph)
 	struct thing stream;
 	bool began;
 
-	if (!has_room(GRAPH))
+	if (!bag_has_space(GRAPH))
 		return end_graph(worker);
 	if (!take(worker, STREAM, &stream))
 		return make_stream(worker);

@@ -21,7 +21,7 @@ ACTION(30, allocate)
 	void *pointer = NULL;
 	CUdeviceptr address = 0;
 
-	if (!has_room(BLOCK))
+	if (!bag_has_space(BLOCK))
 		return release_block(worker);
 	if (one_in(worker, 2) ? CALL(worker, cuMemAlloc_v2(&address, size_bytes))
 						  : CALL(worker, cudaMalloc(&pointer, size_bytes)))
@@ -47,7 +47,7 @@ ACTION(10, allocate_managed)
 	CUdeviceptr address = 0;
 	unsigned flags = one_in(worker, 8) ? 77 : CU_MEM_ATTACH_GLOBAL;
 
-	if (!has_room(BLOCK))
+	if (!bag_has_space(BLOCK))
 		return release_block(worker);
 	if (one_in(worker, 2) ? CALL(worker, cuMemAllocManaged(&address, size_bytes, flags))
 						  : CALL(worker, cudaMallocManaged(&pointer, size_bytes, flags)))
@@ -62,7 +62,7 @@ ACTION(10, allocate_pitch)
 	CUdeviceptr address = 0;
 	bool done;
 
-	if (!has_room(BLOCK))
+	if (!bag_has_space(BLOCK))
 		return release_block(worker);
 	switch (draw(worker, 3)) {
 	case 0:
@@ -89,7 +89,7 @@ ACTION(10, allocate_low)
 	uint64_t kind = draw(worker, 3);
 	bool done;
 
-	if (!has_room(LOW))
+	if (!bag_has_space(LOW))
 		return release_low(worker);
 	if (kind == 0)
 		done = CALL(worker, cuMemAlloc(&address, size_bytes));
@@ -124,7 +124,7 @@ ACTION(10, allocate_pinned)
 	void *pointer = NULL;
 	bool done = false;
 
-	if (!has_room(PINNED))
+	if (!bag_has_space(PINNED))
 		return release_pinned(worker);
 	switch (draw(worker, 4)) {
 	case 0:
@@ -167,7 +167,7 @@ ACTION(8, register_memory)
 	void *memory = own[draw(worker, 64)];
 	struct thing handle;
 
-	if (!has_room(REGISTERED))
+	if (!bag_has_space(REGISTERED))
 		return unregister_memory(worker);
 	if (one_in(worker, 3)) {
 		be_alone(worker);

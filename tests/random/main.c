@@ -66,7 +66,7 @@ static void act(struct worker *worker)
 	worker->is_alone = false;
 }
 
-static void write_books(const void *bytes, size_t length)
+static void write_accounting(const void *bytes, size_t length)
 {
 	if (fwrite(bytes, 1, length, accounting) != length) {
 		perror("random-calls: accounting");
@@ -88,8 +88,8 @@ static void check_point(uint64_t number)
 	}
 	for (unsigned i = 0; i < thread_count; i++)
 		checkpoint.calls += workers[i].calls;
-	write_books(&checkpoint, sizeof(checkpoint));
-	write_books(items, checkpoint.count * sizeof(*items));
+	write_accounting(&checkpoint, sizeof(checkpoint));
+	write_accounting(items, checkpoint.count * sizeof(*items));
 	snprintf(name, sizeof(name), "checkpoint %llu", (unsigned long long)number);
 	gpumemtrace_mark(name);
 	/* Lets the recorder's writer catch up: after a dropped event the run would prove nothing. */

@@ -24,7 +24,7 @@ ACTION(12, make_physical)
 	struct thing memory = { .size_bytes = draw_units(worker), .other = one_in(worker, 3) };
 	CUmemAllocationProp properties = properties_of(worker, memory.other);
 
-	if (!has_room(PHYSICAL))
+	if (!bag_has_space(PHYSICAL))
 		return release_physical(worker);
 	memory.device =
 		properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE ? properties.location.id : -1;
@@ -45,7 +45,7 @@ ACTION(8, reserve_range)
 {
 	struct thing range = { .size_bytes = 4 * draw_units(worker) };
 
-	if (!has_room(RANGE))
+	if (!bag_has_space(RANGE))
 		return free_range(worker);
 	if (CALL(worker, cuMemAddressReserve(&range.address, range.size_bytes, 0, 0, 0)))
 		put(RANGE, &range);
@@ -108,7 +108,7 @@ ACTION(5, retain_handle)
 	struct thing range, memory = { 0 };
 	uint64_t at;
 
-	if (!has_room(PHYSICAL))
+	if (!bag_has_space(PHYSICAL))
 		return release_physical(worker);
 	if (!take(worker, RANGE, &range))
 		return;
@@ -126,7 +126,7 @@ ACTION(3, export_physical)
 	struct thing memory;
 	int file;
 
-	if (!has_room(EXPORTED))
+	if (!bag_has_space(EXPORTED))
 		return close_exported(worker);
 	if (!take(worker, PHYSICAL, &memory))
 		return;
@@ -153,7 +153,7 @@ ACTION(2, import_own)
 	CUmemGenericAllocationHandle handle;
 	int file;
 
-	if (!has_room(PHYSICAL) || !take(worker, PHYSICAL, &memory))
+	if (!bag_has_space(PHYSICAL) || !take(worker, PHYSICAL, &memory))
 		return;
 	if (CALL(worker,
 			cuMemExportToShareableHandle(&file, memory.address,
@@ -173,7 +173,7 @@ ACTION(4, import_of_others)
 	uint64_t number = draw(worker, FILES_OF_OTHERS);
 	struct thing memory = { .size_bytes = others.memory_bytes[number] };
 
-	if (!has_room(PHYSICAL))
+	if (!bag_has_space(PHYSICAL))
 		return release_physical(worker);
 	if (CALL(worker,
 			cuMemImportFromShareableHandle(&memory.address,
@@ -193,7 +193,7 @@ ACTION(5, make_multicast)
 		.size = 2 * draw_units(worker) };
 	struct thing object = { .size_bytes = properties.size };
 
-	if (!has_room(MULTICAST))
+	if (!bag_has_space(MULTICAST))
 		return release_multicast(worker);
 	if (!CALL(worker, cuMulticastCreate(&object.address, &properties)))
 		return;

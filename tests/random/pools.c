@@ -32,7 +32,7 @@ ACTION(25, allocate_async)
 	void *pointer = NULL;
 	bool done, is_taken;
 
-	if (!has_room(POOLED))
+	if (!bag_has_space(POOLED))
 		return release_async(worker);
 	is_taken = take_stream(worker, &stream);
 	switch (draw(worker, 4)) {
@@ -90,7 +90,7 @@ ACTION(8, allocate_from_pool)
 	void *pointer = NULL;
 	bool done, is_taken, has_pool;
 
-	if (!has_room(POOLED))
+	if (!bag_has_space(POOLED))
 		return release_async(worker);
 	has_pool = !one_in(worker, 4) && take(worker, POOL, &pool);
 	if (!has_pool)
@@ -125,7 +125,7 @@ ACTION(3, make_pool)
 		properties.location = (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST };
 		pool.device = -1;
 	}
-	if (!has_room(POOL))
+	if (!bag_has_space(POOL))
 		return end_pool(worker);
 	if (one_in(worker, 2)
 			? CALL(worker, cuMemPoolCreate((CUmemoryPool *)&pool.address, &properties))
@@ -203,7 +203,7 @@ ACTION(4, import_pool_block)
 	be_alone(worker);
 	/* The driver returns the size and the device only to a thread with a context. */
 	ask_context(worker);
-	if (!imported_pool || !worker->current || !has_room(POOLED))
+	if (!imported_pool || !worker->current || !bag_has_space(POOLED))
 		return;
 	if (CALL(worker,
 			cuMemPoolImportPointer(&address, imported_pool,
@@ -256,7 +256,7 @@ ACTION(3, make_stream)
 {
 	struct thing stream = { 0 };
 
-	if (!has_room(STREAM))
+	if (!bag_has_space(STREAM))
 		return end_stream(worker);
 	if (!CALL(worker, cuStreamCreate((CUstream *)&stream.address, CU_STREAM_NON_BLOCKING)))
 		return;

@@ -104,8 +104,8 @@ bool take(struct worker *worker, enum what what, struct thing *ret_thing);
  * this thread holds the lock alone.
  */
 bool look(struct worker *worker, enum what what, struct thing *ret_thing);
-/* Returns whether the bag has room for another thing. */
-bool has_room(enum what what);
+/* Returns whether the bag has space for another thing. */
+bool bag_has_space(enum what what);
 /*
  * Puts in a thing that was made in the current context. If it outlives contexts, its `context` is
  * NULL.
@@ -134,7 +134,7 @@ extern struct others others;
 
 /*
  * others.c: starts the other process. Call it before this process calls CUDA. The other process
- * ends together with this one.
+ * ends with this one.
  */
 void others_begin(void);
 

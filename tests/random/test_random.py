@@ -9,7 +9,7 @@ import unittest
 
 import cli
 import live
-import read_snapshot
+import read_recording
 import replay
 import tap
 from fold_checks import FoldChecks, fold
@@ -131,7 +131,7 @@ def what_the_recording_says(state):
 
 def moments(path):
     """Returns the live blocks at each checkpoint, from the rows of the recording."""
-    rows = list(read_snapshot.read(path))
+    rows = list(read_recording.read(path))
     names = {row["id"]: row["text"] for row in rows if row["record"] == "name"}
     marks = sorted(
         row["stamp"]
@@ -141,7 +141,7 @@ def moments(path):
     events, state, at = replay.ordered(rows), live.Live(), 0
     for mark in marks:
         while at < len(events) and events[at]["stamp"] <= mark:
-            state.play(events[at])
+            state.apply(events[at])
             at += 1
         yield state
 
@@ -157,18 +157,18 @@ class Random(unittest.TestCase):
         self.assertEqual(done.returncode, 0, f"seed {seed}, {threads} threads\n{done.stdout}{done.stderr}")
         self.assertIn(f"{calls // 1000} checkpoints", done.stdout)
 
-    def test_at_every_thousandth_call_the_replay_is_what_the_driver_says(self):
+    def test_the_replay_equals_the_driver_at_every_thousandth_call(self):
         for seed in range(1, 5):
             with self.subTest(seed=seed):
                 self.check(seed, 15000, 1)
 
-    def test_so_it_is_when_threads_pass_what_they_have_to_each_other(self):
+    def test_the_replay_equals_the_driver_if_threads_exchange_memory(self):
         for threads in 2, 4, 8:
             with self.subTest(threads=threads):
                 self.check(100 + threads, 20000, threads)
 
     @unittest.skipUnless(LONG, "long")
-    def test_so_it_is_for_a_million_calls(self):
+    def test_the_replay_equals_the_driver_over_a_million_calls(self):
         for threads in 1, 4:
             with self.subTest(threads=threads):
                 self.check(1000 + threads, 1000000, threads)
@@ -192,7 +192,7 @@ class Random(unittest.TestCase):
         path, _, _ = run(8, 4000, 3)
         ReportChecks().check_conservation(ReportChecks().check_numbers(path))
 
-    def test_folded_at_any_moment_it_says_the_same(self):
+    def test_a_fold_at_any_moment_gives_the_same_numbers(self):
         path, accounting, recording = run(12, 9000, 4)
         events = cli.report(path)["events"]["recorded"]
         for kept in 0, 200, events // 3, events - 50:
@@ -209,7 +209,7 @@ class Random(unittest.TestCase):
         def calls(path):
             return [
                 (event["kind"], event["space"], event["device"], event["api"], event["result"])
-                for event in read_snapshot.read(path)
+                for event in read_recording.read(path)
                 if event["record"] == "event"
             ]
 
@@ -217,7 +217,7 @@ class Random(unittest.TestCase):
         self.assertEqual(first, second)
         self.assertGreater(len(first), 3000)
 
-    def test_a_difference_is_told_with_the_events_of_the_block(self):
+    def test_a_difference_is_reported_with_the_events_of_the_block(self):
         path, accounting, _ = run(10, 2000, 1)
         with open(accounting, "r+b") as file:
             data = bytearray(file.read())
@@ -234,7 +234,7 @@ class Random(unittest.TestCase):
         self.assertIn(f"the driver has: device {item[2]:#x} on device {item[1]}, {item[5]} bytes", done.stdout)
         self.assertRegex(done.stdout, rf"event \d+ thread \d+ alloc device \w+ address {item[2]:#x}")
 
-    def test_of_a_recording_that_is_not_complete_nothing_is_concluded(self):
+    def test_an_incomplete_recording_is_not_judged(self):
         path, accounting, recording = run(11, 2000, 1)
         with open(path, "rb") as file:
             data = file.read()

@@ -13,7 +13,7 @@ PAGE = os.path.join(SOURCE, "docs", "internals", "coverage.md")
 
 
 class Coverage(unittest.TestCase):
-    def test_the_page_is_what_the_rows_make_of_it(self):
+    def test_the_page_equals_its_generated_text(self):
         done = subprocess.run(
             [os.path.join(SOURCE, "scripts", "make-coverage"), "--check"], capture_output=True, text=True, timeout=60
         )
@@ -30,7 +30,7 @@ class Coverage(unittest.TestCase):
         for name, (reason, _) in surface.not_hooked().items():
             self.assertEqual(without.count(f"| `{name}` | {reason} |"), 1, name)
 
-    def test_each_row_is_read_whole(self):
+    def test_each_row_is_parsed_completely(self):
         rows = surface.rows()
         with open(surface.HOOKS, encoding="utf-8") as file:
             text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)

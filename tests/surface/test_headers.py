@@ -154,7 +154,7 @@ class Headers(unittest.TestCase):
                 self.assertIn("row cuMemAllocAsync_ptsz", found[0])
         self.assertEqual([one for one in check_surface.check_header(header, [row], {}) if "row cu" in one], [])
 
-    def test_a_row_and_a_reason_for_a_name_that_no_header_declares_are_named(self):
+    def test_rows_and_reasons_for_undeclared_names_are_reported(self):
         given = [surface.Header(headers(name)[-1]) for name in surface.COMPANIONS]
         (row,) = [one for one in surface.rows() if one.symbol == "cuMemCreate"]
         invented = dataclasses.replace(row, symbol="cuMemConjure")

@@ -21,10 +21,10 @@ def record(script, *arguments, devices="1", memory=None):
     )
     environment = {"SIMCUDA_DEVICES": devices, **({"SIMCUDA_MEMORY": memory} if memory else {})}
     run = Recording(command, None, environment, libraries=libraries)
-    assert run.code == 0, run.err
-    told = json.loads(run.out.splitlines()[-1])
+    assert run.code == 0, (run.code, run.err)
+    counted = json.loads(run.out.splitlines()[-1])
     path = max(run.files, key=os.path.getsize)
-    return path, told, report(path, "--until", str(told["time_ns"]))
+    return path, counted, report(path, "--until", str(counted["time_ns"]))
 
 
 def of_device(rows, device=0):
@@ -48,8 +48,8 @@ class Statistics(unittest.TestCase):
     ROWS = {"allocated_bytes", "reserved_bytes", "inactive_split_bytes", "allocation", "segment", "inactive_split"}
 
     def check(self, script, *arguments, rows=ROWS, **settings):
-        _, told, result = record(script, *arguments, **settings)
-        for device, stats in enumerate(told["stats"]):
+        _, counted, result = record(script, *arguments, **settings)
+        for device, stats in enumerate(counted["stats"]):
             if not stats["allocation.all.allocated"]:
                 continue
             own = of_device(result["allocator"], device)
@@ -65,10 +65,10 @@ class Statistics(unittest.TestCase):
         self.assertEqual(set(own["stats"]["segment"]), {"all", "large_pool", "small_pool"})
 
     def test_sizes_are_those_of_blocks_and_not_those_that_were_asked_for(self):
-        _, told, result = record("allocator_state/pools.py")
+        _, counted, result = record("allocator_state/pools.py")
         (layer,) = [layer for layer in of_device(result["devices"])["layers"] if layer["layer"] == "torch"]
-        self.assertEqual(layer["total_alloc_bytes"], told["stats"][0]["allocated_bytes.all.allocated"])
-        self.assertGreater(layer["total_alloc_bytes"], told["stats"][0]["requested_bytes.all.allocated"])
+        self.assertEqual(layer["total_alloc_bytes"], counted["stats"][0]["allocated_bytes.all.allocated"])
+        self.assertGreater(layer["total_alloc_bytes"], counted["stats"][0]["requested_bytes.all.allocated"])
 
     def test_memory_stats_of_a_transformer_are_pytorchs(self):
         self.check("programs/transformer_loop.py", "5")
@@ -101,10 +101,10 @@ class Statistics(unittest.TestCase):
         self.assertGreater(own["stats"]["reserved_bytes"]["small_pool"]["peak"], 0)
 
     def test_the_table_in_text_has_the_rows_of_memory_summary(self):
-        path, told, _ = record("allocator_state/pools.py")
-        text = cli("report", "--section", "allocator", "--until", str(told["time_ns"]), path).stdout
+        path, counted, _ = record("allocator_state/pools.py")
+        text = cli("report", "--section", "allocator", "--until", str(counted["time_ns"]), path).stdout
         (line,) = [line for line in text.splitlines() if line.startswith("  GPU reserved segments")]
-        stats = told["stats"][0]
+        stats = counted["stats"][0]
         self.assertEqual(
             [int(word.replace(",", "")) for word in line.split()[3:]],
             [stats[f"segment.all.{key}"] for key in ("current", "peak", "allocated", "freed")],
@@ -114,8 +114,8 @@ class Statistics(unittest.TestCase):
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Segments(unittest.TestCase):
     def check(self, script, *arguments):
-        _, told, result = record(script, *arguments)
-        stats, row = told["stats"][0], segments_at(result, "end")
+        _, counted, result = record(script, *arguments)
+        stats, row = counted["stats"][0], segments_at(result, "end")
         self.assertEqual(row["reserved_bytes"], stats["reserved_bytes.all.current"])
         self.assertEqual(row["segments"], stats["segment.all.current"])
         self.assertEqual(row["allocated_bytes"], stats["allocated_bytes.all.current"])
@@ -138,13 +138,13 @@ class Segments(unittest.TestCase):
             with self.subTest(script=script):
                 self.check(script)
 
-    def test_many_sizes_of_which_every_second_is_freed_are_called_fragmented(self):
+    def test_freeing_every_second_of_many_sizes_is_reported_as_fragmentation(self):
         result, row = self.check("allocator_state/fragmented.py")
         self.assertTrue(row["above_ratio"])
         self.assertFalse(segments_at(result, "peak")["above_ratio"])
         self.assertGreater(row["hole_bytes"], row["empty_bytes"])
 
-    def test_segments_held_by_little_are_told_with_the_line_that_holds_them(self):
+    def test_segments_held_by_small_blocks_are_reported_with_their_lines(self):
         _, row = self.check("allocator_state/pinned.py")
         self.assertEqual(row["sparse_segments"], 6)
         self.assertEqual(row["sparse_bytes"], 6 * 20 << 20)
@@ -152,27 +152,27 @@ class Segments(unittest.TestCase):
         self.assertEqual(pin["frame"]["function"], "keep")
         self.assertEqual((pin["segments"], pin["block_bytes"]), (6, 6 * 3 << 19))
 
-    def test_empty_cache_is_told_with_what_was_given_back_and_what_was_taken_again(self):
-        _, told, result = record("allocator_state/emptied.py")
+    def test_empty_cache_is_reported_with_freed_and_reallocated_bytes(self):
+        _, counted, result = record("allocator_state/emptied.py")
         given = of_device(result["allocator"])["given_back"]
-        self.assertEqual([row["bytes"] for row in given["times"]], told["given_back"])
-        self.assertEqual(given["bytes"], sum(told["given_back"]))
-        self.assertEqual([row["again_bytes"] for row in given["times"]], [*told["given_back"][:-1], 0])
+        self.assertEqual([row["bytes"] for row in given["times"]], counted["given_back"])
+        self.assertEqual(given["bytes"], sum(counted["given_back"]))
+        self.assertEqual([row["again_bytes"] for row in given["times"]], [*counted["given_back"][:-1], 0])
         self.assertFalse(any(row["after_refusal"] for row in given["times"]))
 
-    def test_a_program_that_never_empties_the_cache_gives_nothing_back(self):
+    def test_a_program_that_never_empties_the_cache_frees_no_segment(self):
         _, _, result = record("programs/convnet.py")
         self.assertEqual(of_device(result["allocator"])["given_back"]["count"], 0)
 
     def test_the_end_is_that_of_the_work_and_not_of_the_process(self):
-        path, told, _ = record("allocator_state/pinned.py")
+        path, counted, _ = record("allocator_state/pinned.py")
         row = segments_at(report(path), "end")
-        self.assertEqual(row["allocated_bytes"], told["stats"][0]["allocated_bytes.all.current"])
+        self.assertEqual(row["allocated_bytes"], counted["stats"][0]["allocated_bytes.all.current"])
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Tables(unittest.TestCase):
-    def test_what_peaks_are_made_of_sums_to_them_to_the_byte(self):
+    def test_the_composition_of_a_peak_adds_up_to_the_byte(self):
         for script, arguments in (
             ("programs/convnet.py", ()),
             ("programs/transformer_loop.py", ("5",)),
@@ -196,12 +196,12 @@ class Tables(unittest.TestCase):
         self.assertEqual(peak["by_step"][0]["series"], "optimizer")
 
     def test_tables_sum_to_the_peak_the_live_bytes_and_the_total_of_their_layer(self):
-        path, told, result = record("programs/convnet.py")
+        path, counted, result = record("programs/convnet.py")
         layers = {layer["layer"]: layer for layer in of_device(result["devices"])["layers"]}
         keys = re.search(r"--by=(\S+)", cli("help", "report").stdout)[1].split("|")
         self.assertIn("step", keys)
         for by in keys:
-            (table,) = report(path, "--until", str(told["time_ns"]), "--by", by)["tables"]
+            (table,) = report(path, "--until", str(counted["time_ns"]), "--by", by)["tables"]
             self.assertEqual(table["by"], by)
             for name, layer in layers.items():
                 rows = [row for row in table["rows"] if row["layer"] == name]
@@ -241,19 +241,19 @@ class Tables(unittest.TestCase):
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Temporaries(unittest.TestCase):
-    def test_a_broadcasts_result_is_a_short_lived_giant_at_its_line(self):
+    def test_the_result_of_a_broadcast_is_a_short_lived_allocation_at_its_line(self):
         path, _, result = record("allocator_state/broadcast.py")
-        giant = max(result["temporaries"]["short_lived"], key=lambda row: row["largest_bytes"])
+        largest = max(result["temporaries"]["short_lived"], key=lambda row: row["largest_bytes"])
         source = open(os.path.join(HERE, "allocator_state", "broadcast.py"), encoding="utf-8").read().splitlines()
         wanted = [number for number, line in enumerate(source, 1) if "points[:, None, :]" in line]
         rows = {row["frame"]["line"]: row for row in result["temporaries"]["short_lived"] if row["layer"] == "torch"}
-        self.assertIn(wanted[0], rows, giant)
+        self.assertIn(wanted[0], rows, largest)
         row = rows[wanted[0]]
         self.assertEqual((row["count"], row["largest_bytes"]), (4, 1024 * 1024 * 16 * 4))
         self.assertEqual(row["at_peak_bytes"], row["largest_bytes"])
-        self.assertIn("in distances", cli("report", path).stdout.split("Large short-lived blocks")[1][:600])
+        self.assertIn("in distances", cli("report", "--full", path).stdout.split("Large short-lived blocks")[1][:600])
 
-    def test_what_is_made_and_freed_in_one_step_is_counted_at_its_line(self):
+    def test_memory_freed_in_its_step_is_counted_at_its_line(self):
         _, _, result = record("allocator_state/emptied.py")
         rows = {row["frame"]["line"]: row for row in result["temporaries"]["in_step"] if row["frame"]}
         source = open(os.path.join(HERE, "allocator_state", "emptied.py"), encoding="utf-8").read().splitlines()
@@ -261,7 +261,7 @@ class Temporaries(unittest.TestCase):
         self.assertEqual(result["temporaries"]["not_known"], None)
         self.assertEqual(rows[scratch]["largest_bytes"], 32 << 20)
 
-    def test_without_steps_it_says_why_it_does_not_know(self):
+    def test_without_steps_the_reason_is_reported(self):
         path, _, result = record("allocator_state/pinned.py")
         self.assertTrue(result["temporaries"]["not_known"])
         self.assertEqual(result["temporaries"]["in_step"], [])

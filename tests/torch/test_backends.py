@@ -57,7 +57,7 @@ def record(way, *arguments, allocator="", devices="1", environment=()):
     command, libraries = sim_python(os.path.join(SCRIPTS, "backends.py"), way, *arguments)
     variables = {**DEVICE, "SIMCUDA_DEVICES": devices, "PYTORCH_CUDA_ALLOC_CONF": allocator, **dict(environment)}
     run = Recording(command, None, variables, libraries=libraries)
-    assert run.code == 0, run.err
+    assert run.code == 0, (run.code, run.err)
     moments = json.loads(run.out.splitlines()[-1])
     assert moments
     return max(run.files, key=os.path.getsize), {moment["name"]: moment for moment in moments}
@@ -99,17 +99,17 @@ class Moments(unittest.TestCase):
         path, moments = recorded
         for name, moment in moments.items():
             result = report_at(path, moment["time_ns"])
-            for device, told in enumerate(moment["devices"]):
+            for device, printed in enumerate(moment["devices"]):
                 # The script's query of a device may have been its first use, so the recording lacks the device.
                 if device and device not in [row["device"] for row in result["ledger"]]:
                     continue
                 with self.subTest(moment=name, device=device):
-                    check(result, device, told)
+                    check(result, device, printed)
 
-    def check_ledger(self, result, device, told):
+    def check_ledger(self, result, device, printed):
         """Checks that the ledger explains all memory that the driver reports as used. Returns its lines."""
         row, lines = ledger(result, device)
-        self.assertEqual((row["used_bytes"], row["total_bytes"]), (told["used"], told["total"]))
+        self.assertEqual((row["used_bytes"], row["total_bytes"]), (printed["used"], printed["total"]))
         self.assertEqual(lines["unexplained"], 0)
         self.assertEqual(lines["other_processes"], OTHERS_BYTES)
         self.assertGreaterEqual(lines["contexts"], CONTEXT_BYTES)
@@ -118,15 +118,15 @@ class Moments(unittest.TestCase):
 
 @unittest.skipUnless(SIM_PYTHON and shutil.which("cc"), "needs PyTorch on the simulated device and a C compiler")
 class CachingAllocator(Moments):
-    def check(self, result, device, told):
-        stats = told["stats"]
-        lines = self.check_ledger(result, device, told)
+    def check(self, result, device, printed):
+        stats = printed["stats"]
+        lines = self.check_ledger(result, device, printed)
         self.assertEqual(lines["torch_live"], stats.get("allocated_bytes.all.current", 0))
         self.assertEqual(lines["torch_live"] + lines["torch_cached"], stats.get("reserved_bytes.all.current", 0))
         self.assertEqual((lines["device"], lines["vmm"]), (0, 0))
         if stats.get("allocation.all.allocated"):
             self.check_stats(of_device(result["allocator"], device), stats)
-            self.check_segments(result, device, told)
+            self.check_segments(result, device, printed)
 
     def check_stats(self, own, stats):
         self.assertTrue(own["knows_segments"])
@@ -136,11 +136,11 @@ class CachingAllocator(Moments):
                 for key, value in numbers.items():
                     self.assertEqual(value, stats[f"{row}.{pool}.{key}"], (row, pool, key))
 
-    def check_segments(self, result, device, told):
+    def check_segments(self, result, device, printed):
         (row,) = [row for row in result["segments"] if (row["device"], row["moment"]) == (device, "end")]
-        self.assertEqual(row["segments"], len(told["segments"]))
-        self.assertEqual(row["reserved_bytes"], sum(size for size, _, _ in told["segments"]))
-        self.assertEqual(row["allocated_bytes"], sum(allocated for _, allocated, _ in told["segments"]))
+        self.assertEqual(row["segments"], len(printed["segments"]))
+        self.assertEqual(row["reserved_bytes"], sum(size for size, _, _ in printed["segments"]))
+        self.assertEqual(row["allocated_bytes"], sum(allocated for _, allocated, _ in printed["segments"]))
         self.assertEqual(row["reserved_bytes"], row["allocated_bytes"] + row["hole_bytes"] + row["empty_bytes"])
         self.assertEqual(row["driver_bytes"], row["reserved_bytes"])
         self.assertEqual((row["outside_bytes"], row["other_driver_memory"]), (0, []))
@@ -194,21 +194,21 @@ class CachingAllocator(Moments):
     def test_pinned_memory_of_pytorchs_host_cache_is_the_hosts(self):
         for path, moments in (self.native(), self.expandable()):
             for name in ("pinned", "pinned cached", "pinned emptied"):
-                host, told = report_at(path, moments[name]["time_ns"])["host"], moments[name]["host"]
-                if not told:
-                    self.skipTest("this PyTorch tells nothing of its host cache")
+                host, printed = report_at(path, moments[name]["time_ns"])["host"], moments[name]["host"]
+                if not printed:
+                    self.skipTest("this PyTorch has no statistics of its host cache")
                 with self.subTest(moment=name):
-                    self.assertEqual(host["live_bytes"], told["allocated_bytes.current"])
-                    self.assertEqual(host["peak_bytes"], told["allocated_bytes.peak"])
+                    self.assertEqual(host["live_bytes"], printed["allocated_bytes.current"])
+                    self.assertEqual(host["peak_bytes"], printed["allocated_bytes.peak"])
                     self.assertEqual(
-                        (host["alloc_count"], host["free_count"]), (told["num_host_alloc"], told["num_host_free"])
+                        (host["alloc_count"], host["free_count"]), (printed["num_host_alloc"], printed["num_host_free"])
                     )
             self.assertGreater(
                 moments["pinned cached"]["host"]["allocated_bytes.current"],
                 moments["pinned cached"]["host"]["active_bytes.current"],
             )
 
-    def test_what_is_free_of_expandable_segments_when_a_request_is_refused_has_its_largest_hole(self):
+    def test_a_refused_request_reports_the_largest_hole_of_expandable_segments(self):
         path, moments = record("refused", allocator=EXPANDABLE, environment=(("SIMCUDA_MEMORY", "3G"),))
         (last,) = [
             row
@@ -227,8 +227,8 @@ class CachingAllocator(Moments):
 
 @unittest.skipUnless(SIM_PYTHON and shutil.which("cc"), "needs PyTorch on the simulated device and a C compiler")
 class OtherAllocators(Moments):
-    def check_pools(self, result, device, told):
-        lines, stats = self.check_ledger(result, device, told), told["stats"]
+    def check_pools(self, result, device, printed):
+        lines, stats = self.check_ledger(result, device, printed), printed["stats"]
         pools, graphs = ([lines[kind + name] for name in ("used", "cached")] for kind in ("pool_", "graph_"))
         # PyTorch 2.6 counts only the memory of pools. PyTorch 2.15 also counts the memory of graphs.
         if stats["reserved_bytes.all.current"] == sum(pools):
@@ -250,8 +250,8 @@ class OtherAllocators(Moments):
             self.assertGreater(lines["graph_used"], 10 * MIB)
 
     def test_memory_of_a_pluggable_allocator_is_its_librarys(self):
-        def check(result, device, told):
-            lines = self.check_ledger(result, device, told)
+        def check(result, device, printed):
+            lines = self.check_ledger(result, device, printed)
             self.assertEqual(lines["device"], layer_of(result, "cuda", device)["live_bytes"])
             self.assertEqual(lines["torch_live"] + lines["torch_cached"], 0)
 
@@ -261,10 +261,13 @@ class OtherAllocators(Moments):
         self.assertEqual(owners(result), {LIBRARY: 3 * MIB + 2 * 4_000_000})
         self.assertEqual(owners(report_at(path, moments["pluggable freed"]["time_ns"])), {})
 
-    def check_pool(self, result, device, told):
-        lines, stats = self.check_ledger(result, device, told), told["stats"]
+    def check_pool(self, result, device, printed):
+        lines, stats = self.check_ledger(result, device, printed), printed["stats"]
         own = of_device(result["allocator"], device)
-        reserved, private = stats["reserved_bytes.all.current"], sum(size for size, _, own in told["segments"] if own)
+        reserved, private = (
+            stats["reserved_bytes.all.current"],
+            sum(size for size, _, own in printed["segments"] if own),
+        )
         self.assertTrue(own["knows_segments"])
         for row in "allocated_bytes", "reserved_bytes", "inactive_split_bytes", "segment":
             for key, value in own["stats"][row]["all"].items():
@@ -284,30 +287,30 @@ class OtherAllocators(Moments):
 
     def test_sleeping_segments_take_no_device_memory_but_stay_reserved(self):
         path, moments = record("pluggable-pool", library())
-        result, told = report_at(path, moments["asleep"]["time_ns"]), moments["asleep"]["devices"][0]
+        result, printed = report_at(path, moments["asleep"]["time_ns"]), moments["asleep"]["devices"][0]
         awake = moments["awake"]["devices"][0]
         self.assertEqual(owners(result), {})
-        self.assertEqual(told["stats"]["reserved_bytes.all.current"], awake["stats"]["reserved_bytes.all.current"])
-        self.assertEqual(awake["used"] - told["used"], awake["stats"]["reserved_bytes.all.current"])
+        self.assertEqual(printed["stats"]["reserved_bytes.all.current"], awake["stats"]["reserved_bytes.all.current"])
+        self.assertEqual(awake["used"] - printed["used"], awake["stats"]["reserved_bytes.all.current"])
         # PyTorch did not request the memory that wakes up, so the ledger counts it as vmm.
         again = ledger(report_at(path, moments["awake again"]["time_ns"]))[1]
         self.assertEqual((again["vmm"], again["torch_live"]), (awake["stats"]["reserved_bytes.all.current"], 0))
         self.assertEqual(ledger(report_at(path, moments["awake"]["time_ns"]))[1]["vmm"], 0)
 
     def test_without_a_cache_all_memory_of_pytorch_is_in_use(self):
-        def check(result, device, told):
-            lines = self.check_ledger(result, device, told)
+        def check(result, device, printed):
+            lines = self.check_ledger(result, device, printed)
             self.assertEqual(lines["torch_live"], layer_of(result, "cuda", device)["live_bytes"])
             self.assertEqual(lines["torch_cached"], 0)
-            self.assertEqual(told["stats"].get("allocated_bytes.all.current", 0), 0)
+            self.assertEqual(printed["stats"].get("allocated_bytes.all.current", 0), 0)
 
         path, moments = record("train", environment=(("PYTORCH_NO_CUDA_MEMORY_CACHING", "1"),))
         self.at_each((path, moments), check)
         self.assertGreater(ledger(report_at(path, moments["holes"]["time_ns"]))[1]["torch_live"], 290 * MIB)
 
-    def test_others_that_allocate_beside_pytorch_have_what_is_theirs(self):
-        def check(result, device, told):
-            lines, reserved = self.check_ledger(result, device, told), told["stats"]["reserved_bytes.all.current"]
+    def test_other_libraries_next_to_pytorch_own_their_memory(self):
+        def check(result, device, printed):
+            lines, reserved = self.check_ledger(result, device, printed), printed["stats"]["reserved_bytes.all.current"]
             self.assertEqual(lines["device"], 20 * MIB)
             self.assertEqual(lines["torch_live"] + lines["torch_cached"], reserved)
             self.assertEqual(
@@ -330,7 +333,7 @@ PYTORCH = "2.15"
     os.environ.get("GPUMEMTRACE_TORCH", PYTORCH).startswith(PYTORCH), "the page is of PyTorch " + PYTORCH
 )
 class Page(unittest.TestCase):
-    def test_docs_ledger_shows_what_the_tool_prints_of_a_run_with_others_beside_pytorch(self):
+    def test_docs_ledger_shows_the_output_for_a_run_with_other_libraries(self):
         (found,) = example.symptoms.BLOCK.finditer(example.PAGE.read_text(encoding="utf-8"))
         self.assertEqual(found["text"], example.block(BUILD))
 

@@ -8,6 +8,7 @@ import subprocess
 import unittest
 
 import tap
+from definitions import MarkKind
 from snapshots import SIM_PYTHON, Recording, cli, report, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "categories")
@@ -18,12 +19,12 @@ def record(script, *arguments):
     """Returns the bytes of each category, as the program declares them and as the report of that moment shows them."""
     command, libraries = sim_python(os.path.join(SCRIPTS, script), *arguments)
     run = Recording(command, libraries=libraries)
-    assert run.code == 0, run.err
-    told = json.loads(run.out.splitlines()[-1])
-    result = report(max(run.files, key=os.path.getsize), "--until", str(told["time_ns"]), "--by", "category")
+    assert run.code == 0, (run.code, run.err)
+    printed = json.loads(run.out.splitlines()[-1])
+    result = report(max(run.files, key=os.path.getsize), "--until", str(printed["time_ns"]), "--by", "category")
     (table,) = [table["rows"] for table in result["tables"] if table["by"] == "category"]
     rows = {row["name"]: row["live_bytes"] for row in table if row["layer"] == "torch"}
-    return told["held"], rows
+    return printed["held"], rows
 
 
 def roles_in(path):
@@ -79,8 +80,8 @@ class Categories(unittest.TestCase):
         command, libraries = sim_python(os.path.join(SCRIPTS, "modules.py"))
         run = Recording(command, libraries=libraries)
         self.assertEqual(run.code, 0, run.err)
-        told = json.loads(run.out.splitlines()[-1])
-        (table,) = report(run.file, "--until", str(told["time_ns"]), "--by", "module")["tables"]
+        printed = json.loads(run.out.splitlines()[-1])
+        (table,) = report(run.file, "--until", str(printed["time_ns"]), "--by", "module")["tables"]
         found = {
             row["name"]: {part["category"]: part["live_bytes"] for part in row["instance"] if part["live_bytes"]}
             for row in table["rows"]
@@ -88,7 +89,7 @@ class Categories(unittest.TestCase):
         }
         self.maxDiff = None
         # The numbers of models follow the order in which Python's collector lists them.
-        self.assertEqual({re.sub("^model [12]", "model", name): held for name, held in found.items()}, told["held"])
+        self.assertEqual({re.sub("^model [12]", "model", name): held for name, held in found.items()}, printed["held"])
 
     def test_the_search_for_roles_runs_no_code_of_the_program(self):
         command, libraries = sim_python(os.path.join(SCRIPTS, "unseen.py"))
@@ -105,6 +106,16 @@ class Categories(unittest.TestCase):
         run = Recording(command, libraries=libraries, timeout=120)
         self.assertEqual((run.code, run.out), (0, "done\n"), run.err)
         self.assertTrue(roles_in(run.file))
+
+    def test_gradients_that_another_thread_may_be_writing_are_not_read(self):
+        command, libraries = sim_python(os.path.join(SCRIPTS, "other_thread.py"))
+        run = Recording(command, libraries=libraries)
+        self.assertEqual((run.code, run.err), (0, ""))
+        stepped, other = json.loads(run.out)
+        kinds = roles_in(max(run.files, key=os.path.getsize))
+        first = kinds[: kinds.index(MarkKind.ROLES)]
+        self.assertEqual(first.count(MarkKind.PARAMETER), stepped + other)
+        self.assertEqual(first.count(MarkKind.GRADIENT), stepped)
 
     def test_tensors_off_records_no_roles(self):
         command, libraries = sim_python(os.path.join(SCRIPTS, "bare_parameters.py"))

@@ -43,7 +43,7 @@ def record(script, kind, **environment):
     return path, run.out
 
 
-def tell(*arguments):
+def output_of(*arguments):
     done = subprocess.run([CLI, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
     return re.sub(r"\s+", " ", done.stdout)
@@ -60,12 +60,12 @@ class Case(unittest.TestCase):
         for words in true:
             self.assertIn(words, text)
 
-    def told(self, script, kind, *true, **environment):
+    def printed(self, script, kind, *true, **environment):
         """Checks that the output of `leaks` makes the claims in `true` and no others. Returns its findings."""
         path, _out = record(script, kind, **environment)
-        text = tell("leaks", path)
+        text = output_of("leaks", path)
         self.check_text(text[text.index("Leaks: ") :], *true)
-        return json.loads(tell("leaks", "--json", path))["leaks"]
+        return json.loads(output_of("leaks", "--json", path))["leaks"]
 
     def categories(self, found):
         return sorted({leak["category"] for leak in found})
@@ -74,45 +74,45 @@ class Case(unittest.TestCase):
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Evaluation(Case):
     def test_outputs_with_their_graph_get_the_advice_to_use_no_grad(self):
-        found = self.told("evaluates", "graph", "no_grad", "with their graph")
+        found = self.printed("evaluates", "graph", "no_grad", "with their graph")
         self.assertEqual(self.categories(found), ["activations", "inputs"])
 
     def test_outputs_under_no_grad_get_no_advice_to_use_it(self):
         for kind in "no_grad", "decorated", "inference", "detached":
             with self.subTest(kind):
-                (leak,) = self.told("evaluates", kind, "results of a model are kept")
+                (leak,) = self.printed("evaluates", kind, "results of a model are kept")
                 self.assertEqual(leak["bytes_per_step"], 64 * 64 * 4)
 
     def test_outputs_that_hooks_keep_are_no_graph(self):
-        self.told("evaluates", "hooks", "a hook")
+        self.printed("evaluates", "hooks", "a hook")
 
     def test_inputs_alone_are_inputs(self):
-        (leak,) = self.told("evaluates", "inputs", "look for a list or a cache of them")
+        (leak,) = self.printed("evaluates", "inputs", "look for a list or a cache of them")
         self.assertEqual(leak["category"], "inputs")
 
     def test_a_graph_without_evidence_is_not_claimed(self):
-        self.told("evaluates", "own_forward", "allocated in a module's own code")
-        self.told("evaluates", "tuples", "allocated in a module's own code")
+        self.printed("evaluates", "own_forward", "allocated in a module's own code")
+        self.printed("evaluates", "tuples", "allocated in a module's own code")
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Losses(Case):
     def test_a_loss_behind_its_backward_pass_holds_no_graph(self):
-        self.told("losses", "after_backward", "the loss is kept", "loss.item()")
+        self.printed("losses", "after_backward", "the loss is kept", "loss.item()")
 
     def test_a_loss_without_a_backward_pass_holds_its_graph(self):
-        self.told("losses", "with_graph", "the loss is kept", "the graph that made")
+        self.printed("losses", "with_graph", "the loss is kept", "the graph that made")
 
     def test_a_detached_loss_holds_no_graph(self):
-        self.told("losses", "detached", "the loss is kept")
-        self.told("losses", "evaluated", "the loss is kept")
-        self.told("losses", "vectors", "the loss is kept", "on the CPU")
+        self.printed("losses", "detached", "the loss is kept")
+        self.printed("losses", "evaluated", "the loss is kept")
+        self.printed("losses", "vectors", "the loss is kept", "on the CPU")
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Collections(Case):
     def test_a_list_that_is_emptied_is_no_reference_cycle(self):
-        self.told("collects", "lists", "results of a model are kept")
+        self.printed("collects", "lists", "results of a model are kept")
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
@@ -120,7 +120,7 @@ class Closures(Case):
     def test_memory_of_a_closure_is_no_optimizer_state(self):
         for kind in "lbfgs", "adam", "lambda", "own_optimizer":
             with self.subTest(kind):
-                found = self.told("closes", kind)
+                found = self.printed("closes", kind)
                 self.assertEqual(len(found), 2)
                 self.assertLessEqual(set(self.categories(found)), {"activations", "inputs"})
 
@@ -130,7 +130,7 @@ class Closures(Case):
         for kind, copies in sizes.items():
             with self.subTest(kind):
                 path, _out = record("closes", kind)
-                (table,) = json.loads(tell("report", "--json", "--by", "category", path))["tables"]
+                (table,) = json.loads(output_of("report", "--json", "--by", "category", path))["tables"]
                 state = sum(
                     row["max_live_bytes"] if "max_live_bytes" in row else row["total_bytes"]
                     for row in table["rows"]
@@ -140,7 +140,7 @@ class Closures(Case):
                 self.assertAlmostEqual(state, copies * parameter_bytes, delta=copies * 4 * 512)
 
     def test_a_closure_that_keeps_nothing_leaks_nothing(self):
-        self.assertEqual(self.told("closes", "healthy"), [])
+        self.assertEqual(self.printed("closes", "healthy"), [])
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
@@ -157,21 +157,21 @@ class Others(Case):
             ("hidden_detached", "recurrent network"),
         ):
             with self.subTest(kind):
-                self.told("others", kind, *true)
+                self.printed("others", kind, *true)
 
     def test_a_hidden_state_with_its_history_is_reported_with_the_graph(self):
-        self.told("others", "hidden", "recurrent network", "the graph that made")
+        self.printed("others", "hidden", "recurrent network", "the graph that made")
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class OutOfMemory(Case):
     def refused(self, kind, *true):
         path, _out = record("runs_out", kind, SIMCUDA_MEMORY="1000M")
-        text = tell("report", path)
+        text = output_of("report", "--full", path)
         self.assertIn("Out of memory: 1 request failed", text)
         paragraph = text[text.index("Out of memory") :]
         self.check_text(paragraph[: re.search(r"Leaks: |A step on|Composition of", paragraph).start()], *true)
-        return json.loads(tell("report", "--json", path))["ooms"][0], paragraph
+        return json.loads(output_of("report", "--json", path))["ooms"][0], paragraph
 
     def test_memory_in_the_pool_of_a_graph_is_not_what_would_have_fitted(self):
         for kind in "pool", "partly_pool":
@@ -209,13 +209,13 @@ class Ends(Case):
             with self.subTest(kind):
                 path, out = record("ends", kind)
                 truth = json.loads(out.splitlines()[-1])
-                report = json.loads(tell("report", "--json", "--by", "category", path))
+                report = json.loads(output_of("report", "--json", "--by", "category", path))
                 (layer,) = [row for row in report["devices"][0]["layers"] if row["layer"] == "torch"]
                 (end,) = [row for row in report["segments"] if row["moment"] == "end"]
                 lines = {line["name"]: line["bytes"] for line in report["ledger"][0]["lines"]}
                 rows = [row for row in report["tables"][0]["rows"] if row["layer"] == "torch"]
                 sites = [site for site in report["sites"] if site["layer"] == "torch"]
-                told = [
+                printed = [
                     layer["live_bytes"],
                     layer["reported"]["allocated_bytes"],
                     end["allocated_bytes"],
@@ -224,32 +224,32 @@ class Ends(Case):
                     sum(site["live_bytes"] for site in sites),
                     sum(space["live_bytes"] for space in layer["spaces"]),
                 ]
-                self.assertEqual(told, [truth["allocated"]] * len(told))
+                self.assertEqual(printed, [truth["allocated"]] * len(printed))
                 self.assertEqual(layer["reported"]["reserved_bytes"], truth["reserved"])
                 for by in "step", "phase", "line", "owner":
-                    table = json.loads(tell("report", "--json", "--by", by, path))["tables"][0]
+                    table = json.loads(output_of("report", "--json", "--by", by, path))["tables"][0]
                     live = sum(row["live_bytes"] for row in table["rows"] if row["layer"] == "torch")
                     self.assertEqual(live, truth["allocated"], by)
                 if kind == "freed":
                     self.assertLess(layer["left_bytes"], layer["live_bytes"])
-                    self.assertIn("when the process ended", tell("report", path))
+                    self.assertIn("when the process ended", output_of("report", "--full", path))
                 else:
                     self.assertEqual(layer["left_bytes"], layer["live_bytes"])
-                    self.assertNotIn("when the process ended", tell("report", path))
+                    self.assertNotIn("when the process ended", output_of("report", "--full", path))
                 self.assertEqual(sum(site["left_bytes"] for site in sites), layer["left_bytes"])
 
     def test_differences_and_baselines_use_the_same_end(self):
         freed, out = record("ends", "freed")
         killed, _out = record("ends", "killed")
         allocated = json.loads(out.splitlines()[-1])["allocated"]
-        diff = json.loads(tell("diff", "--json", freed, killed))
+        diff = json.loads(output_of("diff", "--json", freed, killed))
         (amounts,) = [row["live_bytes"] for row in diff["accounts"] if row["layer"] == "torch"]
         self.assertEqual((amounts["base"], amounts["new"]), (allocated, allocated))
         baseline = freed + ".baseline"
-        tell("check", "--baseline", baseline, "--update-baseline", freed)
+        output_of("check", "--baseline", baseline, "--update-baseline", freed)
         with open(baseline, encoding="utf-8") as file:
             self.assertIn(str(allocated), file.read())
-        self.assertIn("passed GMT004 regression: torch", tell("check", "--baseline", baseline, killed))
+        self.assertIn("passed GMT004 regression: torch", output_of("check", "--baseline", baseline, killed))
 
 
 if __name__ == "__main__":

@@ -33,22 +33,26 @@ class Diff(unittest.TestCase):
 
     @staticmethod
     def run_script(*arguments, script=SCRIPT):
-        run, told = record(script, *arguments, environment={"PYTHONPATH": SCRIPTS})
-        return own_file(run), told
+        run, printed = record(script, *arguments, environment={"PYTHONPATH": SCRIPTS})
+        return own_file(run), printed
 
     def compare(self, new):
         """Returns the diff by functions. Checks that its totals equal PyTorch's, and that its rows sum to them."""
         results = {sort: diff(self.base[0], new[0], f"--sort={sort}") for sort in ("peak", "live", "total")}
-        (base_told, new_told) = (side[1]["devices"][0] for side in (self.base, new))
+        (base_printed, new_printed) = (side[1]["devices"][0] for side in (self.base, new))
         torch = account_of(results["peak"], "torch")
-        for name, told in (
+        for name, key in (
             ("peak_bytes", "max_memory_allocated"),
             ("reserved_peak_bytes", "max_memory_reserved"),
             ("allocs", "allocated_count"),
         ):
             self.assertEqual(
                 torch[name],
-                {"base": base_told[told], "new": new_told[told], "difference": new_told[told] - base_told[told]},
+                {
+                    "base": base_printed[key],
+                    "new": new_printed[key],
+                    "difference": new_printed[key] - base_printed[key],
+                },
                 name,
             )
         self.assertEqual(torch["total_bytes"]["base"], self.base[1]["total_bytes"])

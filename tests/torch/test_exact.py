@@ -15,7 +15,7 @@ SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 def record(script, *arguments, environment=None, options=None, meanwhile=None):
     command, libraries = sim_python(os.path.join(SCRIPTS, script), *arguments)
     run = Recording(command, options, environment, libraries=libraries, meanwhile=meanwhile)
-    assert run.code == 0, run.err
+    assert run.code == 0, (run.code, run.err)
     return run, json.loads(run.out.splitlines()[-1])
 
 
@@ -32,12 +32,12 @@ def layers_of(result, device):
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Exact(unittest.TestCase):
     def check(self, script, *arguments, environment=None, reserved_by_malloc=True):
-        run, told = record(script, *arguments, environment=environment)
-        result = report(own_file(run), "--until", str(told["time_ns"]))
+        run, printed = record(script, *arguments, environment=environment)
+        result = report(own_file(run), "--until", str(printed["time_ns"]))
         whole = report(own_file(run))
         self.assertTrue(whole["complete"], whole)
         self.assertEqual(whole["events"]["dropped"], 0)
-        for counts in told["devices"]:
+        for counts in printed["devices"]:
             layers = layers_of(result, counts["device"])
             torch = layers["torch"]
             self.assertEqual(torch["peak_bytes"], counts["max_memory_allocated"])
@@ -49,7 +49,7 @@ class Exact(unittest.TestCase):
                 self.assertEqual(layers["cuda"]["live_bytes"], counts["memory_reserved"])
                 self.assertEqual(layers["cuda"]["alloc_count"], counts["segment_count"])
             self.check_sums(result, counts["device"], layers)
-        return run, told, result
+        return run, printed, result
 
     def check_sums(self, result, device, layers):
         for name, layer in layers.items():
@@ -81,8 +81,8 @@ class Exact(unittest.TestCase):
         self.check("threads.py")
 
     def test_two_devices(self):
-        _, told, _ = self.check("two_devices.py", environment={"SIMCUDA_DEVICES": "2"})
-        self.assertEqual([counts["device"] for counts in told["devices"]], [0, 1])
+        _, printed, _ = self.check("two_devices.py", environment={"SIMCUDA_DEVICES": "2"})
+        self.assertEqual([counts["device"] for counts in printed["devices"]], [0, 1])
 
     def test_pinned_memory_and_loader_workers(self):
         _, _, result = self.check("pinned_loader.py")
@@ -97,10 +97,10 @@ class Exact(unittest.TestCase):
         self.check("expandable.py", reserved_by_malloc=False)
 
     def test_out_of_memory_is_an_event_with_the_request_and_the_stack(self):
-        run, told = record("oom.py", environment={"SIMCUDA_MEMORY": "1G"})
-        result = report(own_file(run), "--until", str(told["time_ns"]))
+        run, printed = record("oom.py", environment={"SIMCUDA_MEMORY": "1G"})
+        result = report(own_file(run), "--until", str(printed["time_ns"]))
         torch = layers_of(result, 0)["torch"]
-        self.assertEqual(torch["peak_bytes"], told["devices"][0]["max_memory_allocated"])
+        self.assertEqual(torch["peak_bytes"], printed["devices"][0]["max_memory_allocated"])
         failed = [event for event in run.records("event") if event["kind"] == Kind.ALLOC_FAILED]
         names = {row["id"]: row["name"] for row in run.records("api")}
         self.assertLessEqual({"cudaMalloc", "reportOutOfMemoryToProfiler"}, {names[event["api"]] for event in failed})
@@ -109,9 +109,9 @@ class Exact(unittest.TestCase):
             self.assertNotEqual(event["frames"], 0)
 
     def test_the_drivers_own_allocator_is_recorded_at_the_driver(self):
-        run, told = record("malloc_async.py")
-        counts = told["devices"][0]
-        result = report(own_file(run), "--until", str(told["time_ns"]))
+        run, printed = record("malloc_async.py")
+        counts = printed["devices"][0]
+        result = report(own_file(run), "--until", str(printed["time_ns"]))
         (pool,) = [space for space in layers_of(result, 0)["cuda"]["spaces"] if space["space"] == "pool"]
         # The driver counts blocks in units of 512 bytes. The recording has the requested sizes.
         self.assertEqual(self.rounded_peak(run), counts["max_memory_allocated"])
@@ -134,7 +134,7 @@ class Exact(unittest.TestCase):
 class PythonStacks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.recording, cls.told = record("python_stacks.py")
+        cls.recording, cls.printed = record("python_stacks.py")
         cls.result = report(own_file(cls.recording))
 
     def frames_of(self, size_bytes):
@@ -153,14 +153,14 @@ class PythonStacks(unittest.TestCase):
     def test_every_python_frame_equals_that_of_traceback(self):
         self.rows = {kind: self.recording.records(kind) for kind in ("frame", "code", "frames", "event")}
         threads = set()
-        for entry in self.told["told"]:
+        for entry in self.printed["printed"]:
             with self.subTest(size=entry["size_bytes"], thread=entry["thread"]):
                 recorded = self.frames_of(entry["size_bytes"])
                 # traceback has plain names. The recording has qualified names.
                 plain = [[name.split(".")[-1], file, line] for name, file, line in recorded]
                 self.assertEqual(plain, entry["stack"])
             threads.add(entry["thread"])
-        self.assertGreater(len(self.told["told"]), 15)
+        self.assertGreater(len(self.printed["printed"]), 15)
         self.assertGreaterEqual(len(threads), 6, "main, four workers, autograd's")
 
     def test_merged_stacks_have_every_python_frame_in_order(self):
@@ -176,7 +176,7 @@ class PythonStacks(unittest.TestCase):
                 # Stacks of autograd's threads continue with the frames of the thread that called the backward pass.
                 calls = [i for i, frame in enumerate(python) if frame[1].endswith("torch/autograd/__init__.py")]
                 by_frames.update(json.dumps(python[:i]) for i in calls)
-        for entry in self.told["told"]:
+        for entry in self.printed["printed"]:
             self.assertIn(json.dumps(entry["stack"]), by_frames)
 
     def test_native_frames_stand_between_python_ones_where_c_called_python(self):

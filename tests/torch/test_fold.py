@@ -27,8 +27,8 @@ def train_until_folded(recording, process):
     for _ in range(MOST_ROUNDS):
         if process.stdout.readline() != "more?\n":
             return  # the process has ended, and its exit code gives the reason
-        told = cli("report", "--json", *recording.files[:1])
-        folded = json.loads(told.stdout).get("folded") if told.returncode == 0 else None
+        printed = cli("report", "--json", *recording.files[:1])
+        folded = json.loads(printed.stdout).get("folded") if printed.returncode == 0 else None
         is_enough = folded and folded["events"] > FOLDED
         process.stdin.write("enough\n" if is_enough else "more\n")
         process.stdin.flush()
@@ -70,10 +70,10 @@ def sites_of(found):
 class Fold(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.paths, cls.told, cls.runs, rounds = {}, {}, [], None
+        cls.paths, cls.printed, cls.runs, rounds = {}, {}, [], None
         for mode, options in WAYS.items():
-            run, cls.told[mode] = record_mode(mode, options, rounds)
-            rounds = cls.told[mode]["rounds"]
+            run, cls.printed[mode] = record_mode(mode, options, rounds)
+            rounds = cls.printed[mode]["rounds"]
             cls.runs.append(run)
             cls.paths[mode] = own_file(run)
         print(f"# {rounds} rounds")
@@ -93,7 +93,7 @@ class Fold(unittest.TestCase):
     def test_totals_and_peaks_are_what_pytorch_counted(self):
         for mode, found in self.reports.items():
             with self.subTest(mode):
-                (counts,) = self.told[mode]["devices"]
+                (counts,) = self.printed[mode]["devices"]
                 torch, cuda = (layers_of(found, 0)[layer] for layer in ("torch", "cuda"))
                 self.assertEqual(torch["peak_bytes"], counts["max_memory_allocated"])
                 self.assertEqual(cuda["peak_bytes"], counts["max_memory_reserved"])

@@ -18,7 +18,7 @@ RUNS = 20 if LONG else 1
 def record(script, *arguments, environment=None):
     command, libraries = sim_python(os.path.join(SCRIPTS, script), *arguments)
     run = Recording(command, None, environment, libraries=libraries)
-    assert run.code == 0, run.err
+    assert run.code == 0, (run.code, run.err)
     return max(run.files, key=os.path.getsize), json.loads(run.out.splitlines()[-1]), run
 
 
@@ -27,9 +27,9 @@ def own(leak):
     return leak["stack"][leak["own_frame"]]
 
 
-def growth_of(told):
+def growth_of(printed):
     """Returns the median growth per step of PyTorch's own count. Skips the first steps, which warm up."""
-    grown = [after - before for before, after in zip(told["allocated"][2:], told["allocated"][3:])]
+    grown = [after - before for before, after in zip(printed["allocated"][2:], printed["allocated"][3:])]
     return sorted(grown)[len(grown) // 2]
 
 
@@ -42,22 +42,24 @@ class Leaks(unittest.TestCase):
     def check(self, script, per_step=None, definition="growth", **expected):
         """Checks that the report of `leak` has its line and rate, and that the report of `repaired` has no finding."""
         for _ in range(RUNS):
-            path, told, _run = record(script, "leak")
+            path, printed, _run = record(script, "leak")
             found = report(path)["leaks"]
             self.assertTrue(found, "nothing was found")
-            self.check_first(found, script, told["expected_line"])
+            self.check_first(found, script, printed["expected_line"])
             self.assertEqual(found[0]["definition"], definition)
             for key, value in expected.items():
                 self.assertEqual(found[0][key], value)
             same = [
-                leak for leak in found if own(leak)["line"] == told["expected_line"] and leak["definition"] == "growth"
+                leak
+                for leak in found
+                if own(leak)["line"] == printed["expected_line"] and leak["definition"] == "growth"
             ]
-            wanted = told[per_step] if per_step else growth_of(told)
+            wanted = printed[per_step] if per_step else growth_of(printed)
             self.assertGreater(wanted, 0)
             self.assertAlmostEqual(sum(leak["bytes_per_step"] for leak in same), wanted, delta=wanted * 0.01)
             repaired, _told, _run = record(script, "repaired")
             self.assertEqual(report(repaired)["leaks"], [])
-        return found, told
+        return found, printed
 
     def hint(self, found, words):
         self.assertIn(words, found[0]["hint"])
@@ -82,14 +84,14 @@ class Leaks(unittest.TestCase):
         self.check("cycles.py")
 
     def test_modules_that_are_kept_with_their_gradients(self):
-        found, told = self.check("module_list.py", per_step="parameter_bytes_per_step", category="parameters")
-        (gradients,) = [leak for leak in found if own(leak)["line"] == told["backward_line"]]
+        found, printed = self.check("module_list.py", per_step="parameter_bytes_per_step", category="parameters")
+        (gradients,) = [leak for leak in found if own(leak)["line"] == printed["backward_line"]]
         self.assertEqual(gradients["category"], "gradients")
-        self.assertAlmostEqual(gradients["bytes_per_step"], told["gradient_bytes_per_step"], delta=1)
+        self.assertAlmostEqual(gradients["bytes_per_step"], printed["gradient_bytes_per_step"], delta=1)
         self.assertEqual(len(found), 2)
         # The script makes an optimizer in each step, often at the address of an older one.
-        path, told, _run = record("module_list.py", "repaired")
-        self.assertEqual([step["source"] for step in report(path)["steps"]], ["optimizer"] * len(told["allocated"]))
+        path, printed, _run = record("module_list.py", "repaired")
+        self.assertEqual([step["source"] for step in report(path)["steps"]], ["optimizer"] * len(printed["allocated"]))
 
     def test_a_logged_tensor_that_holds_its_graph(self):
         self.check("logged_grad_fn.py")
@@ -99,20 +101,20 @@ class Leaks(unittest.TestCase):
         self.hint(found, "checkpoint")
 
     def test_512_bytes_a_step_under_a_hundred_megabytes_of_churn(self):
-        _found, told = self.check("small_under_churn.py")
-        self.assertGreater(told["churn_bytes_per_step"], 100_000_000)
+        _found, printed = self.check("small_under_churn.py")
+        self.assertGreater(printed["churn_bytes_per_step"], 100_000_000)
 
     def test_an_extension_that_calls_cudaMalloc_itself(self):
         folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         environment = {"TORCH_EXTENSIONS_DIR": folder}
         for _ in range(RUNS):
-            path, told, _run = record("extension.py", "leak", environment=environment)
+            path, printed, _run = record("extension.py", "leak", environment=environment)
             found = report(path)["leaks"]
-            self.check_first(found, "extension.py", told["expected_line"])
+            self.check_first(found, "extension.py", printed["expected_line"])
             self.assertEqual((found[0]["layer"], found[0]["definition"]), ("cuda", "growth"))
-            self.assertAlmostEqual(found[0]["bytes_per_step"], told["extension_bytes_per_step"], delta=1)
-            self.assertIn(told["expected_function"], [frame["function"] for frame in found[0]["stack"]])
+            self.assertAlmostEqual(found[0]["bytes_per_step"], printed["extension_bytes_per_step"], delta=1)
+            self.assertIn(printed["expected_function"], [frame["function"] for frame in found[0]["stack"]])
             path, _told, _run = record("extension.py", "repaired", environment=environment)
             self.assertEqual(report(path)["leaks"], [])
 
@@ -120,29 +122,29 @@ class Leaks(unittest.TestCase):
         found, _told = self.check("pinned.py", per_step="pinned_bytes_per_step", space="pinned", device=None)
         self.hint(found, "pinned")
 
-    def test_the_one_of_two_ranks_that_leaks(self):
+    def test_one_of_two_ranks_that_leaks(self):
         for _ in range(RUNS):
             self.check_ranks()
 
     def check_ranks(self):
         paths = []
         for rank in ("0", "1"):
-            path, told, _run = record("two_ranks.py", environment={"RANK": rank, "WORLD_SIZE": "2"})
+            path, printed, _run = record("two_ranks.py", environment={"RANK": rank, "WORLD_SIZE": "2"})
             paths.append(path)
             result = report(path)
             self.assertEqual(result["process"]["rank"], int(rank))
             if rank == "0":
                 self.assertEqual(result["leaks"], [])
             else:
-                self.check_first(result["leaks"], "two_ranks.py", told["expected_line"])
-                self.assertAlmostEqual(result["leaks"][0]["bytes_per_step"], growth_of(told), delta=1)
+                self.check_first(result["leaks"], "two_ranks.py", printed["expected_line"])
+                self.assertAlmostEqual(result["leaks"][0]["bytes_per_step"], growth_of(printed), delta=1)
         verdict = cli("check", *paths)
         self.assertEqual(verdict.returncode, 1)
         self.assertIn("failed in rank 1\n", verdict.stdout)
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
-class Quiet(unittest.TestCase):
+class NoLeaks(unittest.TestCase):
     def check(self, script):
         for _ in range(RUNS):
             path, _told, _run = record(script)

@@ -15,7 +15,7 @@ LEAKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "leaks")
 def record(script, *arguments):
     command, libraries = sim_python(os.path.join(LEAKS, "more", script), *arguments)
     run = Recording(command, None, {"SIMCUDA_DEVICES": "1", "PYTHONPATH": LEAKS}, libraries=libraries)
-    assert run.code == 0, run.err
+    assert run.code == 0, (run.code, run.err)
     return report(max(run.files, key=os.path.getsize)), json.loads(run.out.splitlines()[-1])
 
 
@@ -29,29 +29,29 @@ def median(values):
 
 class Case(unittest.TestCase):
     def leaks(self, script, **expected):
-        """Checks line and kind of the first finding. All findings together must grow as fast as PyTorch's count."""
-        result, told = record(script, "leak")
+        """Checks line and kind of the first finding. The sum of all findings must grow as fast as PyTorch's count."""
+        result, printed = record(script, "leak")
         found = result["leaks"]
         self.assertTrue(found, "nothing was found")
         self.assertEqual(
-            (os.path.basename(own(found[0])["file"]), own(found[0])["line"]), (script, told["expected_line"])
+            (os.path.basename(own(found[0])["file"]), own(found[0])["line"]), (script, printed["expected_line"])
         )
         for key, value in expected.items():
             self.assertEqual(found[0][key], value)
-        allocated = told["allocated"]
-        wanted = told.get("bytes_per_step") or median([b - a for a, b in zip(allocated[2:], allocated[3:])])
+        allocated = printed["allocated"]
+        wanted = printed.get("bytes_per_step") or median([b - a for a, b in zip(allocated[2:], allocated[3:])])
         self.assertAlmostEqual(sum(leak["bytes_per_step"] for leak in found), wanted, delta=wanted * 0.01)
-        repaired, _told = record(script, "repaired")
+        repaired, _printed = record(script, "repaired")
         self.assertEqual(repaired["leaks"], [])
         return found[0]
 
     def quiet(self, script):
-        result, told = record(script)
+        result, printed = record(script)
         self.assertEqual(result["leaks"], [])
         counts = collections.Counter(step["source"] for step in result["steps"])
-        if "optimizer_steps" in told:
-            self.assertEqual(counts["optimizer"], told["optimizer_steps"])
-            self.assertEqual(counts["forward"], told.get("forward_calls", 0))
+        if "optimizer_steps" in printed:
+            self.assertEqual(counts["optimizer"], printed["optimizer_steps"])
+            self.assertEqual(counts["forward"], printed.get("forward_calls", 0))
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")

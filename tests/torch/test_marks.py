@@ -20,7 +20,7 @@ KINDS = {2: "push", 3: "pop", 4: "start", 5: "stop", 6: "point"}
 def record(**variables):
     command, libraries = sim_python(os.path.join(SCRIPTS, "nvtx_ranges.py"))
     run = Recording(command, {"stacks": "none"}, variables, libraries=libraries)
-    assert run.code == 0, run.err
+    assert run.code == 0, (run.code, run.err)
     # A tool from the environment writes with C's stdio. Its buffer may be flushed before or after Python's.
     (answers,) = [line for line in run.out.splitlines() if line.startswith("{")]
     return run, json.loads(answers)
@@ -56,12 +56,12 @@ class Nvtx(unittest.TestCase):
             {"before": 0, "inner": 2, "left": 2, "last": 0},
         )
         marks = marks_of(run)
-        told = [text for text, _ in marks]
-        self.assertEqual(sorted(told[:2]), ["push before", "start any thread"])
-        self.assertEqual(told[2:6], ["push step 1", "point moment", "push inner", "pop"])
-        operators = [text for text in told if text.startswith("push aten::add")]
-        self.assertGreaterEqual(len(operators), 1, told)
-        self.assertEqual(sum(text.startswith("push") for text in told), told.count("pop"))
+        printed = [text for text, _ in marks]
+        self.assertEqual(sorted(printed[:2]), ["push before", "start any thread"])
+        self.assertEqual(printed[2:6], ["push step 1", "point moment", "push inner", "pop"])
+        operators = [text for text in printed if text.startswith("push aten::add")]
+        self.assertGreaterEqual(len(operators), 1, printed)
+        self.assertEqual(sum(text.startswith("push") for text in printed), printed.count("pop"))
         numbers = [row["object"] for text, row in marks if text.startswith("st")]
         self.assertEqual(numbers, [returned["first"]] * 2)
         # The phase began before the recording and has its own beginning. All later ranges lie inside it.

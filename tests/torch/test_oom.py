@@ -54,7 +54,7 @@ class Oom(unittest.TestCase):
         self.assertEqual(recording.code, 1)
         self.assertIn("OutOfMemoryError", recording.err)
         self.check_full(recording)
-        text = cli("report", recording.path).stdout
+        text = cli("report", "--full", recording.path).stdout
         self.assertIn("Out of memory: 1 request failed\n", text)
         self.assertIn("PyTorch could not allocate 100 MiB on GPU 0 for ", " ".join(text.split()))
 
@@ -80,8 +80,8 @@ class Oom(unittest.TestCase):
 
     def test_a_request_that_succeeds_once_the_cache_is_free_is_a_retry_and_no_failure(self):
         recording = run("retry")
-        told = said(recording)
-        self.assertEqual((told["retries"], told["ooms"]), (1, 0))
+        printed = said(recording)
+        self.assertEqual((printed["retries"], printed["ooms"]), (1, 0))
         self.assertEqual(recording.result["oom_counts"], {"failed": 0, "recovered": 1, "left_out": 0})
         (oom,) = recording.result["ooms"]
         self.assertEqual((oom["layer"], oom["recovered"], oom["would_fit"]), ("cuda", True, True))
@@ -90,7 +90,7 @@ class Oom(unittest.TestCase):
         self.assertEqual(oom["stack"][oom["own_frame"]]["function"], "make")
         self.assertIn(
             "The driver refused once, and PyTorch succeeded after it emptied its cache: 500 MiB at",
-            " ".join(cli("report", recording.path).stdout.split()),
+            " ".join(cli("report", "--full", recording.path).stdout.split()),
         )
 
     def test_an_extensions_refusal_is_reported_whatever_pytorch_does_next(self):
@@ -112,7 +112,7 @@ class Oom(unittest.TestCase):
         self.assertTrue(oom["would_fit"])
         self.assertIn(
             "without fragmentation the request would have succeeded",
-            " ".join(cli("report", recording.path).stdout.split()),
+            " ".join(cli("report", "--full", recording.path).stdout.split()),
         )
 
     def test_a_limit_of_pytorchs_own_is_not_taken_for_a_full_device(self):
@@ -120,7 +120,9 @@ class Oom(unittest.TestCase):
         self.assertEqual(recording.code, 1)
         (oom,) = recording.result["ooms"]
         self.assertEqual((oom["driver_refusals"], oom["free_bytes"] >= 400 * MIB), (0, True))
-        self.assertIn("set_per_process_memory_fraction", " ".join(cli("report", recording.path).stdout.split()))
+        self.assertIn(
+            "set_per_process_memory_fraction", " ".join(cli("report", "--full", recording.path).stdout.split())
+        )
 
     def test_a_graph_capture_with_the_error_stays_valid(self):
         recording = run("captured")

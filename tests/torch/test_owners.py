@@ -34,7 +34,7 @@ def tearDownModule():
 def record(stacks="all", allocator=""):
     command, libraries = sim_python(os.path.join(SCRIPTS, "owners.py"), extension())
     run = Recording(command, {"stacks": stacks}, {"PYTORCH_CUDA_ALLOC_CONF": allocator}, libraries=libraries)
-    assert run.code == 0, run.err
+    assert run.code == 0, (run.code, run.err)
     path = max(run.files, key=os.path.getsize)
     return path, json.loads(run.out.splitlines()[-1]), report(path)
 
@@ -61,19 +61,19 @@ class Owners(unittest.TestCase):
         self.assertEqual(owners(result, "torch"), {EXTENSION: 5 * MIB, "PyTorch": total(result, "torch") - 5 * MIB})
 
     def test_segments_are_pytorchs_and_the_extensions_own_memory_is_the_extensions(self):
-        _, told, result = record()
+        _, printed, result = record()
         shown = owners(result, "cuda")
         self.assertEqual(shown[EXTENSION], 3 * MIB)
         # PyTorch also owns the segment that contains the extension's tensor.
-        self.assertGreaterEqual(shown["PyTorch"], told["devices"][0]["memory_reserved"])
+        self.assertGreaterEqual(shown["PyTorch"], printed["devices"][0]["memory_reserved"])
         self.assertNotIn("unknown", shown)
         self.assertNotIn("program", shown)
         self.assertEqual(sum(shown.values()), total(result, "cuda"))
 
     def test_pinned_memory_of_pytorchs_cache_is_pytorchs(self):
-        _, told, result = record()
+        _, printed, result = record()
         self.assertEqual(set(owners(result, "cuda", None)), {"PyTorch"})
-        self.assertGreaterEqual(owners(result, "cuda", None)["PyTorch"], told["pinned_bytes"])
+        self.assertGreaterEqual(owners(result, "cuda", None)["PyTorch"], printed["pinned_bytes"])
 
     def test_the_table_has_the_bytes_of_each_owner_at_the_peak_of_the_layer(self):
         path, _, result = record()
@@ -89,17 +89,17 @@ class Owners(unittest.TestCase):
     def test_with_python_stacks_alone_segments_are_still_pytorchs(self):
         for allocator in "", "expandable_segments:True":
             with self.subTest(allocator=allocator):
-                _, told, result = record("python", allocator)
+                _, printed, result = record("python", allocator)
                 self.assertEqual(owners(result, "torch"), {"PyTorch": total(result, "torch")})
                 shown = owners(result, "cuda")
-                self.assertGreaterEqual(shown["PyTorch"], told["devices"][0]["memory_reserved"])
+                self.assertGreaterEqual(shown["PyTorch"], printed["devices"][0]["memory_reserved"])
                 # Python stacks do not show the extension. The program owns the line that called it.
                 self.assertGreaterEqual(shown["program"], 3 * MIB)
 
     def test_expandable_segments_are_pytorchs(self):
-        _, told, result = record("all", "expandable_segments:True")
+        _, printed, result = record("all", "expandable_segments:True")
         shown = owners(result, "cuda")
-        self.assertGreaterEqual(shown["PyTorch"], told["devices"][0]["memory_reserved"])
+        self.assertGreaterEqual(shown["PyTorch"], printed["devices"][0]["memory_reserved"])
         self.assertEqual(shown[EXTENSION], 3 * MIB)
 
 

@@ -9,7 +9,7 @@ import unittest
 
 import tap
 from definitions import Kind, Layer, MarkKind, MarkSource
-from snapshots import SHIM, SIM_PYTHON, Recording, records, run_past_aborts, sim_python
+from snapshots import SHIM, SIM_PYTHON, Recording, records, run_again_after_aborts, sim_python
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "steps.py")
 SHORT_RUNS = 50 if os.environ.get("GMT_TEST_LONG") else 6
@@ -52,12 +52,12 @@ def own_file(run):
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class AutomaticSteps(unittest.TestCase):
     def check(self, way, least=1):
-        run, told = record(way)
+        run, printed = record(way)
         found = Steps(own_file(run))
-        self.assertEqual(found.counted(), sorted(row[1:] for row in told["steps"]))
-        self.assertGreaterEqual(len(told["steps"]), least)
+        self.assertEqual(found.counted(), sorted(row[1:] for row in printed["steps"]))
+        self.assertGreaterEqual(len(printed["steps"]), least)
         self.assertEqual(found.notes, [])
-        return run, told, found
+        return run, printed, found
 
     def test_every_step_of_the_main_thread_is_marked_from_the_first_on(self):
         self.check("main_thread")
@@ -72,30 +72,30 @@ class AutomaticSteps(unittest.TestCase):
         self.check("executor", 4)
 
     def test_two_optimizers_have_marks_of_their_own(self):
-        _, told, _ = self.check("two_optimizers", 2)
-        self.assertEqual(sorted(row[1:] for row in told["steps"]), [["Adam", 6], ["RMSprop", 3]])
+        _, printed, _ = self.check("two_optimizers", 2)
+        self.assertEqual(sorted(row[1:] for row in printed["steps"]), [["Adam", 6], ["RMSprop", 3]])
 
     def test_steps_count_from_the_first_block_on(self):
-        _, told, _ = self.check("late")
-        self.assertEqual([row[2] for row in told["steps"]], [3])
+        _, printed, _ = self.check("late")
+        self.assertEqual([row[2] for row in printed["steps"]], [3])
 
     def test_a_step_that_raises_does_not_count_and_others_do(self):
-        _, told, _ = self.check("raising")
-        self.assertEqual([row[1:] for row in told["steps"]], [["SGD", 8]])
+        _, printed, _ = self.check("raising")
+        self.assertEqual([row[1:] for row in printed["steps"]], [["SGD", 8]])
 
     def test_a_step_that_calls_the_step_of_its_base_class_counts_once(self):
         self.check("subclass", 4)
 
     def test_optimizers_of_every_kind_are_seen(self):
-        _, told, _ = self.check("kinds", 11)
-        self.assertIn("LBFGS", [row[1] for row in told["steps"]])
+        _, printed, _ = self.check("kinds", 11)
+        self.assertIn("LBFGS", [row[1] for row in printed["steps"]])
 
     def test_a_gradient_scaler_steps_its_optimizer(self):
         self.check("scaler")
 
     def test_copies_of_optimizers_and_their_hooks_work_as_without_the_recorder(self):
-        _, told, found = self.check("copies", 5)
-        self.assertEqual(told["calls"], ["global"] * 2 + ["own", "global", "own"])
+        _, printed, found = self.check("copies", 5)
+        self.assertEqual(printed["calls"], ["global"] * 2 + ["own", "global", "own"])
         self.assertEqual(len(found.teardowns()), 1)
 
     def test_loader_workers_change_nothing(self):
@@ -109,27 +109,27 @@ class AutomaticSteps(unittest.TestCase):
         self.check_child("forked")
 
     def check_child(self, way):
-        run, told = record(way)
+        run, printed = record(way)
         counts = sorted(Steps(path).counted() for path in run.files)
         self.assertEqual(counts, [[["SGD", 2]], [["SGD", 3]]])
-        self.assertEqual([row[2] for row in told["steps"]], [2])
+        self.assertEqual([row[2] for row in printed["steps"]], [2])
 
     def test_a_child_that_records_nothing_inherits_no_recording(self):
         run, _, _ = self.check("forked_later")
         self.assertEqual(len(run.files), 1)
 
     def test_a_compiled_step_is_a_step(self):
-        _, told, _ = self.check("compiled")
-        self.assertEqual(told["graphs"], record("compiled", {"steps": "off"})[1]["graphs"])
+        _, printed, _ = self.check("compiled")
+        self.assertEqual(printed["graphs"], record("compiled", {"steps": "off"})[1]["graphs"])
 
     def test_python_shows_no_trace_of_the_recorder(self):
         for way, threads in ("unseen", ["MainThread"]), ("unseen_in_worker", ["MainThread"]):
             with self.subTest(way):
-                _, told, _ = self.check(way)
-                self.assertEqual(told["threads"], threads)
-                self.assertTrue(told["collecting"])
-                self.assertNotIn("gmt-python", told["tasks"])
-                self.assertEqual(told["frames"], 1 if way == "unseen" else 2)
+                _, printed, _ = self.check(way)
+                self.assertEqual(printed["threads"], threads)
+                self.assertTrue(printed["collecting"])
+                self.assertNotIn("gmt-python", printed["tasks"])
+                self.assertEqual(printed["frames"], 1 if way == "unseen" else 2)
 
     def test_steps_off_marks_nothing(self):
         for way in "main_thread", "worker":
@@ -137,7 +137,7 @@ class AutomaticSteps(unittest.TestCase):
             self.assertEqual(Steps(own_file(run)).marks, [])
 
     def test_the_end_of_python_is_marked_before_its_teardown(self):
-        run, told, found = self.check("held")
+        run, printed, found = self.check("held")
         (teardown,) = found.teardowns()
         self.assertEqual(teardown["source"], MarkSource.INTERPRETER)
         stamps = {}
@@ -156,7 +156,7 @@ class AutomaticSteps(unittest.TestCase):
             command, libraries = sim_python(SCRIPT, way)
             for _ in range(SHORT_RUNS):
                 with tempfile.TemporaryDirectory() as folder:
-                    ended = run_past_aborts(
+                    ended = run_again_after_aborts(
                         ["env", f"LD_PRELOAD={SHIM}", *command],
                         timeout=120,
                         cwd=folder,

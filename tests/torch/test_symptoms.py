@@ -22,6 +22,11 @@ VARIES = [
     (re.compile(r" \(\+\d+\)"), ""),  # omitted frames
     (re.compile(r"(torch/\S+\.py):\d+"), r"\1:LINE"),
     (re.compile(r"\S*_ctypes\S*\+0x[0-9a-f]+"), "_ctypes"),
+    (
+        re.compile(r"[\d,]+ (events are in the memory|of them from the memory) of (the killed process|process \d+)"),
+        r"N \1",
+    ),
+    (re.compile(r"complete: [\d,]+ events"), "complete: N events"),
     (re.compile(r"full (in|after) [\d,]+"), r"full \1 N"),  # reduced by the memory that this version of PyTorch holds
 ]
 PYTORCH = "2.15"

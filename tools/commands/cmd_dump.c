@@ -7,6 +7,7 @@
 #include "tools/recordings/input.h"
 #include "tools/recordings/shared_recordings.h"
 #include "tools/recordings/newer_recordings.h"
+#include "tools/recordings/newest_recording.h"
 #include "tools/output/message.h"
 #include "base/suggest.h"
 #include "format/encoding/decode.h"
@@ -23,9 +24,10 @@ const struct gmt_option_row gmt_table_dump[] = {
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "one JSON object per line" },
 	{ "record", 0, GMT_OPTION_TEXTS, "NAME", AT(records),
 		"print only records of this kind; may be repeated" },
-	{ "from", 0, GMT_OPTION_NUMBER, "NS", AT(choice.from),
-		"skip records before this moment: nanoseconds since the recording began (from 10^17 on: since 1970)" },
-	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(choice.until), "skip records after this moment" },
+	{ "from", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(choice.from_option),
+		"skip records before this moment: " GMT_MOMENT_MEANING },
+	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(choice.until_option),
+		"skip records after this moment" },
 	{ "device", 0, GMT_OPTION_NUMBER, "N", AT(choice.device),
 		"skip records of other devices and of the host" },
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
@@ -149,21 +151,19 @@ static int dump_file(const char *path, const struct dump_options *options)
 
 int gmt_cmd_dump(const struct gmt_command *command, int argc, char **argv)
 {
-	struct dump_options options = {
-		.choice = { .from = UINT64_MAX, .until = UINT64_MAX, .device = UINT64_MAX }
-	};
+	struct dump_options options = { .choice.device = UINT64_MAX };
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
 	if (code >= 0)
 		return code;
-	if (argc != 1) {
-		gmt_message_error(argc ? "dump: one file at a time" : "dump: no recording is given");
+	if (argc > 1)
+		gmt_message_error("dump: one file at a time");
+	if (argc > 1 || !gmt_newest_recording_instead("dump", &argc, argv))
 		return GMT_EXIT_USAGE;
-	}
 	for (size_t i = 0; i < options.records.count; i++)
 		if (!is_record(options.records.items[i]))
 			return unknown_record(options.records.items[i]);
-	gmt_newer_report(argv, 1);
+	gmt_newer_recordings_report(argv, 1);
 	options.choice.kinds = wanted_kinds(&options);
 	options.choice.needs_all = options.strict;
 	code = gmt_dump_choice_init(&options.choice, argv[0]);

@@ -219,14 +219,14 @@ int gmt_cmd_fold(const struct gmt_command *command, int argc, char **argv)
 								   : "fold: no recording is given");
 		return GMT_EXIT_USAGE;
 	}
-	gmt_newer_report(argv, 1);
+	gmt_newer_recordings_report(argv, 1);
 	rules.force = options.force;
 	output = gmt_output_open_bytes(options.output, &rules);
 	if (!output)
 		return GMT_EXIT_UNREADABLE;
 	code = write_output(argv[0], &options, output);
 	if (code) {
-		gmt_work_report(argv[0]);
+		gmt_work_limit_report(argv[0]);
 		gmt_output_discard(output);
 		return code;
 	}

@@ -3,6 +3,7 @@
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
 #include "tools/recordings/newer_recordings.h"
+#include "tools/recordings/newest_recording.h"
 #include "tools/output/output.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/work_limit.h"
@@ -14,8 +15,7 @@ struct info_options {
 
 #define AT(field) offsetof(struct info_options, field)
 const struct gmt_option_row gmt_table_info[] = {
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json),
-		"JSON instead of text, one object for each file" },
+	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, one line for each file" },
 	{ "coverage", 0, GMT_OPTION_FLAG, NULL, AT(coverage),
 		"show which functions were called, never called, or looked up but not hooked" },
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
@@ -28,30 +28,30 @@ const struct gmt_option_row gmt_table_info[] = {
 
 static int info_file(const char *path, const struct info_options *options, bool *ret_incomplete)
 {
-	struct gmt_snapshot *snapshot;
+	struct gmt_recording *recording;
 	struct gmt_event_counts event_counts = { 0 };
 	struct gmt_warnings warnings = { 0 };
 	struct gmt_coverage coverage = { 0 };
 	struct gmt_error error = { 0 };
-	int code = gmt_input_load(path, &snapshot);
+	int code = gmt_input_load(path, &recording);
 
 	if (code)
 		return code;
-	*ret_incomplete |= !gmt_snapshot_complete(snapshot);
-	if (gmt_event_counts_init(&event_counts, snapshot, &error) ||
-		gmt_warnings_init(&warnings, snapshot, NULL, NULL, &error) ||
-		(options->coverage && gmt_coverage_init(&coverage, snapshot, &error))) {
+	*ret_incomplete |= !gmt_recording_complete(recording);
+	if (gmt_event_counts_compute(&event_counts, recording, &error) ||
+		gmt_warnings_compute(&warnings, recording, NULL, NULL, &error) ||
+		(options->coverage && gmt_coverage_compute(&coverage, recording, &error))) {
 		code = gmt_message_failure(&error);
 	} else {
 		struct gmt_info info = {
-			.snapshot = snapshot,
+			.recording = recording,
 			.event_counts = &event_counts,
 			.warnings = &warnings,
-			.overhead = gmt_overhead_estimate(snapshot),
+			.overhead = gmt_overhead_estimate(recording),
 			.coverage = options->coverage ? &coverage : NULL,
 			.color = gmt_output_color(stdout, (enum gmt_color)options->color),
 		};
-		struct gmt_json json = { .file = stdout, .pretty = true, .inline_depth = 2 };
+		struct gmt_json json = { .file = stdout };
 
 		if (options->json) {
 			gmt_info_json(&info, &json);
@@ -63,8 +63,8 @@ static int info_file(const char *path, const struct info_options *options, bool 
 	gmt_coverage_fini(&coverage);
 	gmt_warnings_fini(&warnings);
 	gmt_event_counts_fini(&event_counts);
-	gmt_snapshot_free(snapshot);
-	gmt_work_report(path);
+	gmt_recording_free(recording);
+	gmt_work_limit_report(path);
 	return code;
 }
 
@@ -76,11 +76,9 @@ int gmt_cmd_info(const struct gmt_command *command, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (!argc) {
-		gmt_message_error("info: no recording is given");
+	if (!gmt_newest_recording_instead("info", &argc, argv))
 		return GMT_EXIT_USAGE;
-	}
-	gmt_newer_report(argv, (size_t)argc);
+	gmt_newer_recordings_report(argv, (size_t)argc);
 	code = 0;
 	for (int i = 0; i < argc; i++) {
 		int answer;

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "render/lines/fit.h"
 #include "render/head.h"
 #include "render/leaks.h"
 #include "tools/options/command.h"
-#include "tools/pipeline/files.h"
+#include "tools/options/moment.h"
+#include "tools/report/report_files.h"
+#include "tools/report/views.h"
 #include "tools/recordings/input.h"
+#include "tools/recordings/newest_recording.h"
 #include "tools/output/output.h"
 #include "tools/pipeline/owner_options.h"
 #include "tools/pipeline/pipeline.h"
@@ -14,37 +18,33 @@
 #include "tools/pipeline/work_limit.h"
 
 struct leaks_options {
-	bool json, strict, no_symbol_cache, force;
-	uint64_t warmup, age_steps, age_seconds, until, limit, frames;
-	int color;
-	const char *output;
-	struct gmt_option_texts definitions, symbol_paths, owners;
+	struct gmt_report_files_options files;
+	bool no_symbol_cache;
+	uint64_t warmup, age_steps, age_seconds, limit, frames;
+	struct gmt_moment until;
+	struct gmt_option_texts definitions, symbol_paths;
 };
 
 #define AT(field) offsetof(struct leaks_options, field)
 const struct gmt_option_row gmt_table_leaks[] = {
 	{ "definition", 0, GMT_OPTION_TEXTS, "NAME[,NAME...]", AT(definitions),
-		"definitions of a leak: growth, unexplained, phase, age, exit or all (default: growth, unexplained, phase; also exit for memory outside PyTorch)" },
+		"definitions of a leak: growth, unexplained, phase, age, exit or all (default: "
+		"growth, unexplained, phase; also exit for memory outside PyTorch)" },
 	{ "warmup", 0, GMT_OPTION_NUMBER, "STEPS", AT(warmup),
 		"steps at the start that are not judged (default: a fifth of the steps, 1 to 10)" },
 	{ "age-steps", 0, GMT_OPTION_NUMBER, "STEPS", AT(age_steps),
 		"definition age: a block that lives for more steps is a leak" },
 	{ "age-seconds", 0, GMT_OPTION_NUMBER, "SECONDS", AT(age_seconds),
 		"definition age: a block that lives longer is a leak" },
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, with whole stacks" },
-	{ "until", 0, GMT_OPTION_NUMBER, "NS", AT(until),
-		"report the state at this moment: nanoseconds since the recording began (from 10^17 on: since 1970)" },
+	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(files.json),
+		"JSON instead of text, with whole stacks; one line for each file" },
+	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(until),
+		"report the state at this moment: " GMT_MOMENT_MEANING },
 	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
-	GMT_OWNERS_OPTION(AT(owners)),
+	GMT_OWNERS_OPTION(AT(files.owners)),
 	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "findings to show (default: all)" },
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each (default: 8)" },
-	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
-		"exit with 4 if the recording is incomplete" },
-	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
-		"colours (default: on a terminal)" },
-	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
-		"allow --output to replace a recording or an input file" },
+	GMT_FILES_LAST_OPTIONS(AT(files)),
 	{ 0 },
 };
 #undef AT
@@ -79,8 +79,8 @@ static uint32_t parse_definitions(const char *text)
 		uint32_t more = definition_bits_of(text, length);
 
 		if (!more) {
-			gmt_message_error(
-				"leaks: --definition: unknown definition `%.*s`: write growth, unexplained, phase, age, exit or all",
+			gmt_message_error("leaks: --definition: unknown definition `%.*s`: "
+							  "write growth, unexplained, phase, age, exit or all",
 				(int)(length < 60 ? length : 60), text);
 			return 0;
 		}
@@ -136,31 +136,29 @@ static bool set_leaks_options(const struct leaks_options *options,
 }
 
 static bool render(struct gmt_pipeline *pipeline, const struct leaks_options *options,
-	struct gmt_files_output *output)
+	struct gmt_report_files_output *output)
 {
-	struct gmt_leaks_view view = {
-		.snapshot = pipeline->snapshot,
-		.traces = &pipeline->traces,
-		.replay = &pipeline->replay,
-		.timeline = &pipeline->timeline,
-		.history = &pipeline->history,
-		.leaks = &pipeline->leaks,
-		.limit = options->limit,
-		.frames = options->frames,
-	};
-	struct gmt_plain plain = { output->file, output->color };
+	struct gmt_leaks_view view = gmt_view_leaks(pipeline);
 	struct gmt_json *json = &output->json;
 
-	if (!options->json) {
-		gmt_head_text(&plain, pipeline->snapshot, &pipeline->warnings);
-		return gmt_leaks_text(&view, &plain);
+	view.limit = options->limit;
+	view.frames = options->frames;
+	if (!options->files.json) {
+		const struct gmt_plain plain = { gmt_fit_open(output->file), output->color };
+		bool done;
+
+		gmt_head_text(&plain, pipeline->recording, &pipeline->warnings);
+		done = gmt_leaks_text(&view, &plain);
+		gmt_fit_close(plain.file, output->file);
+		return done;
 	}
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "schema", "gpumemtrace.leaks/2");
-	gmt_json_key_text(json, "file", pipeline->snapshot->path);
-	gmt_json_key_bool(json, "complete", gmt_snapshot_complete(pipeline->snapshot));
+	gmt_json_key_text(json, "file", pipeline->recording->path);
+	gmt_json_key_bool(json, "complete", gmt_recording_complete(pipeline->recording));
 	gmt_leaks_json(&view, json);
 	gmt_json_end_object(json);
+	gmt_report_files_end_json(output);
 	return true;
 }
 
@@ -171,7 +169,7 @@ struct context {
 	const struct gmt_owner_rules *owners;
 };
 
-static int leaks_of_file(const void *user, const char *path, struct gmt_files_output *output)
+static int leaks_of_file(const void *user, const char *path, struct gmt_report_files_output *output)
 {
 	const struct context *context = user;
 	struct gmt_pipeline pipeline = { 0 };
@@ -189,13 +187,13 @@ static int leaks_of_file(const void *user, const char *path, struct gmt_files_ou
 
 	if (!code) {
 		output->is_incomplete |=
-			!gmt_snapshot_complete(pipeline.snapshot) || pipeline.leaks.is_compacted_away;
+			!gmt_recording_complete(pipeline.recording) || pipeline.leaks.is_compacted_away;
 		if (!render(&pipeline, context->options, output))
 			code = gmt_message_failure(&(struct gmt_error){ .text = "out of memory" });
 	}
 	gmt_pipeline_fini(&pipeline);
 	gmt_symbols_cache_close(pipeline_options.traces.symbols_cache);
-	gmt_work_report(path);
+	gmt_work_limit_report(path);
 	return code;
 }
 
@@ -205,7 +203,6 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 		.warmup = UINT64_MAX,
 		.age_steps = UINT64_MAX,
 		.age_seconds = UINT64_MAX,
-		.until = UINT64_MAX,
 		.limit = UINT64_MAX,
 		.frames = 8,
 	};
@@ -216,21 +213,15 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
+	if (!gmt_newest_recording_instead("leaks", &argc, argv))
+		return GMT_EXIT_USAGE;
 	/* Without a file, the message about the missing file comes first. */
 	if (argc && !set_leaks_options(&options, &leaks))
 		return GMT_EXIT_USAGE;
-	return gmt_files_report_with_owners("leaks",
-		&(struct gmt_files){ .count = argc,
-			.paths = argv,
-			.output = options.output,
-			.owners = &options.owners,
-			.force = options.force,
-			.json = options.json,
-			.strict = options.strict,
-			.color = (enum gmt_color)options.color,
-			.schema = "gpumemtrace.leaks-list/1",
-			.key = "files",
-			.report = leaks_of_file,
-			.context = &context },
+	return gmt_report_files_report(&(struct gmt_report_files){ .count = argc,
+									   .paths = argv,
+									   .options = &options.files,
+									   .report = leaks_of_file,
+									   .context = &context },
 		&owners);
 }

@@ -5,7 +5,7 @@
 
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
-#include "tools/recordings/running.h"
+#include "tools/recordings/running_processes.h"
 
 struct pause_options {
 	bool json;
@@ -28,14 +28,14 @@ int gmt_cmd_pause(const struct gmt_command *command, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (!gmt_running_operand(command->name, argc, argv, &pid))
+	if (!gmt_running_processes_operand(command->name, argc, argv, &pid))
 		return GMT_EXIT_USAGE;
-	code = gmt_running_request(pid, pauses ? GMT_CONTROL_PAUSE : GMT_CONTROL_RESUME, NULL, answer,
-		sizeof(answer));
+	code = gmt_running_processes_request(pid, pauses ? GMT_CONTROL_PAUSE : GMT_CONTROL_RESUME, NULL,
+		answer, sizeof(answer));
 	if (code)
 		return code;
 	if (options.json)
-		gmt_running_print(pid, "state", pauses ? "paused" : "recording");
+		gmt_running_processes_print(pid, "state", pauses ? "paused" : "recording");
 	else
 		printf("process %u: %s\n", pid,
 			pauses ? "the recorder now takes no stacks" : "the recorder takes stacks again");

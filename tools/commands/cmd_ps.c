@@ -8,7 +8,7 @@
 #include "render/json.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
-#include "tools/recordings/running.h"
+#include "tools/recordings/running_processes.h"
 #include "tools/output/message.h"
 
 struct ps_options {
@@ -58,9 +58,10 @@ static void read_row(const struct gmt_control *page, struct row *row)
 	row->snapshots = atomic_load(&page->snapshots);
 	row->threads = atomic_load(&page->threads);
 	row->start_time_ns = page->start_time_ns;
-	gmt_running_text(page->mode, sizeof(page->mode), row->mode, sizeof(row->mode));
-	gmt_running_text(page->program, sizeof(page->program), row->program, sizeof(row->program));
-	gmt_running_text(page->path, sizeof(page->path), row->path, sizeof(row->path));
+	gmt_running_processes_text(page->mode, sizeof(page->mode), row->mode, sizeof(row->mode));
+	gmt_running_processes_text(page->program, sizeof(page->program), row->program,
+		sizeof(row->program));
+	gmt_running_processes_text(page->path, sizeof(page->path), row->path, sizeof(row->path));
 }
 
 static void print_json(struct gmt_json *json, uint32_t pid, const struct row *row)
@@ -107,7 +108,7 @@ static void print_text(unsigned index, uint32_t pid, const struct row *row)
 	putchar('\n');
 }
 
-static bool list(void *context, const struct gmt_running *running)
+static bool list(void *context, const struct gmt_running_process *running)
 {
 	struct lister *lister = context;
 	static struct row row;
@@ -137,10 +138,11 @@ int gmt_cmd_ps(const struct gmt_command *command, int argc, char **argv)
 	if (options.json) {
 		lister.json = &json;
 		gmt_json_begin_object(&json);
+		gmt_json_key_text(&json, "schema", "gpumemtrace.ps/1");
 		gmt_json_key(&json, "processes");
 		gmt_json_begin_array(&json);
 	}
-	gmt_running_each(list, &lister);
+	gmt_running_processes_each(list, &lister);
 	if (options.json) {
 		gmt_json_end_array(&json);
 		gmt_json_end_object(&json);

@@ -249,8 +249,8 @@ static bool recover_one_of_all(void *context, struct gmt_shared_recording *share
 static void print_unusable_total(const struct recover_run *recover_run)
 {
 	if (recover_run->unusable_count)
-		gmt_message_hint(
-			"%s of memory %s left: `gpumemtrace recover --discard %s` removes it, `gpumemtrace recover MEMORY -o FILE` writes its events to a new file",
+		gmt_message_hint("%s of memory %s left: `gpumemtrace recover --discard %s` removes it, "
+						 "`gpumemtrace recover MEMORY -o FILE` writes its events to a new file",
 			gmt_text_size(recover_run->unusable_bytes).text,
 			recover_run->unusable_count == 1 ? "is" : "are",
 			recover_run->options->all ? "--all" : "MEMORY");

@@ -7,12 +7,15 @@
 #include "base/safe_text.h"
 #include "render/plain.h"
 #include "tools/pipeline/check.h"
+#include "tools/report/first_screen.h"
+#include "tools/report/report_page.h"
 #include "tools/recordings/child.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
 #include "tools/output/output.h"
 #include "tools/recordings/recorder_setup.h"
-#include "tools/output/run_output.h"
+#include "tools/recordings/recorder_version.h"
+#include "tools/output/check_output_path.h"
 #include "tools/recordings/run_recordings.h"
 #include "tools/output/message.h"
 
@@ -20,15 +23,18 @@ struct run_options {
 	bool quiet;
 	bool audit;
 	const char *check; /* NULL: not given */
+	const char *html; /* NULL: not given */
 	struct gmt_option_passed recorder;
 };
 
 #define AT(field) offsetof(struct run_options, field)
 const struct gmt_option_row gmt_table_run[] = {
 	{ "quiet", 'q', GMT_OPTION_FLAG, NULL, AT(quiet),
-		"do not list the recorded files, and do not suggest the next command" },
-	{ "check", 0, GMT_OPTION_MAYBE, "FILE|OPTIONS", AT(check),
+		"do not list the recorded files, and do not print the first screen of the report" },
+	{ "check", 0, GMT_OPTION_OPTIONAL_TEXT, "FILE|OPTIONS", AT(check),
 		"then judge the recordings as `check` does, by a limits file, or by options of check in quotes" },
+	{ "html", 0, GMT_OPTION_OPTIONAL_TEXT, "FILE", AT(html),
+		"then write the page of `report --html` (default: the first recording's name with .html)" },
 	{ "audit", 0, GMT_OPTION_FLAG, NULL, AT(audit),
 		"also record libraries in dlmopen namespaces (LD_AUDIT); the program starts more slowly" },
 #define GMT_OPTION(name, fallback, values, meaning) \
@@ -41,7 +47,7 @@ const struct gmt_option_row gmt_table_run[] = {
 
 enum { MAX_SHOWN_NAMES = 8, NOTHING_TO_JUDGE = 3 };
 
-static void explain_no_recording(const struct gmt_run *run)
+static void explain_no_recording(const struct gmt_run_recordings *run)
 {
 	if (run->no_recording_reason[0])
 		gmt_message_error("nothing was recorded: %s", run->no_recording_reason);
@@ -49,7 +55,7 @@ static void explain_no_recording(const struct gmt_run *run)
 		fputs("gpumemtrace: nothing was recorded: the program did not use CUDA\n", stderr);
 }
 
-static void suggest_next(const struct gmt_run *run)
+static void suggest_next(const struct gmt_run_recordings *run)
 {
 	struct gmt_plain plain = { .file = stderr };
 
@@ -63,7 +69,7 @@ static void suggest_next(const struct gmt_run *run)
 		fputs("next: gpumemtrace report ", stderr);
 		gmt_safe_print(stderr, run->pattern); /* for the shell to expand */
 		fputc('\n', stderr);
-	} else {
+	} else if (run->count > 1 || !gmt_first_screen(run->after.gl_pathv[0], stderr)) {
 		fputs("next: gpumemtrace report", stderr);
 		for (size_t i = 0; i < run->count; i++) {
 			fputc(' ', stderr);
@@ -79,7 +85,7 @@ static void suggest_next(const struct gmt_run *run)
  */
 static int check(struct gmt_check_plan *plan, char **paths, size_t count)
 {
-	const struct gmt_output_rules rules = gmt_check_rules(plan, paths, count);
+	const struct gmt_output_rules rules = gmt_check_output_rules(plan, paths, count);
 	struct gmt_output *output = NULL;
 
 	if (!count) {
@@ -92,16 +98,54 @@ static int check(struct gmt_check_plan *plan, char **paths, size_t count)
 		gmt_check_files(plan, paths, count, output ? gmt_output_file(output) : stderr));
 }
 
+/* Writes the page of all recordings, as `report --html` does. */
+static int write_page(const struct run_options *options, const struct gmt_run_recordings *run)
+{
+	char buffer[PATH_MAX], *option = NULL, **arguments;
+	int code = GMT_EXIT_UNREADABLE;
+
+	if (!run->count) {
+		gmt_message_error("run: --html: no page: no recording was written");
+		return code;
+	}
+
+	const char *page = gmt_report_page_target(options->html, run->after.gl_pathv[0], buffer);
+	arguments = calloc(run->count + 3, sizeof(*arguments));
+	if (arguments && asprintf(&option, "--html=%s", page) >= 0) {
+		char end[] = "--";
+
+		arguments[0] = option;
+		arguments[1] = end;
+		memcpy(arguments + 2, run->after.gl_pathv, run->count * sizeof(*arguments));
+		code = gmt_cmd_report(gmt_command_find("report"), (int)run->count + 2, arguments);
+		if (!code && !options->quiet) {
+			fputs("gpumemtrace: the page is ", stderr);
+			gmt_safe_print(stderr, page);
+			fputc('\n', stderr);
+		}
+	} else {
+		gmt_message_error("out of memory");
+	}
+	free(option);
+	free(arguments);
+	return code;
+}
+
 /*
  * Returns the exit code. A failure of the program has priority over the verdict, because a program
  * that ended early may have kept its limits.
  */
 static int conclude(const struct run_options *options, struct gmt_check_plan *plan,
-	struct gmt_run *run, int signal, int code)
+	struct gmt_run_recordings *run, int signal, int code)
 {
-	gmt_run_finish(run, signal, options->quiet);
+	gmt_run_recordings_finish(run, signal, options->quiet);
 	if (!options->quiet)
 		suggest_next(run);
+	if (options->html && (run->count || !code)) {
+		int answer = write_page(options, run);
+
+		code = code ? code : answer;
+	}
 	if (options->check) {
 		int answer = code && !run->count ? 0 : check(plan, run->after.gl_pathv, run->count);
 
@@ -122,7 +166,7 @@ static bool set_audit(const char *library)
 		return false;
 	}
 
-	char *value = gmt_recorder_preload(path, getenv("LD_AUDIT"));
+	char *value = gmt_recorder_put_first("LD_AUDIT", path);
 	bool done = value && !setenv("LD_AUDIT", value, 1);
 
 	free(value);
@@ -140,20 +184,24 @@ static bool can_write_to(const char *recorder)
 	char output[PATH_MAX + 64];
 
 	gmt_recorder_output(recorder, output, sizeof(output));
-	return gmt_run_output_check(output);
+	return gmt_check_output_path(output);
 }
 
 static bool set_environment(const struct run_options *options, char **ret_pattern)
 {
-	char library[PATH_MAX];
+	char library[PATH_MAX], version[GMT_RECORDER_VERSION_BYTES];
 
 	if (!gmt_recorder_library(library))
 		return false;
+	if (gmt_recorder_version_differs(library, version))
+		gmt_message_warning("%s has version %s, this program has version %s: install gpumemtrace "
+							"again",
+			library, version, GMT_PROGRAM_VERSION);
 
 	if (options->audit && !set_audit(library))
 		return false;
 
-	char *preload = gmt_recorder_preload(library, getenv("LD_PRELOAD"));
+	char *preload = gmt_recorder_put_first("LD_PRELOAD", library);
 	char *recorder = gmt_recorder_options(getenv("GPUMEMTRACE_OPTIONS"), &options->recorder);
 	if (recorder && !gmt_recorder_accepts("run", recorder)) {
 		free(preload);
@@ -177,7 +225,7 @@ int gmt_cmd_run(const struct gmt_command *command, int argc, char **argv)
 {
 	struct run_options options = { 0 };
 	struct gmt_check_plan plan = { 0 };
-	struct gmt_run run;
+	struct gmt_run_recordings run;
 	char *pattern;
 	int signal;
 	int code = gmt_options_parse(command, &options, true, &argc, argv);
@@ -190,7 +238,8 @@ int gmt_cmd_run(const struct gmt_command *command, int argc, char **argv)
 		return GMT_CHILD_OWN_FAILURE;
 	}
 	/* Report invalid options before the program runs, which may take hours. */
-	if ((options.check &&
+	if ((options.html && !gmt_report_page_is_built("run")) ||
+		(options.check &&
 			(gmt_check_parse(&plan, options.check) || !gmt_check_may_write(&plan, NULL, 0))) ||
 		!set_environment(&options, &pattern)) {
 		gmt_check_plan_fini(&plan);
@@ -202,11 +251,11 @@ int gmt_cmd_run(const struct gmt_command *command, int argc, char **argv)
 	 * Parsing moved only the operands to the front.
 	 */
 	argv[argc] = NULL;
-	gmt_run_begin(&run, pattern);
+	gmt_run_recordings_begin(&run, pattern);
 	code = gmt_child_run(argv, &signal);
 	if (code != GMT_CHILD_NOT_FOUND && code != GMT_CHILD_NOT_EXECUTABLE)
 		code = conclude(&options, &plan, &run, signal, code);
-	gmt_run_fini(&run);
+	gmt_run_recordings_fini(&run);
 	free(pattern);
 	gmt_check_plan_fini(&plan);
 	return code;

@@ -6,7 +6,7 @@
 #include "base/safe_text.h"
 #include "tools/options/command.h"
 #include "tools/recordings/input.h"
-#include "tools/recordings/running.h"
+#include "tools/recordings/running_processes.h"
 #include "tools/output/message.h"
 
 struct snapshot_options {
@@ -48,17 +48,17 @@ int gmt_cmd_snapshot(const struct gmt_command *command, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (!gmt_running_operand("snapshot", argc, argv, &pid))
+	if (!gmt_running_processes_operand("snapshot", argc, argv, &pid))
 		return GMT_EXIT_USAGE;
 	if (options.output && !make_whole(options.output, whole, sizeof(whole))) {
 		gmt_message_error("snapshot: %s: the name is too long", options.output);
 		return GMT_EXIT_USAGE;
 	}
-	code = gmt_running_request(pid, GMT_CONTROL_SNAPSHOT, whole, answer, sizeof(answer));
+	code = gmt_running_processes_request(pid, GMT_CONTROL_SNAPSHOT, whole, answer, sizeof(answer));
 	if (code)
 		return code;
 	if (options.json) {
-		gmt_running_print(pid, "snapshot", answer);
+		gmt_running_processes_print(pid, "snapshot", answer);
 		return 0;
 	}
 	gmt_safe_print(stdout, answer);

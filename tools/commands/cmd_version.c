@@ -18,7 +18,7 @@ int gmt_cmd_version(const struct gmt_command *command, int argc, char **argv)
 		gmt_message_error("version: takes no operand");
 		return GMT_EXIT_USAGE;
 	}
-	printf("gpumemtrace %s, snapshot format %d.%d\n", GMT_PROGRAM_VERSION, GMT_FORMAT_MAJOR,
+	printf("gpumemtrace %s, recording format %d.%d\n", GMT_PROGRAM_VERSION, GMT_FORMAT_MAJOR,
 		GMT_FORMAT_MINOR);
 	return 0;
 }

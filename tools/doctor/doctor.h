@@ -76,11 +76,11 @@ struct gmt_doctor {
 	char **command; /* ended by NULL; NULL: no command was given */
 	bool run;
 	struct gmt_doctor_recorder recorder;
-	struct gmt_program program;
+	struct gmt_doctor_program program;
 	struct gmt_doctor_elf elf; /* of the program */
 	bool is_elsewhere; /* the command only asks another process to start the program */
 	bool is_loadable; /* judged by its format and its dynamic linker */
-	struct gmt_subprocess listing; /* list of libraries that its dynamic linker would load */
+	struct gmt_doctor_subprocess listing; /* list of libraries that its dynamic linker would load */
 	struct gmt_doctor_python python;
 	struct gmt_doctor_driver driver;
 };
@@ -111,9 +111,8 @@ bool gmt_doctor_has_program(const struct gmt_doctor *doctor);
 #include "tools/doctor/doctor_checks.def"
 #undef GMT_CHECK
 
-void gmt_doctor_finding_set(struct gmt_doctor_finding *finding,
-	enum gmt_doctor_finding_state verdict, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+void gmt_doctor_finding_set(struct gmt_doctor_finding *finding, enum gmt_doctor_finding_state state,
+	const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Sets a remedy that fits better than the remedy of the row. */
 void gmt_doctor_finding_advise(struct gmt_doctor_finding *finding, const char *format, ...)
@@ -128,8 +127,8 @@ void gmt_doctor_finding_advise(struct gmt_doctor_finding *finding, const char *f
 int gmt_doctor_probe(const char *what);
 
 /* Copies the value of `key` from the output of a probe. Returns false if the key is missing. */
-bool gmt_doctor_probe_value(const struct gmt_subprocess *process, const char *key, char *ret_value,
-	size_t value_bytes);
+bool gmt_doctor_probe_value(const struct gmt_doctor_subprocess *process, const char *key,
+	char *ret_value, size_t value_bytes);
 
 /* All findings, one for each row of doctor_checks.def, for the text and JSON output. */
 struct gmt_doctor_result {

@@ -24,7 +24,7 @@ static const struct launcher {
 
 static const struct launcher *launcher_of(const struct gmt_doctor *doctor)
 {
-	const char *name = gmt_program_name(doctor->command[0]);
+	const char *name = gmt_doctor_program_name(doctor->command[0]);
 
 	for (size_t i = 0; i < sizeof(launchers) / sizeof(*launchers); i++)
 		if (strcmp(name, launchers[i].name) == 0)
@@ -42,10 +42,11 @@ static void list_libraries(struct gmt_doctor *doctor)
 	const char *argv[] = { doctor->elf.interpreter, "--list", doctor->program.path, NULL };
 	char value[2 * PATH_MAX];
 	const char *const changes[] = { value, NULL };
-	char *preload = gmt_recorder_preload(doctor->recorder.path, getenv("LD_PRELOAD"));
+	char *preload = gmt_recorder_put_first("LD_PRELOAD", doctor->recorder.path);
 
 	if (preload && (size_t)snprintf(value, sizeof(value), "LD_PRELOAD=%s", preload) < sizeof(value))
-		gmt_subprocess_run(doctor->elf.interpreter, argv, changes, LIMIT_MS, &doctor->listing);
+		gmt_doctor_subprocess_run(doctor->elf.interpreter, argv, changes, LIMIT_MS,
+			&doctor->listing);
 	free(preload);
 }
 
@@ -55,7 +56,7 @@ void gmt_doctor_gather_command(struct gmt_doctor *doctor)
 
 	if (!doctor->command)
 		return;
-	gmt_program_find(doctor->command, &doctor->program);
+	gmt_doctor_program_find(doctor->command, &doctor->program);
 	if (doctor->program.state != GMT_PROGRAM_FOUND)
 		return;
 
@@ -72,7 +73,7 @@ void gmt_doctor_gather_command(struct gmt_doctor *doctor)
 
 void gmt_doctor_command_found(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
-	const struct gmt_program *program = &doctor->program;
+	const struct gmt_doctor_program *program = &doctor->program;
 
 	if (!doctor->command)
 		return;
@@ -109,7 +110,7 @@ void gmt_doctor_command_found(const struct gmt_doctor *doctor, struct gmt_doctor
 
 void gmt_doctor_command_starts(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
-	const struct gmt_program *program = &doctor->program;
+	const struct gmt_doctor_program *program = &doctor->program;
 
 	if (!doctor->command || program->state != GMT_PROGRAM_FOUND)
 		return;

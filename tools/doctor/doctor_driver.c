@@ -39,7 +39,8 @@ static void others_preloaded(char *ret_value, size_t value_bytes)
 	}
 }
 
-static void take_numbers(struct gmt_doctor_driver *driver, const struct gmt_subprocess *process)
+static void take_numbers(struct gmt_doctor_driver *driver,
+	const struct gmt_doctor_subprocess *process)
 {
 	char value[256], key[32];
 
@@ -67,20 +68,20 @@ static void take_numbers(struct gmt_doctor_driver *driver, const struct gmt_subp
 
 void gmt_doctor_gather_driver(struct gmt_doctor *doctor)
 {
-	static struct gmt_subprocess process;
+	static struct gmt_doctor_subprocess process;
 	static const char *const argv[] = { "gpumemtrace", "doctor", NULL };
 	struct gmt_doctor_driver *driver = &doctor->driver;
 	char preload[2 * PATH_MAX], value[PATH_MAX];
 	const char *const changes[] = { GMT_DOCTOR_PROBE "=driver", preload, NULL };
 
 	others_preloaded(preload, sizeof(preload));
-	gmt_subprocess_run("/proc/self/exe", argv, changes, LIMIT_MS, &process);
+	gmt_doctor_subprocess_run("/proc/self/exe", argv, changes, LIMIT_MS, &process);
 	driver->is_found =
 		gmt_doctor_probe_value(&process, "driver", driver->path, sizeof(driver->path));
 	driver->is_late = process.is_late;
 	driver->has_crashed = process.is_started && !process.is_late && WIFSIGNALED(process.status);
 	if (!gmt_doctor_probe_value(&process, "driver_error", driver->why, sizeof(driver->why)))
-		gmt_subprocess_complaint(&process, NULL, driver->why, sizeof(driver->why));
+		gmt_doctor_subprocess_complaint(&process, NULL, driver->why, sizeof(driver->why));
 	take_numbers(driver, &process);
 	if (gmt_doctor_probe_value(&process, "nvml_init", value, sizeof(value)) &&
 		strcmp(value, "0") != 0)

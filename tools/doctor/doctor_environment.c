@@ -71,7 +71,7 @@ static const struct neighbour other_copy = {
 /* Returns what is known about a preloaded file; NULL: nothing relevant. */
 static const struct neighbour *neighbour_of(const char *path)
 {
-	const char *name = gmt_program_name(path), *asan = getenv("ASAN_OPTIONS");
+	const char *name = gmt_doctor_program_name(path), *asan = getenv("ASAN_OPTIONS");
 
 	if (strcmp(name, "libgpumemtrace.so") == 0)
 		return &other_copy;

@@ -101,7 +101,7 @@ static bool find_line(const char *text, const char *word, char *ret_line, size_t
 
 void gmt_doctor_command_loads(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
-	const struct gmt_subprocess *listing = &doctor->listing;
+	const struct gmt_doctor_subprocess *listing = &doctor->listing;
 	char line[512];
 
 	if (!gmt_doctor_has_program(doctor) || !doctor->is_loadable || !doctor->recorder.is_found)
@@ -115,7 +115,7 @@ void gmt_doctor_command_loads(const struct gmt_doctor *doctor, struct gmt_doctor
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"a library is missing, so the program will not start: %s", line);
 	} else if (!strstr(listing->out, doctor->recorder.path)) {
-		gmt_subprocess_complaint(listing, "libgpumemtrace.so", line, sizeof(line));
+		gmt_doctor_subprocess_complaint(listing, "libgpumemtrace.so", line, sizeof(line));
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"the program's dynamic linker does not load the recorder%s%s", *line ? ": " : "", line);
 		gmt_doctor_finding_advise(finding,

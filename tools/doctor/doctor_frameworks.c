@@ -114,7 +114,8 @@ void gmt_doctor_arenas(const struct gmt_doctor *doctor, struct gmt_doctor_findin
 	free(text);
 	if (closed) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"the script imports %s: the recorder does not see blocks inside %s's arena, so it finds no leaks there",
+			"the script imports %s: the recorder does not see blocks inside %s's arena, "
+			"so it finds no leaks there",
 			closed->module, closed->owner);
 		gmt_doctor_finding_advise(finding, "%s", gmt_arenas_setting(closed->owner));
 	} else if (used) {

@@ -177,8 +177,8 @@ int gmt_doctor_probe(const char *what)
 	_exit(0);
 }
 
-bool gmt_doctor_probe_value(const struct gmt_subprocess *process, const char *key, char *ret_value,
-	size_t value_bytes)
+bool gmt_doctor_probe_value(const struct gmt_doctor_subprocess *process, const char *key,
+	char *ret_value, size_t value_bytes)
 {
 	char start[64];
 	int length = snprintf(start, sizeof(start), "gmt:%s=", key);

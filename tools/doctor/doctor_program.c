@@ -13,7 +13,7 @@
 /* the kernel's limits: length of the first line, and 5 scripts */
 enum { LINE_BYTES = 256, STEPS = 6, WORDS = 32 };
 
-const char *gmt_program_name(const char *path)
+const char *gmt_doctor_program_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -24,9 +24,9 @@ const char *gmt_program_name(const char *path)
  * Accepts "python", "python3", "python3.11", "python3.13t", and PyPy, which later reports its
  * implementation.
  */
-bool gmt_program_is_python(const char *path)
+bool gmt_doctor_program_is_python(const char *path)
 {
-	const char *name = gmt_program_name(path);
+	const char *name = gmt_doctor_program_name(path);
 
 	if (strncmp(name, "pypy", 4) == 0)
 		return true;
@@ -38,7 +38,7 @@ bool gmt_program_is_python(const char *path)
 	return !*name || strcmp(name, "t") == 0 || strcmp(name, "d") == 0 || strcmp(name, "-dbg") == 0;
 }
 
-static enum gmt_program_state judge(const char *path)
+static enum gmt_doctor_program_state judge(const char *path)
 {
 	struct stat about;
 
@@ -55,10 +55,10 @@ static enum gmt_program_state judge(const char *path)
  * Searches PATH as execvp does: finds the first executable file, else reports the problem of the
  * first existing file.
  */
-static enum gmt_program_state search(const char *word, char ret_path[PATH_MAX])
+static enum gmt_doctor_program_state search(const char *word, char ret_path[PATH_MAX])
 {
 	const char *folders = getenv("PATH");
-	enum gmt_program_state found = GMT_PROGRAM_NOT_FOUND;
+	enum gmt_doctor_program_state found = GMT_PROGRAM_NOT_FOUND;
 	char candidate[PATH_MAX];
 
 	snprintf(ret_path, PATH_MAX, "%s", word);
@@ -70,7 +70,7 @@ static enum gmt_program_state search(const char *word, char ret_path[PATH_MAX])
 		int written = length ? snprintf(candidate, PATH_MAX, "%.*s/%s", (int)length, at, word)
 							 : snprintf(candidate, PATH_MAX, "./%s", word);
 		/* In a folder that may not be entered, it is not known whether the program exists. */
-		enum gmt_program_state state = written < PATH_MAX && !access(candidate, F_OK)
+		enum gmt_doctor_program_state state = written < PATH_MAX && !access(candidate, F_OK)
 			? judge(candidate)
 			: GMT_PROGRAM_NOT_FOUND;
 		if (state == GMT_PROGRAM_FOUND || (state == GMT_PROGRAM_NOT_EXECUTABLE && found != state)) {
@@ -141,7 +141,7 @@ static const char *program_of_env(char *const *arguments, bool *ret_loses)
 	return NULL;
 }
 
-void gmt_program_add_step(struct gmt_program *program, const char *step)
+void gmt_doctor_program_add_step(struct gmt_doctor_program *program, const char *step)
 {
 	size_t length = strlen(program->chain);
 
@@ -149,9 +149,9 @@ void gmt_program_add_step(struct gmt_program *program, const char *step)
 		step);
 }
 
-void gmt_program_find(char *const *command, struct gmt_program *ret_program)
+void gmt_doctor_program_find(char *const *command, struct gmt_doctor_program *ret_program)
 {
-	struct gmt_program *program = ret_program;
+	struct gmt_doctor_program *program = ret_program;
 	char line[LINE_BYTES], copy[LINE_BYTES], *words[WORDS];
 	char *const *env_arguments = command + 1; /* arguments of env, if the current step is env */
 
@@ -161,17 +161,17 @@ void gmt_program_find(char *const *command, struct gmt_program *ret_program)
 		const char *next = NULL;
 
 		program->state = search(program->word, program->path);
-		gmt_program_add_step(program, program->path);
+		gmt_doctor_program_add_step(program, program->path);
 		if (program->state != GMT_PROGRAM_FOUND)
 			return;
 		if (read_script(program->path, line, &program->is_readable)) {
 			memcpy(copy, line, sizeof(copy));
 			if (split(copy, words))
 				next = words[0];
-			if (!program->python[0] && gmt_program_is_python(program->path))
+			if (!program->python[0] && gmt_doctor_program_is_python(program->path))
 				memcpy(program->python, program->path, sizeof(program->python));
 			env_arguments = words + 1;
-		} else if (strcmp(gmt_program_name(program->path), "env") == 0) {
+		} else if (strcmp(gmt_doctor_program_name(program->path), "env") == 0) {
 			next = program_of_env(env_arguments, &program->loses_environment);
 		}
 		if (!next) {

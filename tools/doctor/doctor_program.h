@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-enum gmt_program_state {
+enum gmt_doctor_program_state {
 	GMT_PROGRAM_FOUND,
 	GMT_PROGRAM_NOT_FOUND,
 	GMT_PROGRAM_NOT_EXECUTABLE,
@@ -18,8 +18,8 @@ enum gmt_program_state {
 	GMT_PROGRAM_ENDLESS, /* scripts that name each other */
 };
 
-struct gmt_program {
-	enum gmt_program_state state;
+struct gmt_doctor_program {
+	enum gmt_doctor_program_state state;
 	bool is_readable;
 	bool loses_environment; /* env -i, or env -u LD_PRELOAD */
 	char word[PATH_MAX]; /* the last looked-up name; for a problem, the name that caused it */
@@ -32,14 +32,14 @@ struct gmt_program {
 };
 
 /* Finds the program. `command` is ended by NULL and not empty. */
-void gmt_program_find(char *const *command, struct gmt_program *ret_program);
+void gmt_doctor_program_find(char *const *command, struct gmt_doctor_program *ret_program);
 
-void gmt_program_add_step(struct gmt_program *program, const char *step);
+void gmt_doctor_program_add_step(struct gmt_doctor_program *program, const char *step);
 
 /* Returns whether the last part of a path is a name of Python interpreters. */
-bool gmt_program_is_python(const char *path);
+bool gmt_doctor_program_is_python(const char *path);
 
 /* Returns the last part of a path. */
-const char *gmt_program_name(const char *path);
+const char *gmt_doctor_program_name(const char *path);
 
 #endif

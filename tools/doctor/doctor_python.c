@@ -36,7 +36,7 @@ static const char script[] =
 /* Variables that would change how the interpreter runs the script. */
 static const char *const unset[] = { "LD_PRELOAD", "PYTHONSTARTUP", "PYTHONINSPECT", NULL };
 
-static bool is_one(const struct gmt_subprocess *process, const char *key)
+static bool is_one(const struct gmt_doctor_subprocess *process, const char *key)
 {
 	char value[8];
 
@@ -49,34 +49,34 @@ static bool is_one(const struct gmt_subprocess *process, const char *key)
  */
 void gmt_doctor_follow_python(struct gmt_doctor *doctor)
 {
-	static struct gmt_subprocess process;
+	static struct gmt_doctor_subprocess process;
 	static const char question[] =
 		"import sys; sys.stdout.write('gmt:executable=%s\\n' % sys.executable)";
 	const char *argv[] = { doctor->program.python, "-c", question, NULL };
 	char path[PATH_MAX];
 
-	if (!doctor->program.python[0] || gmt_program_is_python(doctor->program.path))
+	if (!doctor->program.python[0] || gmt_doctor_program_is_python(doctor->program.path))
 		return;
-	gmt_subprocess_run(doctor->program.python, argv, unset, LIMIT_MS, &process);
+	gmt_doctor_subprocess_run(doctor->program.python, argv, unset, LIMIT_MS, &process);
 	if (!gmt_doctor_probe_value(&process, "executable", path, sizeof(path)) || path[0] != '/')
 		return;
 	memcpy(doctor->program.path, path, sizeof(path));
-	gmt_program_add_step(&doctor->program, path);
+	gmt_doctor_program_add_step(&doctor->program, path);
 }
 
 void gmt_doctor_gather_python(struct gmt_doctor *doctor)
 {
-	static struct gmt_subprocess process;
+	static struct gmt_doctor_subprocess process;
 	struct gmt_doctor_python *python = &doctor->python;
 	const char *argv[] = { doctor->program.path, "-c", script, NULL };
 
 	if (!doctor->command || doctor->program.state != GMT_PROGRAM_FOUND ||
-		!gmt_program_is_python(doctor->program.path))
+		!gmt_doctor_program_is_python(doctor->program.path))
 		return;
 	python->is_python = true;
 	if (!doctor->is_loadable)
 		return;
-	gmt_subprocess_run(doctor->program.path, argv, unset, LIMIT_MS, &process);
+	gmt_doctor_subprocess_run(doctor->program.path, argv, unset, LIMIT_MS, &process);
 	python->is_asked =
 		gmt_doctor_probe_value(&process, "version", python->version, sizeof(python->version));
 	gmt_doctor_probe_value(&process, "implementation", python->implementation,
@@ -171,7 +171,8 @@ void gmt_doctor_pytorch_allocator(const struct gmt_doctor *doctor,
 	}
 	if (uncached) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"PYTORCH_NO_CUDA_MEMORY_CACHING is set: each tensor is a cudaMalloc, so the layer `torch` stays empty");
+			"PYTORCH_NO_CUDA_MEMORY_CACHING is set: "
+			"each tensor is a cudaMalloc, so the layer `torch` stays empty");
 		gmt_doctor_finding_advise(finding, "unset it to see PyTorch's own blocks");
 	} else if (has_setting(settings, "backend", "cudaMallocAsync")) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,

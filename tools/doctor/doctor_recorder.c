@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "tools/doctor/doctor.h"
+#include "tools/recordings/recorder_version.h"
 
 enum { LIMIT_MS = 20000 };
 
@@ -14,7 +15,7 @@ enum { LIMIT_MS = 20000 };
  */
 static const char *const unwinders[] = { "libgmtunw.so.8", "libunwind.so.8" };
 
-static void probe(struct gmt_subprocess *process, const char *what, const char *preload)
+static void probe(struct gmt_doctor_subprocess *process, const char *what, const char *preload)
 {
 	static const char *const argv[] = { "gpumemtrace", "doctor", NULL };
 	char question[64], value[2 * PATH_MAX];
@@ -23,10 +24,11 @@ static void probe(struct gmt_subprocess *process, const char *what, const char *
 	snprintf(question, sizeof(question), GMT_DOCTOR_PROBE "=%s", what);
 	if ((size_t)snprintf(value, sizeof(value), "LD_PRELOAD=%s", preload) >= sizeof(value))
 		changes[1] = NULL;
-	gmt_subprocess_run("/proc/self/exe", argv, changes, LIMIT_MS, process);
+	gmt_doctor_subprocess_run("/proc/self/exe", argv, changes, LIMIT_MS, process);
 }
 
-static void find_unwinder(struct gmt_doctor_recorder *recorder, struct gmt_subprocess *process)
+static void find_unwinder(struct gmt_doctor_recorder *recorder,
+	struct gmt_doctor_subprocess *process)
 {
 	const char *slash = strrchr(recorder->path, '/');
 
@@ -43,7 +45,7 @@ static void find_unwinder(struct gmt_doctor_recorder *recorder, struct gmt_subpr
 
 void gmt_doctor_gather_recorder(struct gmt_doctor *doctor)
 {
-	static struct gmt_subprocess process;
+	static struct gmt_doctor_subprocess process;
 	struct gmt_doctor_recorder *recorder = &doctor->recorder;
 
 	recorder->is_found = gmt_recorder_find(recorder->path, recorder->why, recorder->remedy);
@@ -51,7 +53,7 @@ void gmt_doctor_gather_recorder(struct gmt_doctor *doctor)
 		return;
 	find_unwinder(recorder, &process);
 
-	char *preload = gmt_recorder_preload(recorder->path, getenv("LD_PRELOAD"));
+	char *preload = gmt_recorder_put_first("LD_PRELOAD", recorder->path);
 	probe(&process, "routes", preload ? preload : recorder->path);
 	free(preload);
 
@@ -59,14 +61,21 @@ void gmt_doctor_gather_recorder(struct gmt_doctor *doctor)
 	recorder->is_loaded = gmt_doctor_probe_value(&process, "recorder", path, sizeof(path));
 	gmt_doctor_probe_value(&process, "by_name", recorder->by_name, sizeof(recorder->by_name));
 	gmt_doctor_probe_value(&process, "by_driver", recorder->by_driver, sizeof(recorder->by_driver));
-	gmt_subprocess_complaint(&process, "libgpumemtrace.so", recorder->complaint,
+	gmt_doctor_subprocess_complaint(&process, "libgpumemtrace.so", recorder->complaint,
 		sizeof(recorder->complaint));
 }
 
 void gmt_doctor_recorder_found(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_doctor_recorder *recorder = &doctor->recorder;
+	char version[GMT_RECORDER_VERSION_BYTES];
 
+	if (recorder->is_found && gmt_recorder_version_differs(recorder->path, version)) {
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING, "%.900s has version %s, not %s",
+			recorder->path, version, GMT_PROGRAM_VERSION);
+		gmt_doctor_finding_advise(finding, "install gpumemtrace again");
+		return;
+	}
 	if (recorder->is_found) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%.900s", recorder->path);
 		return;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 #include "tools/recordings/child.h"
 #include "tools/doctor/doctor.h"
 #include "tools/recordings/input.h"
@@ -23,8 +23,7 @@ struct outcome {
 static bool set_variables(const struct gmt_doctor *doctor, const char *folder)
 {
 	const char *before = getenv("GPUMEMTRACE_OPTIONS");
-	char *preload = gmt_recorder_preload(doctor->recorder.path, getenv("LD_PRELOAD")),
-		 *options = NULL;
+	char *preload = gmt_recorder_put_first("LD_PRELOAD", doctor->recorder.path), *options = NULL;
 	bool done = preload &&
 		asprintf(&options, "%s%soutput='%s/%%p.%%n.gmt.gz'", before ? before : "",
 			before && *before ? ":" : "", folder) > 0 &&
@@ -82,18 +81,18 @@ static void remove_file(const char *path)
 
 static void count(const char *path, struct outcome *outcome)
 {
-	struct gmt_snapshot *snapshot;
+	struct gmt_recording *recording;
 
 	outcome->files++;
-	if (gmt_input_load(path, &snapshot)) {
+	if (gmt_input_load(path, &recording)) {
 		outcome->unreadable++;
 		return;
 	}
-	outcome->events += snapshot->seen_events;
-	outcome->incomplete += !gmt_snapshot_complete(snapshot);
-	outcome->has_stacks |= snapshot->stacks.count != 0;
-	outcome->has_python |= snapshot->frames.count != 0;
-	gmt_snapshot_free(snapshot);
+	outcome->events += recording->seen_events;
+	outcome->incomplete += !gmt_recording_complete(recording);
+	outcome->has_stacks |= recording->stacks.count != 0;
+	outcome->has_python |= recording->frames.count != 0;
+	gmt_recording_free(recording);
 }
 
 static bool record(const struct gmt_doctor *doctor, struct outcome *ret_outcome)
@@ -112,7 +111,7 @@ static bool record(const struct gmt_doctor *doctor, struct outcome *ret_outcome)
 	snprintf(pattern, sizeof(pattern), "%s/*", folder);
 	if (!glob(pattern, GLOB_PERIOD, NULL, &files))
 		for (size_t i = 0; i < files.gl_pathc; i++) {
-			if (strstr(gmt_program_name(files.gl_pathv[i]), ".gmt.gz"))
+			if (strstr(gmt_doctor_program_name(files.gl_pathv[i]), ".gmt.gz"))
 				count(files.gl_pathv[i], ret_outcome);
 			remove_file(files.gl_pathv[i]);
 		}

@@ -36,7 +36,8 @@ void gmt_doctor_limits(const struct gmt_doctor *doctor, struct gmt_doctor_findin
 	(void)doctor;
 	if (is_below(RLIMIT_FSIZE, UINT64_MAX, &limit)) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
-			"file size at most %s (ulimit -f): a recording stops there, and its end is lost if the program is killed",
+			"file size at most %s (ulimit -f): a recording stops there, "
+			"and its end is lost if the program is killed",
 			gmt_text_size(limit).text);
 	} else if (is_below(RLIMIT_AS, (uint64_t)ADDRESSES_MIB << 20, &limit)) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,

@@ -21,7 +21,7 @@ enum { DEATH_MS = 1000, STEP_MS = 10 };
 struct channel {
 	int fd; /* -1: closed */
 	char *text;
-	size_t length, room;
+	size_t length, capacity;
 };
 
 static int64_t now_ms(void)
@@ -70,7 +70,7 @@ __attribute__((noreturn)) static void exec_child(const char *path, const char *c
 static void read_channel(struct channel *channel)
 {
 	char waste[4096];
-	size_t left = channel->room - channel->length;
+	size_t left = channel->capacity - channel->length;
 	ssize_t got = read(channel->fd, left ? channel->text + channel->length : waste,
 		left ? left : sizeof(waste));
 
@@ -116,8 +116,8 @@ static bool wait_until(pid_t pid, int *ret_status, int64_t deadline_ms)
 	}
 }
 
-void gmt_subprocess_run(const char *path, const char *const argv[], const char *const changes[],
-	int limit_ms, struct gmt_subprocess *ret_process)
+void gmt_doctor_subprocess_run(const char *path, const char *const argv[],
+	const char *const changes[], int limit_ms, struct gmt_doctor_subprocess *ret_process)
 {
 	int64_t deadline_ms = now_ms() + limit_ms;
 	int out[2], err[2];
@@ -154,7 +154,7 @@ void gmt_subprocess_run(const char *path, const char *const argv[], const char *
 	wait_until(pid, &ret_process->status, now_ms() + DEATH_MS);
 }
 
-void gmt_subprocess_complaint(const struct gmt_subprocess *process, const char *word,
+void gmt_doctor_subprocess_complaint(const struct gmt_doctor_subprocess *process, const char *word,
 	char *ret_line, size_t line_bytes)
 {
 	const char *end = process->err + strlen(process->err);

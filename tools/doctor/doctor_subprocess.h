@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* The output of a child process until its end or its time limit. */
-struct gmt_subprocess {
+struct gmt_doctor_subprocess {
 	bool is_started;
 	bool is_late;  /* exceeded the time limit and was killed */
 	int status;    /* from waitpid */
@@ -18,14 +18,14 @@ struct gmt_subprocess {
  * (ended by NULL) is "NAME=VALUE", or "NAME" to unset the variable. stdin is /dev/null. After
  * `limit_ms`, the child is killed.
  */
-void gmt_subprocess_run(const char *path, const char *const argv[], const char *const changes[],
-	int limit_ms, struct gmt_subprocess *ret_process);
+void gmt_doctor_subprocess_run(const char *path, const char *const argv[],
+	const char *const changes[], int limit_ms, struct gmt_doctor_subprocess *ret_process);
 
 /*
  * Copies the line of stderr that contains `word`. If there is no such line or `word` is NULL,
  * copies the last line that is not empty.
  */
-void gmt_subprocess_complaint(const struct gmt_subprocess *process, const char *word,
+void gmt_doctor_subprocess_complaint(const struct gmt_doctor_subprocess *process, const char *word,
 	char *ret_line, size_t line_bytes);
 
 #endif

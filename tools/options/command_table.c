@@ -45,7 +45,7 @@ void gmt_command_help_all(void)
 	puts("usage: gpumemtrace [--max-memory=SIZE] [--max-work=N] verb [options] [operands]\n\n"
 		 "Shows which lines of a program hold how much GPU memory.\n");
 	for (const struct gmt_command *command = gmt_commands; command->name; command++)
-		printf("  %-9s %s\n", command->name, command->meaning);
+		printf("  %-10s %s\n", command->name, command->meaning);
 	puts("\n`gpumemtrace help verb` explains one. A first recording:\n\n"
 		 "  gpumemtrace run -- python train.py");
 }

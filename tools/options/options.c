@@ -6,13 +6,15 @@
 
 #include "base/text.h"
 #include "tools/options/command.h"
+#include "tools/options/moment.h"
 #include "tools/output/message.h"
 #include "base/suggest.h"
 #include "options/option_value.h"
 
 enum { USAGE = 2, CONTINUE = -1 };
 
-static int complain_hint(const struct gmt_command *command)
+/* Prints a hint to --help. Returns the exit code for wrong usage. */
+static int point_to_help(const struct gmt_command *command)
 {
 	gmt_message_hint("`gpumemtrace %s --help` lists the options", command->name);
 	return USAGE;
@@ -31,10 +33,9 @@ static bool names_equal(const char *typed, size_t length, const char *name)
 	return true;
 }
 
-/* Returns the index of the word in "a|b|c", or -1. */
-static int word_index(const char *words, const char *text)
+/* Returns the index of the `length` letters at `text` in "a|b|c", or -1. */
+static int word_index(const char *words, const char *text, size_t length)
 {
-	size_t length = strlen(text);
 	int index = 0;
 
 	for (const char *at = words;; index++) {
@@ -54,20 +55,41 @@ bool gmt_option_allows(const char *values, const char *text)
 	return gmt_option_value_is_allowed(values, text);
 }
 
-static int bad_value(const struct gmt_command *command, const struct gmt_option_row *row,
+static int report_bad_value(const struct gmt_command *command, const struct gmt_option_row *row,
 	const char *value)
 {
 	char hint[GMT_OPTION_HINT_BYTES] = "";
 
-	if (row->kind == GMT_OPTION_WORD || row->kind == GMT_OPTION_PASSED)
+	if (row->kind == GMT_OPTION_WORD || row->kind == GMT_OPTION_WORDS ||
+		row->kind == GMT_OPTION_FOR_RECORDER)
 		gmt_option_value_hint(row->values, "", value, hint);
 	gmt_message_error("%s: --%s: `%s` is not valid: it takes %s%s%s", command->name, row->name,
 		value, row->values, *hint ? "; " : "", hint);
-	return complain_hint(command);
+	return point_to_help(command);
 }
 
-/* Stores `value` (NULL for a flag) where the row says. */
-static int keep(const struct gmt_command *command, const struct gmt_option_row *row,
+/* Adds the words of "a,b" to `bits`. */
+static int keep_words(const struct gmt_command *command, const struct gmt_option_row *row,
+	const char *value, uint64_t *bits)
+{
+	for (const char *at = value;;) {
+		size_t length = strcspn(at, ",");
+		int index = word_index(row->values, at, length);
+		char word[64];
+
+		if (index < 0) {
+			snprintf(word, sizeof(word), "%.*s", (int)(length < 60 ? length : 60), at);
+			return report_bad_value(command, row, word);
+		}
+		*bits |= UINT64_C(1) << index;
+		if (!at[length])
+			return CONTINUE;
+		at += length + 1;
+	}
+}
+
+/* Stores `value` (NULL for a flag) in the member of `target` that the row names. */
+static int store(const struct gmt_command *command, const struct gmt_option_row *row,
 	const char *value, void *target)
 {
 	void *place = (char *)target + row->offset;
@@ -79,24 +101,28 @@ static int keep(const struct gmt_command *command, const struct gmt_option_row *
 		*(bool *)place = true;
 		return CONTINUE;
 	case GMT_OPTION_NUMBER:
-		return gmt_text_parse_u64(value, place) ? CONTINUE : bad_value(command, row, value);
+		return gmt_text_parse_u64(value, place) ? CONTINUE : report_bad_value(command, row, value);
 	case GMT_OPTION_TEXT:
 		*(const char **)place = value;
-		return *value ? CONTINUE : bad_value(command, row, value);
-	case GMT_OPTION_MAYBE:
+		return *value ? CONTINUE : report_bad_value(command, row, value);
+	case GMT_OPTION_OPTIONAL_TEXT:
 		*(const char **)place = value;
 		return CONTINUE;
 	case GMT_OPTION_WORD:
-		*(int *)place = word_index(row->values, value);
-		return *(int *)place >= 0 ? CONTINUE : bad_value(command, row, value);
+		*(int *)place = word_index(row->values, value, strlen(value));
+		return *(int *)place >= 0 ? CONTINUE : report_bad_value(command, row, value);
+	case GMT_OPTION_MOMENT:
+		return gmt_moment_parse(value, place) ? CONTINUE : report_bad_value(command, row, value);
+	case GMT_OPTION_WORDS:
+		return keep_words(command, row, value, place);
 	case GMT_OPTION_TEXTS:
 		if (texts->count == GMT_OPTION_MAX_TEXTS || !*value)
-			return bad_value(command, row, value);
+			return report_bad_value(command, row, value);
 		texts->items[texts->count++] = value;
 		return CONTINUE;
-	case GMT_OPTION_PASSED:
+	case GMT_OPTION_FOR_RECORDER:
 		if (passed->count == GMT_OPTION_MAX_TEXTS || !gmt_option_allows(row->values, value))
-			return bad_value(command, row, value);
+			return report_bad_value(command, row, value);
 		passed->keys[passed->count] = row->name;
 		passed->values[passed->count++] = value;
 		return CONTINUE;
@@ -104,7 +130,7 @@ static int keep(const struct gmt_command *command, const struct gmt_option_row *
 	return CONTINUE;
 }
 
-static int unknown(const struct gmt_command *command, const char *typed, size_t length)
+static int report_unknown(const struct gmt_command *command, const char *typed, size_t length)
 {
 	struct gmt_suggestion suggestion = { 0 };
 	char word[64];
@@ -117,29 +143,29 @@ static int unknown(const struct gmt_command *command, const char *typed, size_t 
 			suggestion.best);
 	else
 		gmt_message_error("%s: unknown option `--%s`", command->name, word);
-	return complain_hint(command);
+	return point_to_help(command);
 }
 
 /* Stores the value of an option. If no value is attached to the name, takes argv[*at + 1]. */
-static int take(const struct gmt_command *command, const struct gmt_option_row *row,
+static int take_value(const struct gmt_command *command, const struct gmt_option_row *row,
 	const char *value, int argc, char **argv, int *at, void *target)
 {
 	if (row->kind == GMT_OPTION_FLAG) {
 		if (!value)
-			return keep(command, row, NULL, target);
+			return store(command, row, NULL, target);
 		gmt_message_error("%s: --%s takes no value", command->name, row->name);
-		return complain_hint(command);
+		return point_to_help(command);
 	}
 	/* The next argument may be the command to run. */
-	if (row->kind == GMT_OPTION_MAYBE)
-		return keep(command, row, value ? value : "", target);
+	if (row->kind == GMT_OPTION_OPTIONAL_TEXT)
+		return store(command, row, value ? value : "", target);
 	if (!value && *at + 1 < argc)
 		value = argv[++*at];
 	if (!value) {
 		gmt_message_error("%s: --%s needs a value: %s", command->name, row->name, row->values);
-		return complain_hint(command);
+		return point_to_help(command);
 	}
-	return keep(command, row, value, target);
+	return store(command, row, value, target);
 }
 
 static int parse_long(const struct gmt_command *command, void *target, int argc, char **argv,
@@ -155,8 +181,8 @@ static int parse_long(const struct gmt_command *command, void *target, int argc,
 	}
 	for (const struct gmt_option_row *row = command->options; row && row->name; row++)
 		if (names_equal(typed, length, row->name))
-			return take(command, row, equals ? equals + 1 : NULL, argc, argv, at, target);
-	return unknown(command, typed, length);
+			return take_value(command, row, equals ? equals + 1 : NULL, argc, argv, at, target);
+	return report_unknown(command, typed, length);
 }
 
 static int parse_short(const struct gmt_command *command, void *target, int argc, char **argv,
@@ -170,9 +196,9 @@ static int parse_short(const struct gmt_command *command, void *target, int argc
 	}
 	for (const struct gmt_option_row *row = command->options; row && row->name; row++)
 		if (row->letter && row->letter == *typed)
-			return take(command, row, typed[1] ? typed + 1 : NULL, argc, argv, at, target);
+			return take_value(command, row, typed[1] ? typed + 1 : NULL, argc, argv, at, target);
 	gmt_message_error("%s: unknown option `-%s`", command->name, typed);
-	return complain_hint(command);
+	return point_to_help(command);
 }
 
 int gmt_options_parse(const struct gmt_command *command, void *target, bool until_operand,
@@ -225,6 +251,26 @@ static void print_wrapped(const char *text)
 	putchar('\n');
 }
 
+/* Prints an option and its values, and leaves the cursor at the margin of the meaning. */
+static void print_left(const char *left)
+{
+	enum { MARGIN = 28, WIDTH = 90 };
+	const char *rest = left;
+
+	/* A long list of words continues on the next line. */
+	while (strlen(rest) > WIDTH) {
+		const char *end = rest + WIDTH - 8;
+
+		while (end > rest + 1 && end[-1] != '|')
+			end--;
+		printf("%.*s\n%8s", (int)(end - rest), rest, "");
+		rest = end;
+	}
+	printf("%-27s ", rest);
+	if (rest != left || strlen(left) >= MARGIN)
+		printf("\n%*s", MARGIN, "");
+}
+
 void gmt_options_help(const struct gmt_command *command)
 {
 	printf("usage: gpumemtrace %s%s%s\n\n%s\n", command->name, *command->operands ? " " : "",
@@ -239,15 +285,13 @@ void gmt_options_help(const struct gmt_command *command)
 		if (row->letter)
 			snprintf(letter, sizeof(letter), "-%c, ", row->letter);
 		bool is_flag = row->kind == GMT_OPTION_FLAG;
-		bool is_maybe = row->kind == GMT_OPTION_MAYBE;
+		bool is_maybe = row->kind == GMT_OPTION_OPTIONAL_TEXT;
 		snprintf(left, sizeof(left), "  %s--%s%s%s%s", letter, row->name,
 			is_flag        ? ""
 				: is_maybe ? "[="
 						   : "=",
 			is_flag ? "" : row->values, is_maybe ? "]" : "");
-		printf("%-27s ", left);
-		if (strlen(left) > 27)
-			printf("\n%28s", "");
+		print_left(left);
 		print_wrapped(row->meaning);
 	}
 }

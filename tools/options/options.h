@@ -15,9 +15,11 @@ enum gmt_option_kind {
 	GMT_OPTION_NUMBER, /* uint64_t */
 	GMT_OPTION_TEXT,   /* const char * */
 	GMT_OPTION_TEXTS,  /* struct gmt_option_texts: may be given several times */
-	GMT_OPTION_MAYBE,  /* const char *: only in the form --name=VALUE; "" without a value */
-	GMT_OPTION_WORD,   /* int: index of the word in `values` */
-	GMT_OPTION_PASSED, /* struct gmt_option_passed: key and value, checked against `values` */
+	GMT_OPTION_OPTIONAL_TEXT, /* const char *: only in the form --name=VALUE; "" without a value */
+	GMT_OPTION_WORD, /* int: index of the word in `values` */
+	GMT_OPTION_WORDS, /* uint64_t: bits of the words in `values`, from "a,b"; may be repeated */
+	GMT_OPTION_MOMENT, /* struct gmt_moment (moment.h) */
+	GMT_OPTION_FOR_RECORDER, /* struct gmt_option_passed: key and value, checked against `values` */
 };
 
 struct gmt_option_row {

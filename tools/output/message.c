@@ -10,6 +10,7 @@
 #include "base/safe_text.h"
 #include "base/safe_stream.h"
 #include "tools/output/memory_limit.h"
+#include "tools/output/pager.h"
 
 /*
  * Prints a message in one write, so that lines of several processes do not mix. Escapes bytes that
@@ -34,6 +35,13 @@ static void print(const char *kind, const char *format, va_list arguments)
 	free(whole);
 }
 
+static char last_error[1024];
+
+const char *gmt_message_last_error(void)
+{
+	return last_error;
+}
+
 #define PRINT(name, kind) \
 	void gmt_message_##name(const char *format, ...) \
 	{ \
@@ -43,10 +51,21 @@ static void print(const char *kind, const char *format, va_list arguments)
 		print(kind, format, arguments); \
 		va_end(arguments); \
 	}
-PRINT(error, "error")
 PRINT(warning, "warning")
 PRINT(hint, "hint")
 #undef PRINT
+
+void gmt_message_error(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(last_error, sizeof(last_error), format, arguments);
+	va_end(arguments);
+	va_start(arguments, format);
+	print("error", format, arguments);
+	va_end(arguments);
+}
 
 int gmt_message_failure(const struct gmt_error *error)
 {
@@ -71,7 +90,7 @@ void gmt_progress_step(struct gmt_progress *progress, const char *what, uint64_t
 	if (!progress->start_ns)
 		progress->start_ns = now;
 	if (now - progress->start_ns < FIRST_AFTER_NS || now - progress->shown_ns < NEXT_AFTER_NS ||
-		!isatty(STDERR_FILENO))
+		!isatty(STDERR_FILENO) || gmt_pager_is_running())
 		return;
 	progress->shown_ns = now;
 	progress->is_shown = true;

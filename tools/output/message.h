@@ -13,6 +13,9 @@ void gmt_message_error(const char *format, ...) __attribute__((format(printf, 1,
 void gmt_message_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gmt_message_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Returns the text of the last error, which may be cut; "" if there was none. */
+const char *gmt_message_last_error(void);
+
 /* Prints the error and returns its documented exit code. */
 int gmt_message_failure(const struct gmt_error *error);
 

@@ -10,6 +10,7 @@
 
 #include "system/file_bytes.h"
 #include "base/safe_stream.h"
+#include "tools/output/document_stream.h"
 #include "tools/output/output_temporary.h"
 #include "tools/output/message.h"
 
@@ -214,6 +215,24 @@ struct gmt_output *gmt_output_open_bytes(const char *path, const struct gmt_outp
 	return open_output(path, rules, 0600);
 }
 
+struct gmt_output *gmt_output_open_document(const char *path, const struct gmt_output_rules *rules)
+{
+	struct gmt_output *output = open_output(is_stdout(path) ? "/dev/stdout" : path, rules, 0666);
+
+	if (!output)
+		return NULL;
+	if (is_stdout(path))
+		output->name = "standard output";
+	output->file = gmt_document_stream(output->fd);
+	if (output->file) {
+		output->fd = -1;
+		return output;
+	}
+	gmt_message_error("out of memory");
+	gmt_output_discard(output);
+	return NULL;
+}
+
 FILE *gmt_output_file(struct gmt_output *output)
 {
 	return output->file;
@@ -409,15 +428,19 @@ static bool reader_is_gone(int fd)
 
 int gmt_output_finish_stdout(int code)
 {
-	bool had_error = ferror(stdout), is_gone = had_error && reader_is_gone(STDOUT_FILENO);
+	/* Without data, this succeeds even if stdout was closed from the start. */
+	int why = fflush(stdout) ? errno : 0;
+	bool had_error = why || ferror(stdout);
+	bool is_gone = had_error && reader_is_gone(STDOUT_FILENO);
 
 	errno = 0;
 	if (!fclose(stdout) && !had_error)
 		return code;
+	why = why ? why : errno;
 	/* No data is lost if stdout was closed from the start and never used. */
-	if (errno == EBADF && !had_error)
+	if (why == EBADF && !had_error)
 		return code;
-	return errno == EPIPE || is_gone ? code : failed("standard output", errno);
+	return why == EPIPE || is_gone ? code : failed("standard output", why);
 }
 
 bool gmt_output_color(FILE *file, enum gmt_color color)

@@ -49,6 +49,12 @@ struct gmt_output *gmt_output_open(const char *path, const struct gmt_output_rul
  */
 struct gmt_output *gmt_output_open_bytes(const char *path, const struct gmt_output_rules *rules);
 
+/*
+ * Opens `path` for a document: text that no terminal shows, so it is written as it is. "-" means
+ * stdout. The caller writes to gmt_output_file.
+ */
+struct gmt_output *gmt_output_open_document(const char *path, const struct gmt_output_rules *rules);
+
 FILE *gmt_output_file(struct gmt_output *output);
 int gmt_output_descriptor(const struct gmt_output *output);
 

@@ -29,7 +29,6 @@ static int judge_file(const char *path, const struct gmt_check_plan *plan,
 			.symbols_cache = cache,
 			.owner_rules = &plan->owner_rules,
 		},
-		.until = UINT64_MAX,
 		.leaks = {
 			.definitions = plan->limits.definitions, .warmup_steps = plan->limits.warmup_steps,
 			.age_steps = plan->limits.age.steps, .age_ns = plan->limits.age.ns,
@@ -42,7 +41,7 @@ static int judge_file(const char *path, const struct gmt_check_plan *plan,
 	struct gmt_error error = { 0 };
 	int code = gmt_pipeline_load(path, &options, &parts);
 	struct gmt_gate_input input = {
-		.snapshot = parts.snapshot,
+		.recording = parts.recording,
 		.traces = &parts.traces,
 		.replay = &parts.replay,
 		.timeline = &parts.timeline,
@@ -55,12 +54,12 @@ static int judge_file(const char *path, const struct gmt_check_plan *plan,
 	};
 
 	if (!code &&
-		(gmt_site_keys_init(&keys, parts.snapshot, &parts.traces, &error) ||
+		(gmt_site_keys_compute(&keys, parts.recording, &parts.traces, &error) ||
 			gmt_gate_judge(verdict, gate, &input, &error)))
 		code = gmt_message_failure(&error);
 	gmt_site_keys_fini(&keys);
 	gmt_pipeline_fini(&parts);
-	gmt_work_report(path);
+	gmt_work_limit_report(path);
 	return code;
 }
 
@@ -106,7 +105,7 @@ static char **find_roots(const struct gmt_check_options *options, const struct g
 	return roots;
 }
 
-struct gmt_output_rules gmt_check_rules(const struct gmt_check_plan *plan, char **paths,
+struct gmt_output_rules gmt_check_output_rules(const struct gmt_check_plan *plan, char **paths,
 	size_t count)
 {
 	const struct gmt_check_options *options = &plan->options;
@@ -127,7 +126,7 @@ struct gmt_output_rules gmt_check_rules(const struct gmt_check_plan *plan, char 
 bool gmt_check_may_write(const struct gmt_check_plan *plan, char **paths, size_t count)
 {
 	const struct gmt_check_options *options = &plan->options;
-	const struct gmt_output_rules rules = gmt_check_rules(plan, paths, count);
+	const struct gmt_output_rules rules = gmt_check_output_rules(plan, paths, count);
 	const char *outputs[] = {
 		options->output,
 		options->junit,
@@ -263,7 +262,7 @@ static int accept_baseline(const struct gmt_check_plan *plan, struct gmt_verdict
 int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FILE *file)
 {
 	bool updates = plan->options.update_baseline, compares = plan->options.baseline && !updates;
-	const struct gmt_output_rules rules = gmt_check_rules(plan, paths, count);
+	const struct gmt_output_rules rules = gmt_check_output_rules(plan, paths, count);
 	struct gmt_verdict verdict = { 0 };
 	struct gmt_baseline found = { 0 };
 	struct gmt_gate gate = {
@@ -292,7 +291,7 @@ int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FIL
 		: (verdict.incomplete || verdict.growth_not_judged) && plan->options.strict
 		? GMT_EXIT_INCOMPLETE
 		: 0;
-	code = gmt_work_exit_code(code);
+	code = gmt_work_limit_exit_code(code);
 	if (verdict.subjects.count)
 		code = write_all(plan, &verdict, code, &rules, file);
 	if (updates && !unreadable) {
@@ -301,6 +300,6 @@ int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FIL
 	}
 	gmt_baseline_fini(&found);
 	gmt_verdict_fini(&verdict);
-	gmt_work_report("check");
+	gmt_work_limit_report("check");
 	return code;
 }

@@ -42,10 +42,10 @@ extern const struct gmt_check_options gmt_check_defaults;
  * Reads all files that the options name. Call it before any recording is read. Returns 0, or an
  * exit code after an error message. In both cases, end the plan with gmt_check_plan_fini.
  */
-int gmt_check_plan_init(struct gmt_check_plan *ret_plan, const struct gmt_check_options *options);
+int gmt_check_plan_load(struct gmt_check_plan *ret_plan, const struct gmt_check_options *options);
 
 /*
- * Same as gmt_check_plan_init, from the value of `run --check`: "", a limits file, or options,
+ * Same as gmt_check_plan_load, from the value of `run --check`: "", a limits file, or options,
  * which begin with '-'.
  */
 int gmt_check_parse(struct gmt_check_plan *ret_plan, const char *demand);
@@ -61,7 +61,7 @@ bool gmt_check_may_write(const struct gmt_check_plan *plan, char **paths, size_t
  * Returns which files the outputs of the plan must not replace. The result refers to the plan and
  * to `paths`.
  */
-struct gmt_output_rules gmt_check_rules(const struct gmt_check_plan *plan, char **paths,
+struct gmt_output_rules gmt_check_output_rules(const struct gmt_check_plan *plan, char **paths,
 	size_t count);
 
 /*

@@ -106,7 +106,7 @@ static int read_baseline(struct gmt_check_plan *plan)
 	return status ? gmt_message_failure(&error) : 0;
 }
 
-int gmt_check_plan_init(struct gmt_check_plan *ret_plan, const struct gmt_check_options *options)
+int gmt_check_plan_load(struct gmt_check_plan *ret_plan, const struct gmt_check_options *options)
 {
 	char *texts = ret_plan->texts;
 	int code;
@@ -116,7 +116,7 @@ int gmt_check_plan_init(struct gmt_check_plan *ret_plan, const struct gmt_check_
 	};
 	if ((code = read_limits(ret_plan)) || (code = set_limits(ret_plan)) ||
 		(code = read_suppressions(ret_plan)) ||
-		(code = gmt_owner_rules_load(&options->owners, &ret_plan->owner_rules)))
+		(code = gmt_owner_options_load_rules(&options->owners, &ret_plan->owner_rules)))
 		return code;
 	return read_baseline(ret_plan);
 }
@@ -136,7 +136,7 @@ int gmt_check_parse(struct gmt_check_plan *ret_plan, const char *demand)
 	}
 	if (*demand != '-') {
 		options.limits_file = *demand ? ret_plan->texts : NULL;
-		return gmt_check_plan_init(ret_plan, &options);
+		return gmt_check_plan_load(ret_plan, &options);
 	}
 	for (char *word = strtok_r(ret_plan->texts, " \t\n", &state); word && count < WORDS;
 		word = strtok_r(NULL, " \t\n", &state))
@@ -147,7 +147,7 @@ int gmt_check_parse(struct gmt_check_plan *ret_plan, const char *demand)
 		gmt_message_error("run: --check: `%s` is not an option of check", words[0]);
 		code = GMT_EXIT_USAGE;
 	}
-	return code < 0 ? gmt_check_plan_init(ret_plan, &options) : code ? code : GMT_EXIT_USAGE;
+	return code < 0 ? gmt_check_plan_load(ret_plan, &options) : code ? code : GMT_EXIT_USAGE;
 }
 
 void gmt_check_plan_fini(struct gmt_check_plan *plan)

@@ -10,35 +10,41 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 #include "format/encoding/block.h"
 #include "format/file/members.h"
+#include "tools/options/moment.h"
 
 struct gmt_dump_choice {
-	/*
-	 * Nanoseconds since the recording began; 10^17 or more: since the Unix epoch; UINT64_MAX: not
-	 * given.
-	 */
+	struct gmt_moment from_option, until_option; /* as the user gave them */
+	/* Nanoseconds since the recording began; UINT64_MAX: not given. From gmt_dump_choice_init. */
 	uint64_t from, until;
 	uint64_t device; /* UINT64_MAX: not given */
 	uint64_t kinds;  /* gmt_member_bit of the wanted records */
 	/* read all parts of the file, because the caller checks whether it is complete */
 	bool needs_all;
-	struct gmt_snapshot clocks; /* only the clocks of the snapshot are filled */
+	struct gmt_recording clocks; /* only the clocks of the recording are filled */
 	struct gmt_members members; /* parts of the file; some are left out */
 };
 
 enum { GMT_DUMP_NO_FIELD = -1 };
 
+/*
+ * Converts the options to `from` and `until`, with the clocks that are known so far. The options
+ * must be times.
+ */
+void gmt_dump_choice_set_times(struct gmt_dump_choice *choice);
+
 /* Returns whether the choice has a time span. */
 static inline bool gmt_dump_choice_has_times(const struct gmt_dump_choice *choice)
 {
-	return choice->from != UINT64_MAX || choice->until != UINT64_MAX;
+	return choice->from_option.kind || choice->until_option.kind;
 }
 
 /*
- * Prepares the choice. If times were given, reads the clocks of the recording and converts `from`
- * and `until` to nanoseconds since its begin. Marks the parts of the file in choice->members that
+ * Prepares the choice. If times were given, reads the clocks of the recording and sets `from` and
+ * `until`. For a moment that is no time, such as the peak, it reads the whole recording. Marks the
+ * parts of the file in choice->members that
  * need not be read. Returns 0, or an exit code after an error message. In both cases, end it with
  * gmt_dump_choice_fini.
  */

@@ -27,7 +27,7 @@ bool gmt_dump_members_find(const char *path, struct gmt_members *ret_members)
 	return done;
 }
 
-static bool add_rows(struct gmt_snapshot *clocks, uint32_t kind, const void *rows, uint32_t count)
+static bool add_rows(struct gmt_recording *clocks, uint32_t kind, const void *rows, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		if (kind == GMT_RECORD_PROCESS) {
@@ -41,11 +41,12 @@ static bool add_rows(struct gmt_snapshot *clocks, uint32_t kind, const void *row
 			clocks->process.start_time_ns = row->start_time_ns;
 		} else {
 			const struct gmt_clock *row = (const struct gmt_clock *)rows + i;
-			struct gmt_snapshot_clock *clock = gmt_vec_push(&clocks->clocks);
+			struct gmt_recording_clock *clock = gmt_vec_push(&clocks->clocks);
 
 			if (!clock)
 				return false;
-			*clock = (struct gmt_snapshot_clock){ row->stamp, row->monotonic_ns, row->realtime_ns };
+			*clock =
+				(struct gmt_recording_clock){ row->stamp, row->monotonic_ns, row->realtime_ns };
 		}
 	}
 	return true;
@@ -55,7 +56,7 @@ static bool add_rows(struct gmt_snapshot *clocks, uint32_t kind, const void *row
  * Reads the clocks as far as the file can be read, or up to the first clock. Errors in the file are
  * reported when it is printed.
  */
-static enum gmt_status read_rows(struct gmt_snapshot *clocks, struct gmt_source *source,
+static enum gmt_status read_rows(struct gmt_recording *clocks, struct gmt_source *source,
 	bool only_first, struct gmt_error *error)
 {
 	struct gmt_decoder decoder = { 0 };
@@ -124,11 +125,13 @@ static bool add_clocks_of_members(struct gmt_dump_choice *choice)
 static void leave_out_far(struct gmt_dump_choice *choice)
 {
 	const uint64_t slack_ns = 1000000000;
-	uint64_t from = gmt_clock_time_of_option_ns(&choice->clocks, choice->from);
-	uint64_t until = gmt_clock_time_of_option_ns(&choice->clocks, choice->until);
+	uint64_t from, until;
 	size_t count = choice->members.count, first = count, last = 0, with_clocks = 0;
 	struct gmt_member *items = choice->members.items;
 
+	gmt_dump_choice_set_times(choice);
+	from = choice->from;
+	until = choice->until;
 	from = from == UINT64_MAX || from < slack_ns ? 0 : from - slack_ns;
 	until += until < UINT64_MAX - slack_ns ? slack_ns : 0;
 	for (size_t i = 0; i < count; i++) {

@@ -21,7 +21,6 @@ bool gmt_dump_members_find(const char *path, struct gmt_members *ret_members);
 /*
  * Fills choice->clocks with the clocks that are needed to convert the chosen times. If the file's
  * parts are described, reads only a few of them. Returns 0, or an exit code after an error message.
- * Does not change choice->from and choice->until.
  */
 int gmt_dump_members_read_clocks(struct gmt_dump_choice *choice, const char *path);
 

@@ -4,6 +4,19 @@
 #include "reader/load/clock.h"
 #include "format/encoding/column.h"
 
+static uint64_t time_of(const struct gmt_dump_choice *choice, const struct gmt_moment *moment)
+{
+	return moment->kind == GMT_MOMENT_NOT_GIVEN ? UINT64_MAX
+		: moment->has_unit                      ? moment->value
+						   : gmt_clock_time_of_option_ns(&choice->clocks, moment->value);
+}
+
+void gmt_dump_choice_set_times(struct gmt_dump_choice *choice)
+{
+	choice->from = time_of(choice, &choice->from_option);
+	choice->until = time_of(choice, &choice->until_option);
+}
+
 static int field_of(const struct gmt_record_info *record, const char *name)
 {
 	const struct gmt_field_info *field = gmt_record_field(record, name);

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/budget.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 #include "reader/symbols/symbols_cache.h"
 #include "reader/steps/timeline.h"
 #include "reader/stacks/traces.h"
@@ -42,15 +42,15 @@ static bool list_calls(struct gmt_module_call_marks *call_marks,
 	return true;
 }
 
-static bool detect(struct gmt_module_call_marks *call_marks, const struct gmt_snapshot *snapshot)
+static bool detect(struct gmt_module_call_marks *call_marks, const struct gmt_recording *recording)
 {
 	struct gmt_traces_options options = { .symbols_cache = gmt_symbols_cache_open() };
 	struct gmt_traces traces = { 0 };
 	struct gmt_timeline timeline = { 0 };
 	struct gmt_error error;
-	bool done = !gmt_traces_init(&traces, snapshot, &options, &error);
+	bool done = !gmt_traces_compute(&traces, recording, &options, &error);
 
-	if (done && !gmt_timeline_init(&timeline, snapshot, &traces, &error)) {
+	if (done && !gmt_timeline_compute(&timeline, recording, &traces, &error)) {
 		done = list_calls(call_marks, &timeline);
 		gmt_timeline_fini(&timeline);
 	}
@@ -61,7 +61,7 @@ static bool detect(struct gmt_module_call_marks *call_marks, const struct gmt_sn
 
 void gmt_module_call_marks_detect(struct gmt_module_call_marks *ret_marks, const char *path)
 {
-	struct gmt_snapshot *snapshot;
+	struct gmt_recording *recording;
 	uint32_t left_out = gmt_budget.left_out;
 	struct gmt_error error;
 	struct stat about;
@@ -69,14 +69,15 @@ void gmt_module_call_marks_detect(struct gmt_module_call_marks *ret_marks, const
 	/* A pipe can be read only once, and the compaction reads it. */
 	if (stat(path, &about) || !S_ISREG(about.st_mode))
 		return;
-	if (gmt_snapshot_load(path, NULL, &snapshot, &error))
+	if (gmt_recording_load(path, NULL, &recording, &error))
 		return;
-	if ((snapshot->has_torch || snapshot->has_pool) && !snapshot->compacted.has_compacted_prefix &&
-		(!detect(ret_marks, snapshot) || gmt_budget.left_out != left_out))
+	if ((recording->has_torch || recording->has_pool) &&
+		!recording->compacted.has_compacted_prefix &&
+		(!detect(ret_marks, recording) || gmt_budget.left_out != left_out))
 		ret_marks->marks.count = 0;
 	/* The compaction itself leaves out nothing when this analysis exceeds the budget. */
 	gmt_budget.left_out = left_out;
-	gmt_snapshot_free(snapshot);
+	gmt_recording_free(recording);
 }
 
 void gmt_module_call_marks_fini(struct gmt_module_call_marks *call_marks)

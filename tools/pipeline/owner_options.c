@@ -8,7 +8,8 @@
 #include "tools/recordings/input.h"
 #include "tools/output/message.h"
 
-int gmt_owner_rules_load(const struct gmt_option_texts *paths, struct gmt_owner_rules *ret_rules)
+int gmt_owner_options_load_rules(const struct gmt_option_texts *paths,
+	struct gmt_owner_rules *ret_rules)
 {
 	struct gmt_error error = { 0 };
 

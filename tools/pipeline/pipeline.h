@@ -7,20 +7,25 @@
 #include "analysis/recording/warnings.h"
 #include "analysis/allocator/custom_heaps.h"
 #include "analysis/history/history.h"
+#include "analysis/history/phase_memory.h"
+#include "analysis/job/time_curve.h"
 #include "analysis/leaks/leaks.h"
 #include "analysis/ledger/ledger.h"
 #include "analysis/oom/ooms.h"
+#include "analysis/overview/overview.h"
+#include "analysis/page/page.h"
 #include "analysis/history/sites.h"
 #include "analysis/steps/step_parts.h"
 #include "analysis/tables/summary.h"
 #include "analysis/allocator/allocator_state.h"
 #include "reader/replay/replay.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 #include "reader/steps/timeline.h"
 #include "reader/stacks/traces.h"
+#include "tools/options/moment.h"
 
 struct gmt_pipeline {
-	struct gmt_snapshot *snapshot;
+	struct gmt_recording *recording;
 	struct gmt_traces traces;
 	struct gmt_timeline timeline;
 	struct gmt_history history;
@@ -28,11 +33,16 @@ struct gmt_pipeline {
 	struct gmt_ledger_watch ledger_watch;
 	struct gmt_ledger ledger;
 	struct gmt_replay replay;
-	struct gmt_allocator_state allocator_state; /* computed only if wants_allocator_state is set */
-	struct gmt_step_parts step_parts; /* computed only if wants_allocator_state is set */
+	struct gmt_allocator_state allocator_state; /* computed only if wants_report_details is set */
+	struct gmt_step_parts step_parts; /* computed only if wants_report_details is set */
+	struct gmt_phase_memory phase_memory; /* computed only if wants_report_details is set */
+	struct gmt_curves curves; /* computed only if wants_report_details is set */
+	struct gmt_overview overview; /* computed only if wants_report_details is set */
+	struct gmt_time_curves time_curves; /* computed only if wants_time_curves is set */
+	struct gmt_page page; /* computed only if wants_page is set */
 	struct gmt_summary summary;
 	struct gmt_sites sites;
-	struct gmt_heaps heaps;
+	struct gmt_custom_heaps heaps;
 	struct gmt_leaks leaks;
 	struct gmt_warnings warnings;
 	uint64_t until_ns; /* end of the replay; GMT_REPLAY_TO_END: the whole recording */
@@ -40,10 +50,12 @@ struct gmt_pipeline {
 
 struct gmt_pipeline_options {
 	struct gmt_traces_options traces;
-	/* nanoseconds since the start; 10^17 or more: since the Unix epoch; UINT64_MAX: all */
-	uint64_t until;
+	struct gmt_moment until; /* the end of the replay */
 	struct gmt_leaks_options leaks;
-	bool wants_allocator_state; /* compute the data for gmt_allocator_state_parts_init */
+	bool wants_report_details; /* compute the data for gmt_allocator_state_results_compute */
+	bool wants_time_curves; /* compute the data for gmt_summarize */
+	bool wants_page; /* compute the data of the HTML report; needs wants_report_details */
+	const struct gmt_replay_observer *observer; /* one more observer of the replay; may be NULL */
 };
 
 /* Default options: all values are the defaults of the leak analysis. */
@@ -55,6 +67,16 @@ extern const struct gmt_leaks_options gmt_pipeline_default_leaks;
  */
 int gmt_pipeline_load(const char *path, const struct gmt_pipeline_options *options,
 	struct gmt_pipeline *ret_pipeline);
+
+/*
+ * The parts of gmt_pipeline_load after the recording is in pipeline->recording:
+ * gmt_pipeline_name finds stacks, steps and phases, then gmt_pipeline_analyze runs all analyses.
+ * They print nothing. After a failure, the pipeline can only be ended.
+ */
+enum gmt_status gmt_pipeline_name(struct gmt_pipeline *pipeline,
+	const struct gmt_pipeline_options *options, struct gmt_error *error);
+enum gmt_status gmt_pipeline_analyze(struct gmt_pipeline *pipeline,
+	const struct gmt_pipeline_options *options, struct gmt_error *error);
 
 void gmt_pipeline_fini(struct gmt_pipeline *pipeline);
 

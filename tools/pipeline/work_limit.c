@@ -21,23 +21,24 @@ bool gmt_work_limit(const char *text)
 	return true;
 }
 
-void gmt_work_report(const char *path)
+void gmt_work_limit_report(const char *path)
 {
 	for (int part = 0; part < GMT_BUDGET_PARTS; part++)
 		if (gmt_budget.left_out >> part & 1)
 			gmt_message_warning(
-				"%s: %s is not included, because the analysis exceeded the work limit for a file of this size; `gpumemtrace --max-work=none VERB ...` removes the limit",
+				"%s: %s is not included, because the analysis exceeded the work limit for a file of this "
+				"size; `gpumemtrace --max-work=none VERB ...` removes the limit",
 				path, gmt_budget_part_text((enum gmt_budget_part)part));
 	was_cut |= gmt_budget.left_out;
 	gmt_budget.left_out = 0;
 }
 
-bool gmt_work_was_cut(void)
+bool gmt_work_limit_was_reached(void)
 {
 	return was_cut || gmt_budget.left_out;
 }
 
-int gmt_work_exit_code(int code)
+int gmt_work_limit_exit_code(int code)
 {
-	return gmt_work_was_cut() && code <= 1 ? GMT_EXIT_INCOMPLETE : code;
+	return gmt_work_limit_was_reached() && code <= 1 ? GMT_EXIT_INCOMPLETE : code;
 }

@@ -19,12 +19,12 @@ bool gmt_work_limit(const char *text);
  * Prints a warning for each part that was left out of the recording `path`, and resets the list.
  * Call it after each recording.
  */
-void gmt_work_report(const char *path);
+void gmt_work_limit_report(const char *path);
 
 /* Returns whether anything was left out of any recording so far. */
-bool gmt_work_was_cut(void);
+bool gmt_work_limit_was_reached(void);
 
 /* Returns the final exit code: `code`, or 4 if `code` is 0 or 1 and something was left out. */
-int gmt_work_exit_code(int code);
+int gmt_work_limit_exit_code(int code);
 
 #endif

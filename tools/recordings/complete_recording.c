@@ -94,7 +94,7 @@ static enum gmt_status count(struct gmt_source *source, struct gmt_completed *co
 	return status == GMT_END ? GMT_OK : status;
 }
 
-enum gmt_status gmt_complete(const struct gmt_replaceable_file *from,
+enum gmt_status gmt_complete_recording(const struct gmt_replaceable_file *from,
 	struct gmt_shared_recording *shared_recording, const struct gmt_replaceable_file *to,
 	struct gmt_completed *ret_completed, struct gmt_error *error)
 {

@@ -2,16 +2,16 @@
 #ifndef GMT_TOOLS_RECORDINGS_INPUT_H
 #define GMT_TOOLS_RECORDINGS_INPUT_H
 
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 
 enum { GMT_EXIT_USAGE = 2, GMT_EXIT_UNREADABLE = 3, GMT_EXIT_INCOMPLETE = 4 };
 
 /*
- * Loads a snapshot with a progress bar. If the snapshot cannot be read, prints an error, returns
- * the exit code and leaves *ret_snapshot NULL. If only a part can be read, prints a warning and
+ * Loads a recording with a progress bar. If the recording cannot be read, prints an error, returns
+ * the exit code and leaves *ret_recording NULL. If only a part can be read, prints a warning and
  * returns 0.
  */
-int gmt_input_load(const char *path, struct gmt_snapshot **ret_snapshot);
+int gmt_input_load(const char *path, struct gmt_recording **ret_recording);
 
 /*
  * Reads a whole small text file. The caller frees the result with free(). Returns NULL and sets

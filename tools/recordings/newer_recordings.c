@@ -11,68 +11,78 @@
 #include "base/text.h"
 #include "tools/output/message.h"
 
-/* The recorder takes the first free number. Some of the files may have been removed since. */
-enum { MAX_NUMBERS = 10000, MAX_GAP = 8 };
+/*
+ * The recorder takes the first free number. The user may have removed some files since, so the
+ * search goes on over gaps.
+ */
+enum {
+	MAX_NUMBER = 10000,
+	MAX_MISSING = 8, /* the search ends after this many missing files in a row */
+};
 
-struct newest {
+/* The recordings that are newer than a file. */
+struct newer {
 	uint64_t count;
-	struct stat about;
+	struct stat status; /* of the newest */
 	char path[PATH_MAX];
 };
 
-static bool is_later(const struct stat *a, const struct stat *b)
+bool gmt_newer_recordings_is_later(const struct stat *a, const struct stat *b)
 {
 	return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec > b->st_mtim.tv_sec
 												  : a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
 }
 
-static void find(const char *path, const struct stat *own, struct newest *ret_newest)
+/* Finds the recordings with a number after `path` that were changed after it. */
+static void find_newer(const char *path, const struct stat *own, struct newer *ret_newer)
 {
 	char name[PATH_MAX];
-	struct stat about;
+	struct stat status;
 
-	ret_newest->count = 0;
-	ret_newest->about = *own;
-	for (uint32_t number = 1, missing = 0; number <= MAX_NUMBERS && missing < MAX_GAP; number++) {
+	ret_newer->count = 0;
+	ret_newer->status = *own;
+	for (uint32_t number = 1, missing = 0; number <= MAX_NUMBER && missing < MAX_MISSING;
+		number++) {
 		if ((size_t)snprintf(name, sizeof(name), "%s", path) >= sizeof(name) ||
 			!gmt_recording_name_number(name, sizeof(name), number))
 			return;
-		if (stat(name, &about) || !S_ISREG(about.st_mode)) {
+		if (stat(name, &status) || !S_ISREG(status.st_mode)) {
 			missing++;
 			continue;
 		}
 		missing = 0;
-		if (!is_later(&about, own))
+		if (!gmt_newer_recordings_is_later(&status, own))
 			continue;
-		ret_newest->count++;
-		if (is_later(&about, &ret_newest->about)) {
-			ret_newest->about = about;
-			snprintf(ret_newest->path, sizeof(ret_newest->path), "%s", name);
+		ret_newer->count++;
+		if (gmt_newer_recordings_is_later(&status, &ret_newer->status)) {
+			ret_newer->status = status;
+			snprintf(ret_newer->path, sizeof(ret_newer->path), "%s", name);
 		}
 	}
 }
 
 static bool is_among(const struct stat *file, char *const *paths, size_t count)
 {
-	struct stat about;
+	struct stat status;
 
 	for (size_t i = 0; i < count; i++)
-		if (!stat(paths[i], &about) && about.st_dev == file->st_dev && about.st_ino == file->st_ino)
+		if (!stat(paths[i], &status) && status.st_dev == file->st_dev &&
+			status.st_ino == file->st_ino)
 			return true;
 	return false;
 }
 
-void gmt_newer_report(char *const *paths, size_t count)
+void gmt_newer_recordings_report(char *const *paths, size_t count)
 {
-	static struct newest newest;
+	static struct newer newer;
 	struct stat own;
 
 	for (size_t i = 0; i < count; i++) {
 		if (stat(paths[i], &own) || !S_ISREG(own.st_mode))
 			continue;
-		find(paths[i], &own, &newest);
-		if (newest.count && !is_among(&newest.about, paths, count))
+		find_newer(paths[i], &own, &newer);
+		if (newer.count && !is_among(&newer.status, paths, count))
 			gmt_message_hint("%s: %s newer recording%s of this name; the newest is %s", paths[i],
-				gmt_text_count(newest.count).text, newest.count == 1 ? "" : "s", newest.path);
+				gmt_text_count(newer.count).text, newer.count == 1 ? "" : "s", newer.path);
 	}
 }

@@ -64,13 +64,34 @@ bool gmt_recorder_library(char ret_path[PATH_MAX])
 	return false;
 }
 
-char *gmt_recorder_preload(const char *library, const char *before)
+char *gmt_recorder_put_first(const char *variable, const char *library)
 {
-	char *value;
-	bool has_before = before && *before;
+	/* The loader splits LD_PRELOAD at spaces too, but LD_AUDIT only at colons. */
+	const char *separators = strcmp(variable, "LD_AUDIT") == 0 ? ":" : ": ";
+	const char *before = getenv(variable);
+	const char *name = strrchr(library, '/') ? strrchr(library, '/') + 1 : library;
+	char *value = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&value, &size);
 
-	if (asprintf(&value, "%s%s%s", library, has_before ? ":" : "", has_before ? before : "") < 0)
+	if (!stream)
 		return NULL;
+	fputs(library, stream);
+	for (const char *at = before ? before : ""; *at;) {
+		int length = (int)strcspn(at, separators);
+		const char *slash = memrchr(at, '/', (size_t)length);
+		const char *begin = slash ? slash + 1 : at;
+		size_t name_length = (size_t)(at + length - begin);
+
+		if (length && (name_length != strlen(name) || memcmp(begin, name, name_length) != 0))
+			fprintf(stream, ":%.*s", length, at);
+		at += length;
+		at += strspn(at, separators);
+	}
+	if (fclose(stream)) {
+		free(value);
+		return NULL;
+	}
 	return value;
 }
 

@@ -19,7 +19,7 @@
  */
 #define GMT_RECORDER_ROW(name, values_, place, meaning_) \
 	{ __builtin_strcmp(#name, "help") ? #name : "", __builtin_strcmp(#name, "output") ? 0 : 'o', \
-		GMT_OPTION_PASSED, values_, place, meaning_ },
+		GMT_OPTION_FOR_RECORDER, values_, place, meaning_ },
 
 /*
  * Finds the recorder library that belongs to this program. If it is missing or LD_PRELOAD cannot
@@ -38,10 +38,11 @@ bool gmt_recorder_find(char ret_path[PATH_MAX], char ret_why[GMT_RECORDER_WHY_BY
 	char ret_remedy[GMT_RECORDER_WHY_BYTES]);
 
 /*
- * Returns LD_PRELOAD with `library` before `before` (may be NULL or empty). The result comes from
- * malloc; NULL: memory is exhausted.
+ * Returns the value of the environment variable LD_PRELOAD or LD_AUDIT, with `library` before it.
+ * Leaves out other files of the same name: two recorders in one process would record each call
+ * twice. The result comes from malloc; NULL: memory is exhausted.
  */
-char *gmt_recorder_preload(const char *library, const char *before);
+char *gmt_recorder_put_first(const char *variable, const char *library);
 
 /*
  * Returns GPUMEMTRACE_OPTIONS: `before` (may be NULL or empty) without the keys that `passed` sets

@@ -76,8 +76,8 @@ static void complete(const struct gmt_replaceable_file *from,
 		refuse(outcome, why);
 	}
 	if (outcome->state != GMT_RECOVER_IS_REFUSED) {
-		enum gmt_status status = gmt_complete(from, shared_recording, options->is_dry ? NULL : to,
-			&outcome->completed, &outcome->error);
+		enum gmt_status status = gmt_complete_recording(from, shared_recording,
+			options->is_dry ? NULL : to, &outcome->completed, &outcome->error);
 
 		outcome->state = status                      ? GMT_RECOVER_FAILED
 			: outcome->completed.recovered.was_whole ? GMT_RECOVER_IS_WHOLE

@@ -51,7 +51,8 @@ struct gmt_recover_outcome {
 	bool has_end;          /* for GMT_RECOVER_NOTHING: the file has its end record */
 	bool is_not_removed;   /* removing the memory failed */
 	struct gmt_completed completed;
-	struct gmt_error error; /* one line without file names; set for REFUSED, FAILED and USELESS */
+	/* one line without file names; set for IS_REFUSED, FAILED and IS_UNUSABLE */
+	struct gmt_error error;
 };
 
 /*

@@ -21,15 +21,15 @@ enum { DYING_MS = 2000, POLL_MS = 20, MAX_PRINTED = 8 };
 
 /* The results so far, for the messages. */
 struct finish {
-	const struct gmt_run *run;
+	const struct gmt_run_recordings *run;
 	bool is_quiet;
 	size_t completed, in_progress;
 	uint64_t events;
 };
 
-void gmt_run_begin(struct gmt_run *ret_run, char *pattern)
+void gmt_run_recordings_begin(struct gmt_run_recordings *ret_run, char *pattern)
 {
-	*ret_run = (struct gmt_run){ .pattern = pattern };
+	*ret_run = (struct gmt_run_recordings){ .pattern = pattern };
 	gmt_identifier_make(ret_run->name);
 	if (!gmt_identifier_is_valid(ret_run->name))
 		ret_run->name[0] = 0;
@@ -38,7 +38,7 @@ void gmt_run_begin(struct gmt_run *ret_run, char *pattern)
 	glob(pattern, GLOB_BRACE, NULL, &ret_run->before);
 }
 
-static bool existed_before(const struct gmt_run *run, const char *path)
+static bool existed_before(const struct gmt_run_recordings *run, const char *path)
 {
 	for (size_t i = 0; i < run->before.gl_pathc; i++)
 		if (!strcmp(run->before.gl_pathv[i], path))
@@ -51,7 +51,7 @@ static bool existed_before(const struct gmt_run *run, const char *path)
  * file: its process was killed in its first moment, had no run in its environment, or used an older
  * recorder.
  */
-static bool is_of_another_run(const struct gmt_run *run, const char *path)
+static bool is_of_another_run(const struct gmt_run_recordings *run, const char *path)
 {
 	char name[GMT_IDENTIFIER_BYTES];
 
@@ -63,7 +63,7 @@ static bool is_of_another_run(const struct gmt_run *run, const char *path)
  * Moves this run's files to the front. The recorder never overwrites files, so this run's files did
  * not exist before. Another program may write to the same folder meanwhile.
  */
-static void find_files(struct gmt_run *run)
+static void find_files(struct gmt_run_recordings *run)
 {
 	glob(run->pattern, GLOB_BRACE, NULL, &run->after);
 	for (size_t i = 0; i < run->after.gl_pathc; i++) {
@@ -76,7 +76,7 @@ static void find_files(struct gmt_run *run)
 	}
 }
 
-static bool is_of_run(const struct gmt_run *run,
+static bool is_of_run(const struct gmt_run_recordings *run,
 	const struct gmt_shared_recording *shared_recording)
 {
 	return shared_recording && run->name[0] &&
@@ -84,7 +84,7 @@ static bool is_of_run(const struct gmt_run *run,
 }
 
 struct living {
-	const struct gmt_run *run;
+	const struct gmt_run_recordings *run;
 	bool is_any;
 };
 
@@ -103,16 +103,16 @@ static bool note_living(void *context, struct gmt_shared_recording *shared_recor
 /*
  * Waits for the children, because the signal that ended the program may reach them a moment later.
  */
-static void wait_for_dying(const struct gmt_run *run)
+static void wait_for_dying(const struct gmt_run_recordings *run)
 {
-	const struct timespec a_moment = { .tv_nsec = POLL_MS * 1000000L };
+	const struct timespec poll_interval = { .tv_nsec = POLL_MS * 1000000L };
 	struct living living = { .run = run, .is_any = true };
 
 	for (unsigned waited_ms = 0; living.is_any && waited_ms < DYING_MS; waited_ms += POLL_MS) {
 		living.is_any = false;
 		gmt_shared_recordings_each(NULL, note_living, &living);
 		if (living.is_any)
-			nanosleep(&a_moment, NULL);
+			nanosleep(&poll_interval, NULL);
 	}
 }
 
@@ -143,9 +143,9 @@ static void note_outcome(struct finish *finish, const struct gmt_recover_outcome
 		break;
 	case GMT_RECOVER_IS_GONE:
 		if (!finish->is_quiet)
-			gmt_message_hint(
-				"%s: process %" PRIu32
-				" did not end normally, and its file was removed; `gpumemtrace recover %s -o FILE` writes the events in its memory",
+			gmt_message_hint("%s: process %" PRIu32
+							 " did not end normally, and its file was removed; "
+							 "`gpumemtrace recover %s -o FILE` writes the events in its memory",
 				outcome->path, outcome->pid, outcome->memory);
 		break;
 	case GMT_RECOVER_IS_REFUSED:
@@ -207,14 +207,14 @@ static bool complete_from_memory(void *context, struct gmt_shared_recording *sha
 }
 
 /* Reads and removes the note that files/run_note.h wrote. */
-static void read_no_recording_reason(struct gmt_run *run)
+static void read_no_recording_reason(struct gmt_run_recordings *run)
 {
 	char folder[3800], path[4096];
 	size_t length = 0;
 
-	for (int place = 0; run->name[0] && !length && place < GMT_RUNTIME_PLACES; place++) {
-		if (!gmt_runtime_folder((enum gmt_runtime_place)place, getenv("XDG_RUNTIME_DIR"), false,
-				folder, sizeof(folder)))
+	for (int place = 0; run->name[0] && !length && place < GMT_RUNTIME_FOLDERS; place++) {
+		if (!gmt_runtime_folder((enum gmt_runtime_folder_kind)place, getenv("XDG_RUNTIME_DIR"),
+				false, folder, sizeof(folder)))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s%s", folder, run->name, GMT_RUNTIME_FAILED_SUFFIX);
 
@@ -229,7 +229,7 @@ static void read_no_recording_reason(struct gmt_run *run)
 	run->no_recording_reason[length] = 0;
 }
 
-void gmt_run_finish(struct gmt_run *run, bool was_killed, bool is_quiet)
+void gmt_run_recordings_finish(struct gmt_run_recordings *run, bool was_killed, bool is_quiet)
 {
 	struct finish finish = { .run = run, .is_quiet = is_quiet };
 
@@ -245,11 +245,12 @@ void gmt_run_finish(struct gmt_run *run, bool was_killed, bool is_quiet)
 	gmt_shared_recordings_each(NULL, complete_from_memory, &finish);
 	if (!is_quiet && finish.completed > MAX_PRINTED)
 		gmt_message_hint(
-			"in total, the recordings of %zu processes that did not end normally were completed, with %s events from memory",
+			"in total, the recordings of %zu processes that did not end normally were completed, "
+			"with %s events from memory",
 			finish.completed, gmt_text_count(finish.events).text);
 }
 
-void gmt_run_fini(struct gmt_run *run)
+void gmt_run_recordings_fini(struct gmt_run_recordings *run)
 {
 	globfree(&run->before);
 	globfree(&run->after);

@@ -13,7 +13,7 @@
 
 #include "base/identifier.h"
 
-struct gmt_run {
+struct gmt_run_recordings {
 	char name[GMT_IDENTIFIER_BYTES]; /* "": the kernel gave no random name */
 	char *pattern; /* pattern of the file names, for glob(3) */
 	glob_t before; /* files that existed before the program started */
@@ -26,15 +26,15 @@ struct gmt_run {
 /*
  * Names the run, also in the environment. Call it before the program starts. `pattern` is borrowed.
  */
-void gmt_run_begin(struct gmt_run *ret_run, char *pattern);
+void gmt_run_recordings_begin(struct gmt_run_recordings *ret_run, char *pattern);
 
 /*
  * Completes the files of killed processes and finds the run's files. Call it after the program's
  * end. With `is_quiet`, prints only failures. `was_killed`: a signal ended the program, so its
  * children may be about to end too. Then waits for them for at most 2 s.
  */
-void gmt_run_finish(struct gmt_run *run, bool was_killed, bool is_quiet);
+void gmt_run_recordings_finish(struct gmt_run_recordings *run, bool was_killed, bool is_quiet);
 
-void gmt_run_fini(struct gmt_run *run);
+void gmt_run_recordings_fini(struct gmt_run_recordings *run);
 
 #endif

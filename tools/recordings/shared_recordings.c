@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/recordings/running.h"
+#include "tools/recordings/running_processes.h"
 #include "format/encoding/decode.h"
 #include "shared_memory/shared_recording_owner.h"
 #include "source/source.h"
@@ -22,15 +22,15 @@
  */
 enum { MAX_ENTRIES = 4096 };
 
-/* The data by which a snapshot and its shared memory are matched. */
+/* The data by which a recording and its shared memory are matched. */
 struct identity {
-	bool has_process; /* the snapshot has its first record */
+	bool has_process; /* the recording has its first record */
 	uint32_t pid;
 	uint64_t start_time_ns, start_stamp;
 	char recording[GMT_IDENTIFIER_BYTES], run[GMT_IDENTIFIER_BYTES], host[256];
 };
 
-/* A search for the shared memory of one snapshot. */
+/* A search for the shared memory of one recording. */
 struct wanted {
 	const char *whole_path;
 	struct stat about;
@@ -188,7 +188,7 @@ bool gmt_shared_recordings_is_of(const struct gmt_shared_recording *shared_recor
 }
 
 /*
- * Opens a regular file. A user may name a pipe where a snapshot is expected. Opening and closing
+ * Opens a regular file. A user may name a pipe where a recording is expected. Opening and closing
  * the pipe would make its writer lose its reader.
  */
 static int open_file(const char *path)
@@ -214,7 +214,7 @@ bool gmt_shared_recordings_run_of(const char *path, char ret_run[GMT_IDENTIFIER_
 }
 
 /*
- * Returns whether the memory belongs to the wanted snapshot. A moved or copied file is matched by
+ * Returns whether the memory belongs to the wanted recording. A moved or copied file is matched by
  * its first record. A file without a first record is matched by its inode and its path, because the
  * inode number of a removed file is soon reused.
  */
@@ -252,7 +252,7 @@ static bool keep_wanted(void *context, struct gmt_shared_recording *shared_recor
  * Finds the recorder by its control page if its memory has no file or lies in a folder of another
  * user.
  */
-static bool match_running(void *context, const struct gmt_running *running)
+static bool match_running(void *context, const struct gmt_running_process *running)
 {
 	struct wanted *wanted = context;
 
@@ -280,7 +280,7 @@ struct gmt_shared_recording *gmt_shared_recordings_find_open(int fd, const char 
 		visit_folder(folder, ".gpumemtrace-", wanted.about.st_uid, false, keep_wanted, &wanted);
 	}
 	if (!wanted.found && !wanted.recording_pid && ret_recording_pid)
-		gmt_running_each(match_running, &wanted);
+		gmt_running_processes_each(match_running, &wanted);
 	if (ret_recording_pid)
 		*ret_recording_pid = wanted.found ? 0 : wanted.recording_pid;
 	return wanted.found;

@@ -15,7 +15,7 @@
 #include "shared_memory/shared_recording_file.h"
 
 /*
- * Returns the shared-memory recording of the snapshot at `path` if its recorder was killed, or
+ * Returns the shared-memory recording of the recording at `path` if its recorder was killed, or
  * NULL. The caller closes it with gmt_shared_recording_close. *ret_recording_pid is the process
  * that still records to the file; 0: this machine knows no such process. ret_recording_pid may be
  * NULL.
@@ -24,7 +24,7 @@ struct gmt_shared_recording *gmt_shared_recordings_find(const char *path,
 	uint32_t *ret_recording_pid);
 
 /*
- * Same as gmt_shared_recordings_find, for the snapshot that is open as `fd` and has the absolute
+ * Same as gmt_shared_recordings_find, for the recording that is open as `fd` and has the absolute
  * name `whole_path`. Moves the position of `fd`.
  */
 struct gmt_shared_recording *gmt_shared_recordings_find_open(int fd, const char *whole_path,
@@ -45,13 +45,13 @@ void gmt_shared_recordings_each(const char *extra_folder, gmt_shared_recordings_
 	void *context);
 
 /*
- * Returns whether the snapshot that is open as `fd` and `shared_recording` belong to the same
+ * Returns whether the recording that is open as `fd` and `shared_recording` belong to the same
  * recording. Moves the position of `fd`.
  */
 bool gmt_shared_recordings_is_of(const struct gmt_shared_recording *shared_recording, int fd);
 
 /*
- * Writes the name of the run that recorded the snapshot at `path`; "": no run. Returns false if the
+ * Writes the name of the run that recorded the recording at `path`; "": no run. Returns false if the
  * file does not say.
  */
 bool gmt_shared_recordings_run_of(const char *path, char ret_run[GMT_IDENTIFIER_BYTES]);

@@ -28,7 +28,7 @@ DEVICE = {'SIMCUDA_MEMORY': '8G', 'SIMCUDA_CONTEXT_MEMORY': '400M', 'SIMCUDA_MOD
           'SIMCUDA_OTHERS_MEMORY': '1500M'}
 # Commands, each with the lines of its output that the page shows (symptoms.shorten).
 COMMANDS = [
-    ('report beside.gmt.gz', [('Where the memory', '')]),
+    ('report --full beside.gmt.gz', [('Where the memory', '')]),
     ('report --by owner beside.gmt.gz', [('cuda on GPU 0', '')]),
 ]
 

@@ -29,9 +29,13 @@ RECORDINGS = {
     'cdist': (f'{HERE}/distances.py', ['cdist'], {}),
     'as-they-come': (f'{HERE}/lengths.py', ['as-they-come'], {}),
     'longest-first': (f'{HERE}/lengths.py', ['longest-first'], {}),
+    'job': (f'{HERE}/killed.py', [], {}),
     'plain': ('tests/torch/programs/diff_training.py', ['4096'], {}),
     'checkpointed': ('tests/torch/programs/diff_training.py', ['4096', 'checkpoint'], {}),
 }
+
+# The recorder is preloaded into these programs without `gpumemtrace run`, which would complete their files.
+WITHOUT_RUN = ('job',)
 
 FINDINGS = ('Leaks:', '            allocated here:')
 WITH_STACKS = ('Leaks:', '  cached')
@@ -49,12 +53,12 @@ BLOCKS = {
     'loss-list': [('leaks loss_list.leak.gmt.gz', [('Leaks:', '  The stacks of frees')]),
                   ('leaks loss_list.repaired.gmt.gz', [('Leaks:', '')])],
     'logged': leak('logged_grad_fn'),
-    'small': [('report small_under_churn.leak.gmt.gz', [TORCH]), *leak('small_under_churn')],
+    'small': [('report --full small_under_churn.leak.gmt.gz', [TORCH]), *leak('small_under_churn')],
     'cache': leak('activation_cache'),
     'hidden': leak('rnn_hidden'),
     'cycles': leak('cycles'),
     'modules': leak('module_list', WITH_STACKS),
-    'parts': [('report module_list.leak.gmt.gz', [('A step', '')])],
+    'parts': [('report --full module_list.leak.gmt.gz', [('A step', '')])],
     'evaluation': leak('eval_outputs'),
     'checkpoint': leak('checkpoint_kept', WITH_STACKS),
     'extension': leak('extension', WITH_STACKS),
@@ -65,17 +69,20 @@ BLOCKS = {
                [('two_ranks', None), VERDICT, ('two_ranks', None), VERDICT])],
     'quiet': [(f'leaks quiet_{name}.gmt.gz', [('Leaks:', '')]) for name in QUIET],
     'reserved': [('report --section segments quiet_reserved.gmt.gz', [SEGMENTS])],
-    'full': [('report full.gmt.gz', [('Out of memory', '')])],
-    'holes': [('report holes.gmt.gz', [('Out of memory', ''), ("PyTorch's segments", '')])],
+    'full': [('report --full full.gmt.gz', [('Out of memory', '')])],
+    'holes': [('report --full holes.gmt.gz', [('Out of memory', ''), ("PyTorch's segments", '')])],
     'expandable': [('check holes.gmt.gz', [('GMT005', '  do:')]),
                    ('check expandable.gmt.gz', [('NOT JUDGED', None), ('passed  GMT005', None)])],
-    'retried': [('report retried.gmt.gz', [('Out of memory', '')])],
+    'retried': [('report --full retried.gmt.gz', [('Out of memory', '')])],
     'besides': [('report --section segments besides.gmt.gz', [("PyTorch's segments", '  segments'), ('  outside of segments', None)])],
+    'killed': [('report job.gmt.gz', [('gpumemtrace: hint', None), ('peak', '')]),
+               ('recover job.gmt.gz', [('job.gmt.gz', None)]),
+               ('report job.gmt.gz', [('peak', '')])],
     'lengths': [(f'report --section segments {name}.gmt.gz', [SEGMENTS])
                 for name in ('as-they-come', 'longest-first')],
-    'temporaries': [(f'report --section temporaries {name}.gmt.gz', [TORCH, ('Temporaries', '')])
+    'temporaries': [(f'report --section devices,temporaries {name}.gmt.gz', [TORCH, ('Temporaries', '')])
                     for name in ('broadcast', 'cdist')],
-    'peak': [('report plain.gmt.gz', [('A step', ''), ('Composition of', '')])],
+    'peak': [('report --full plain.gmt.gz', [('A step', ''), ('Composition of', '')])],
     'by-category': [('report --by category plain.gmt.gz', [('torch on', '')])],
     'by-line': [('report --by line plain.gmt.gz', [('torch on', '')])],
     'by-operator': [('report --by operator --sort total --limit 5 plain.gmt.gz', [('torch on', '')])],

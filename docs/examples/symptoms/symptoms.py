@@ -15,6 +15,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 import cases
 
@@ -49,33 +50,48 @@ class Studio:
     def record(self, name):
         script, arguments, environment = cases.RECORDINGS[name]
         path = ROOT / script
+        is_run = name not in cases.WITHOUT_RUN
         variables = {**os.environ, 'GPUMEMTRACE_OPTIONS': '', 'PYTHONPATH': str(ROOT / 'tests' / 'torch' / 'programs'),
                      'TORCH_EXTENSIONS_DIR': str(self.folder), **environment}
         variables['LD_LIBRARY_PATH'] = self.libraries
         rank = '.r' + environment['RANK'] if 'RANK' in environment else ''
         output = self.folder / (name.removesuffix(rank) + '.gmt.gz')
-        done = run_recorded([self.cli, 'run', '-q', '-o', output, '--', self.python, path.name, *arguments],
+        if not is_run:
+            library = subprocess.run([self.cli, 'env', '--path'], capture_output=True, text=True, check=True).stdout
+            variables.update(LD_PRELOAD=library.strip(), GPUMEMTRACE_OPTIONS=f'output={output}')
+        words = [self.cli, 'run', '-q', '-o', output, '--'] if is_run else []
+        done = run_recorded([*words, self.python, path.name, *arguments],
                             self.folder / f'{name}.gmt.gz', env=variables, cwd=path.parent, timeout=600)
         if not (self.folder / f'{name}.gmt.gz').exists():
             raise RuntimeError(f'{name} was not recorded: {done.stderr}')
 
     def record_for(self, blocks):
-        wanted = [name for name in cases.RECORDINGS
-                  if any(f'{name}.gmt.gz' in shlex.split(command) for block in blocks
-                         for command, _ in cases.BLOCKS[block])]
+        wanted = [name for name in cases.RECORDINGS if name not in cases.WITHOUT_RUN
+                  and any(uses(block, name) for block in blocks)]
         with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
             list(pool.map(self.record, wanted))
 
     def block(self, name):
         """Returns what a page shows: commands and the kept lines of their output."""
         text = []
+        # `recover` changes these recordings, so each call records them again.
+        for recording in cases.WITHOUT_RUN:
+            if uses(name, recording):
+                self.record(recording)
         for command, kept in cases.BLOCKS[name]:
             done = subprocess.run([self.cli, *shlex.split(command)], cwd=self.folder, capture_output=True, text=True,
                                   timeout=300)
             if done.returncode not in (0, 1):
                 raise RuntimeError(f'{command}: {done.stderr}')
-            text += [f'$ gpumemtrace {command}', *shorten(done.stdout.splitlines(), kept, command)]
+            # A message may be longer than a line of a page.
+            messages = ['\n  '.join(textwrap.wrap(line, 110)) for line in done.stderr.splitlines()]
+            text += [f'$ gpumemtrace {command}', *shorten([*messages, *done.stdout.splitlines()], kept, command)]
         return ''.join(line + '\n' for line in text)
+
+
+def uses(block, recording):
+    """Returns whether a command of the block reads the recording."""
+    return any(f'{recording}.gmt.gz' in shlex.split(command) for command, _ in cases.BLOCKS[block])
 
 
 def shorten(lines, kept, command):

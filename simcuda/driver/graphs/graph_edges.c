@@ -53,7 +53,7 @@ CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *ret_type)
 struct answer {
 	CUgraphNode *from, *to;
 	CUgraphEdgeData *data;
-	size_t room, count;
+	size_t capacity, count;
 };
 
 /* Adds an edge to the answer. Returns false if the arrays are full. */
@@ -61,7 +61,7 @@ static bool add(struct answer *answer, const struct sim_graph_edge *edge, CUgrap
 {
 	bool is_counted_only = !answer->from && !answer->to;
 
-	if (!is_counted_only && answer->count == answer->room)
+	if (!is_counted_only && answer->count == answer->capacity)
 		return false;
 	if (answer->from)
 		answer->from[answer->count] = edge->from;

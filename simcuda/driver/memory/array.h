@@ -56,7 +56,7 @@ struct CUmipmappedArray_st {
 	struct sim_tiles *tiles;
 };
 
-/* array_format.c: these functions need no lock */
+/* array_sizes.c: these functions need no lock */
 /*
  * Returns the bytes of one level of an array with this description. Returns 0 if the description is
  * invalid, and SIZE_MAX / 2 if it is too large.

@@ -4,7 +4,7 @@
 #include "copy.h"
 #include "contexts/stream.h"
 
-/* Copies. They really copy bytes, so a program reads back what it sent to the device. */
+/* Copies. They copy the bytes, so a program can read back from the device what it wrote there. */
 
 bool sim_is_device_memory(CUdeviceptr address, size_t size_bytes)
 {
@@ -12,7 +12,7 @@ bool sim_is_device_memory(CUdeviceptr address, size_t size_bytes)
 	bool is_valid = false;
 
 	sim_lock();
-	/* Adjacent mappings form one range, so the function checks each of them. */
+	/* The range may extend over several adjacent mappings. */
 	while (sim_mapping_find(address, &mapping)) {
 		size_t part_bytes = mapping.range.start + mapping.range.size_bytes - address;
 		if (size_bytes <= part_bytes) {
@@ -29,7 +29,7 @@ bool sim_is_device_memory(CUdeviceptr address, size_t size_bytes)
 	return is_valid;
 }
 
-/* Copies memory. `checked` contains at most two addresses that must be device memory. */
+/* Copies memory. `checked` and `also_checked` must be addresses of device memory, or 0. */
 static CUresult copy(void *destination, const void *source, size_t size_bytes, CUstream stream,
 	CUdeviceptr checked, CUdeviceptr also_checked)
 {
@@ -122,7 +122,8 @@ CUresult cuMemcpyPeer(CUdeviceptr destination, CUcontext destination_context, CU
 
 /* --- two dimensions --------------------------------------------------------------------------- */
 
-static char *side(CUmemorytype type, const void *host, CUdeviceptr device)
+/* Returns one end of a copy. NULL: an array, whose content is not stored. */
+static char *pointer_of(CUmemorytype type, const void *host, CUdeviceptr device)
 {
 	if (type == CU_MEMORYTYPE_HOST)
 		return (char *)(uintptr_t)host;
@@ -140,8 +141,8 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *parameters, CUstream stream)
 		return CUDA_ERROR_INVALID_VALUE;
 
 	const CUDA_MEMCPY2D *p = parameters;
-	char *destination = side(p->dstMemoryType, p->dstHost, p->dstDevice);
-	const char *source = side(p->srcMemoryType, p->srcHost, p->srcDevice);
+	char *destination = pointer_of(p->dstMemoryType, p->dstHost, p->dstDevice);
+	const char *source = pointer_of(p->srcMemoryType, p->srcHost, p->srcDevice);
 	CUDA_MEMCPY3D captured = {
 		.srcXInBytes = p->srcXInBytes,
 		.srcY = p->srcY,

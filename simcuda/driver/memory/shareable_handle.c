@@ -16,6 +16,17 @@ enum { NOTE_BYTES = 4096 };
 
 static const uint64_t SHARE_MAGIC = 0x657261686d6973; /* "simhare" */
 
+CUresult sim_share_check(const void *ret_value, CUmemAllocationHandleType type,
+	unsigned long long flags)
+{
+	if (sim_check_initialized() != CUDA_SUCCESS)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	if (!ret_value || flags != 0 || type == CU_MEM_HANDLE_TYPE_NONE)
+		return CUDA_ERROR_INVALID_VALUE;
+	return type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? CUDA_SUCCESS
+															: CUDA_ERROR_NOT_SUPPORTED;
+}
+
 int sim_share_duplicate(int file)
 {
 	char path[32];
@@ -164,15 +175,11 @@ static CUresult export_physical(struct sim_physical *physical, int *ret_file)
 CUresult cuMemExportToShareableHandle(void *ret_handle, CUmemGenericAllocationHandle handle,
 	CUmemAllocationHandleType type, unsigned long long flags)
 {
-	if (sim_check_initialized() != CUDA_SUCCESS)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!ret_handle || flags != 0)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
-		return type == CU_MEM_HANDLE_TYPE_NONE ? CUDA_ERROR_INVALID_VALUE
-											   : CUDA_ERROR_NOT_SUPPORTED;
+	CUresult result = sim_share_check(ret_handle, type, flags);
 
-	CUresult result = CUDA_ERROR_INVALID_VALUE;
+	if (result != CUDA_SUCCESS)
+		return result;
+	result = CUDA_ERROR_INVALID_VALUE;
 	sim_lock();
 	struct sim_physical *physical = sim_physical_find(handle);
 	/*
@@ -219,14 +226,10 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ret_handle
 	struct sim_share_note note;
 	struct stat identity;
 	int descriptor = (int)(intptr_t)os_handle;
+	CUresult result = sim_share_check(ret_handle, type, 0);
 
-	if (sim_check_initialized() != CUDA_SUCCESS)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!ret_handle)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
-		return type == CU_MEM_HANDLE_TYPE_NONE ? CUDA_ERROR_INVALID_VALUE
-											   : CUDA_ERROR_NOT_SUPPORTED;
+	if (result != CUDA_SUCCESS)
+		return result;
 	if (!sim_share_read(descriptor, &note) || note.kind == SIM_SHARE_POOL ||
 		fstat(descriptor, &identity) != 0)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -273,11 +276,11 @@ static CUresult get_dma_buf(uintptr_t address, size_t size_bytes, int *ret_file)
 	const struct sim_mapping *mapping = sim_mapping_at(address);
 
 	if (block) {
-		size_t room_bytes = sim_round_up(block->range.size_bytes, (size_t)sysconf(_SC_PAGESIZE)) -
+		size_t left_bytes = sim_round_up(block->range.size_bytes, (size_t)sysconf(_SC_PAGESIZE)) -
 			(address - block->range.start);
 		if (block->space != SIM_SPACE_DEVICE)
 			return CUDA_ERROR_NOT_SUPPORTED;
-		return size_bytes <= room_bytes ? open_token(size_bytes, ret_file)
+		return size_bytes <= left_bytes ? open_token(size_bytes, ret_file)
 										: CUDA_ERROR_INVALID_VALUE;
 	}
 	if (!mapping)

@@ -91,20 +91,27 @@ enum sim_share_kind {
 	SIM_SHARE_POOL,
 };
 
-/* The description in an exported file. It lies behind the memory of the file, if there is any. */
+/* Describes what an exported file holds. Lies in the file, behind the memory if it has memory. */
 struct sim_share_note {
 	uint64_t magic;
 	uint64_t kind; /* a value of enum sim_share_kind */
 	uint64_t memory_bytes;
-	int64_t process;
+	int64_t process; /* that exported the file */
 	uint64_t id; /* of a pool: its id in that process */
 	uint64_t device_count; /* for a multicast object */
 	CUmemAllocationProp properties;
 };
 
 /*
- * Makes a file with room for `memory_bytes` and the note. Returns -1 if descriptors or memory are
- * short.
+ * Checks the arguments of a function that exports or imports a handle: `ret_value` must not be
+ * NULL, `flags` must be 0, and the only supported type is a file descriptor.
+ */
+CUresult sim_share_check(const void *ret_value, CUmemAllocationHandleType type,
+	unsigned long long flags);
+
+/*
+ * Makes a file that has `memory_bytes` of memory, and the note behind it. Returns -1 if descriptors
+ * or memory are short.
  */
 int sim_share_open(const struct sim_share_note *note);
 /* Opens another descriptor of the file, for the program. Returns -1 if descriptors are short. */

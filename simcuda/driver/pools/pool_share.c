@@ -46,15 +46,12 @@ static CUresult export_pool(struct CUmemPoolHandle_st *pool, int *ret_file)
 CUresult cuMemPoolExportToShareableHandle(void *ret_handle, CUmemoryPool pool,
 	CUmemAllocationHandleType type, unsigned long long flags)
 {
-	if (sim_check_initialized() != CUDA_SUCCESS)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!ret_handle || flags != 0)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
-		return type == CU_MEM_HANDLE_TYPE_NONE ? CUDA_ERROR_INVALID_VALUE
-											   : CUDA_ERROR_NOT_SUPPORTED;
+	CUresult result = sim_share_check(ret_handle, type, flags);
+
+	if (result != CUDA_SUCCESS)
+		return result;
 	sim_lock();
-	CUresult result = export_pool(pool, ret_handle);
+	result = export_pool(pool, ret_handle);
 	sim_unlock();
 	return result;
 }
@@ -64,13 +61,10 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *ret_pool, void *handle
 {
 	struct sim_share_note note;
 
-	if (sim_check_initialized() != CUDA_SUCCESS)
-		return CUDA_ERROR_NOT_INITIALIZED;
-	if (!ret_pool || flags != 0)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
-		return type == CU_MEM_HANDLE_TYPE_NONE ? CUDA_ERROR_INVALID_VALUE
-											   : CUDA_ERROR_NOT_SUPPORTED;
+	CUresult result = sim_share_check(ret_pool, type, flags);
+
+	if (result != CUDA_SUCCESS)
+		return result;
 	if (!sim_share_read((int)(intptr_t)handle, &note) || note.kind != SIM_SHARE_POOL)
 		return CUDA_ERROR_INVALID_VALUE;
 

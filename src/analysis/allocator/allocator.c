@@ -203,7 +203,7 @@ static bool end_page(struct gmt_allocator *allocator, struct gmt_allocator_segme
  * while it still has blocks (it sleeps): programs do this when they lend a device to others between
  * two batches. PyTorch does not notice it, so the segment stays.
  */
-static bool end_mappings(struct gmt_allocator *allocator, const struct gmt_snapshot_event *event)
+static bool end_mappings(struct gmt_allocator *allocator, const struct gmt_recording_event *event)
 {
 	struct gmt_allocator_memory *memory = &allocator->memory;
 	uint64_t size_bytes = event->size_bytes;
@@ -217,7 +217,7 @@ static bool end_mappings(struct gmt_allocator *allocator, const struct gmt_snaps
 		} else if (segment->blocks) {
 			if (!gmt_allocator_memory_touch(memory, segment))
 				return false;
-			segment->is_asleep = true;
+			segment->is_unmapped_in_use = true;
 			segment->memory = 0;
 		} else if (!end_segment(allocator, segment, event->stamp)) {
 			return false;
@@ -227,12 +227,13 @@ static bool end_mappings(struct gmt_allocator *allocator, const struct gmt_snaps
 }
 
 /* A sleeping segment ends when its addresses are released. */
-static bool end_addresses(struct gmt_allocator *allocator, const struct gmt_snapshot_event *event)
+static bool end_addresses(struct gmt_allocator *allocator, const struct gmt_recording_event *event)
 {
 	struct gmt_allocator_segment *segment =
 		gmt_allocator_memory_at(&allocator->memory, event->address);
 
-	return !segment || !segment->is_asleep || end_segment(allocator, segment, event->stamp);
+	return !segment || !segment->is_unmapped_in_use ||
+		end_segment(allocator, segment, event->stamp);
 }
 
 /*
@@ -289,7 +290,7 @@ static void note_join(struct gmt_allocator_device *device,
 
 static bool add_to_segment(struct gmt_allocator *allocator, struct gmt_allocator_device *device,
 	struct gmt_allocator_segment *segment, const struct gmt_accounting *accounting,
-	const struct gmt_snapshot_event *event)
+	const struct gmt_recording_event *event)
 {
 	uint64_t end = event->address + event->size_bytes;
 
@@ -316,7 +317,7 @@ static enum gmt_allocator_pool pool_in(struct gmt_allocator *allocator,
 }
 
 static bool add_block(struct gmt_allocator *allocator, const struct gmt_accounting *accounting,
-	const struct gmt_snapshot_event *event, uint32_t index)
+	const struct gmt_recording_event *event, uint32_t index)
 {
 	struct gmt_allocator_device *device = &allocator->devices.items[index];
 	struct gmt_allocator_segment *segment = gmt_allocator_memory_find(&allocator->memory,
@@ -368,7 +369,7 @@ static void end_block(struct gmt_allocator *allocator, const struct gmt_accounti
 }
 
 static bool on_began(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, uint32_t site)
+	const struct gmt_recording_event *event, uint32_t site)
 {
 	struct gmt_allocator *allocator = user;
 	const struct gmt_accounting *accounting = &replay->accounting;
@@ -385,7 +386,7 @@ static bool on_began(void *user, const struct gmt_replay *replay,
 }
 
 static bool on_ended(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
+	const struct gmt_recording_event *event, const struct gmt_account_block *block)
 {
 	struct gmt_allocator *allocator = user;
 	const struct gmt_accounting *accounting = &replay->accounting;
@@ -406,7 +407,7 @@ static bool on_ended(void *user, const struct gmt_replay *replay,
 }
 
 static bool on_mapped(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, uint64_t number)
+	const struct gmt_recording_event *event, uint64_t number)
 {
 	struct gmt_allocator *allocator = user;
 	const struct gmt_allocator_segment *page;
@@ -431,7 +432,7 @@ static bool on_mapped(void *user, const struct gmt_replay *replay,
 }
 
 static bool on_before(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, size_t index)
+	const struct gmt_recording_event *event, size_t index)
 {
 	struct gmt_allocator *allocator = user;
 	uint64_t device;

@@ -6,13 +6,13 @@
 
 #include "format/format.h"
 
-bool gmt_allocator_memory_has_address(const struct gmt_snapshot_event *event)
+bool gmt_allocator_memory_has_address(const struct gmt_recording_event *event)
 {
 	return event->layer == GMT_LAYER_CUDA && gmt_space_realm(event->space) == GMT_REALM_ADDRESS &&
 		gmt_space_side(event->space) == GMT_SIDE_DEVICE;
 }
 
-bool gmt_allocator_memory_is_mappable(const struct gmt_snapshot_event *event)
+bool gmt_allocator_memory_is_mappable(const struct gmt_recording_event *event)
 {
 	return event->layer == GMT_LAYER_CUDA && event->space == GMT_SPACE_VMM;
 }
@@ -20,16 +20,18 @@ bool gmt_allocator_memory_is_mappable(const struct gmt_snapshot_event *event)
 enum { NEAR_BYTES = 2 << 20 }; /* PyTorch's smallest segment */
 
 /* Stores the index in `table` or `ranges` of the entry that begins at or below the address. */
-static bool find_below(const struct gmt_ordered *places, uint64_t address, uint32_t *ret_index)
+static bool find_below(const struct gmt_ordered_map *addresses, uint64_t address,
+	uint32_t *ret_index)
 {
-	const struct gmt_ordered_entry *entry = gmt_ordered_find_below(places, address);
+	const struct gmt_ordered_map_entry *entry = gmt_ordered_map_find_below(addresses, address);
 
 	if (entry)
 		*ret_index = (uint32_t)entry->value;
 	return entry;
 }
 
-static bool begin_range(struct gmt_allocator_memory *memory, const struct gmt_snapshot_event *event)
+static bool begin_range(struct gmt_allocator_memory *memory,
+	const struct gmt_recording_event *event)
 {
 	struct gmt_allocator_range *range = gmt_vec_push(&memory->ranges);
 
@@ -37,25 +39,25 @@ static bool begin_range(struct gmt_allocator_memory *memory, const struct gmt_sn
 		return false;
 	*range =
 		(struct gmt_allocator_range){ .address = event->address, .size_bytes = event->size_bytes };
-	return gmt_ordered_put(&memory->range_places, event->address, memory->ranges.count - 1);
+	return gmt_ordered_map_put(&memory->range_places, event->address, memory->ranges.count - 1);
 }
 
 bool gmt_allocator_memory_observe(struct gmt_allocator_memory *memory,
-	const struct gmt_snapshot_event *event)
+	const struct gmt_recording_event *event)
 {
 	if (event->space != GMT_SPACE_RESERVATION || gmt_layer_family(event->layer) != GMT_FAMILY_CUDA)
 		return true;
 	if (event->kind == GMT_KIND_CREATE)
 		return begin_range(memory, event);
 	if (event->kind == GMT_KIND_DESTROY)
-		gmt_ordered_remove(&memory->range_places, event->address);
+		gmt_ordered_map_remove(&memory->range_places, event->address);
 	return true;
 }
 
 /* Returns the lowest address of the entries. */
-static uint64_t first_place(const struct gmt_ordered *places)
+static uint64_t first_address(const struct gmt_ordered_map *addresses)
 {
-	return places->pages.count ? places->pages.items[0].first : UINT64_MAX;
+	return addresses->pages.count ? addresses->pages.items[0].first : UINT64_MAX;
 }
 
 static struct gmt_allocator_segment *add(struct gmt_allocator_memory *memory,
@@ -64,15 +66,15 @@ static struct gmt_allocator_segment *add(struct gmt_allocator_memory *memory,
 	uint32_t index = memory->first_free_plus_1 ? memory->first_free_plus_1 - 1
 											   : (uint32_t)memory->table.count,
 			 below = 0;
-	bool has_below = find_below(&memory->places, segment->address, &below);
+	bool has_below = find_below(&memory->addresses, segment->address, &below);
 	bool has_older = has_below && memory->table.items[below].address == segment->address;
-	uint64_t next = has_below ? memory->table.items[below].next : first_place(&memory->places);
+	uint64_t next = has_below ? memory->table.items[below].next : first_address(&memory->addresses);
 
 	/* The new entry takes the address of the older entry. */
 	if (has_older && !gmt_allocator_memory_touch(memory, &memory->table.items[below]))
 		return NULL;
 	if (!gmt_vec_reserve(&memory->table, 1) ||
-		!gmt_ordered_put(&memory->places, segment->address, index))
+		!gmt_ordered_map_put(&memory->addresses, segment->address, index))
 		return NULL;
 	if (has_below)
 		memory->table.items[below].next = segment->address;
@@ -87,7 +89,7 @@ static struct gmt_allocator_segment *add(struct gmt_allocator_memory *memory,
 }
 
 struct gmt_allocator_segment *gmt_allocator_memory_add(struct gmt_allocator_memory *memory,
-	const struct gmt_snapshot_event *event, int16_t device, uint32_t site)
+	const struct gmt_recording_event *event, int16_t device, uint32_t site)
 {
 	const struct gmt_allocator_segment segment = {
 		.address = event->address,
@@ -105,7 +107,7 @@ struct gmt_allocator_segment *gmt_allocator_memory_add(struct gmt_allocator_memo
  * the mapping fills its range or lies in no known range.
  */
 static uint32_t range_of_page(const struct gmt_allocator_memory *memory,
-	const struct gmt_snapshot_event *event)
+	const struct gmt_recording_event *event)
 {
 	const struct gmt_allocator_range *range;
 	uint32_t index;
@@ -120,7 +122,7 @@ static uint32_t range_of_page(const struct gmt_allocator_memory *memory,
 }
 
 struct gmt_allocator_segment *gmt_allocator_memory_map(struct gmt_allocator_memory *memory,
-	const struct gmt_snapshot_event *event, uint64_t number)
+	const struct gmt_recording_event *event, uint64_t number)
 {
 	struct gmt_allocator_segment *older = gmt_allocator_memory_at(memory, event->address);
 	const struct gmt_allocator_segment segment = {
@@ -133,10 +135,10 @@ struct gmt_allocator_segment *gmt_allocator_memory_map(struct gmt_allocator_memo
 	};
 	struct gmt_allocator_range *range = gmt_allocator_memory_range(memory, &segment);
 
-	if (older && older->is_asleep && older->size_bytes == event->size_bytes) {
+	if (older && older->is_unmapped_in_use && older->size_bytes == event->size_bytes) {
 		if (!gmt_allocator_memory_touch(memory, older))
 			return NULL;
-		older->is_asleep = false;
+		older->is_unmapped_in_use = false;
 		older->memory = number;
 		return older;
 	}
@@ -156,7 +158,7 @@ struct gmt_allocator_segment *gmt_allocator_memory_at(const struct gmt_allocator
 {
 	uint32_t index;
 
-	if (!find_below(&memory->places, address, &index) ||
+	if (!find_below(&memory->addresses, address, &index) ||
 		memory->table.items[index].address != address)
 		return NULL;
 	return &memory->table.items[index];
@@ -169,7 +171,7 @@ struct gmt_allocator_segment *gmt_allocator_memory_mapped_in(
 	struct gmt_allocator_segment *segment;
 	uint32_t index;
 
-	if (!size_bytes || !find_below(&memory->places, last, &index))
+	if (!size_bytes || !find_below(&memory->addresses, last, &index))
 		return NULL;
 	segment = &memory->table.items[index];
 	return segment->address >= address && segment->memory ? segment : NULL;
@@ -187,7 +189,7 @@ static struct gmt_allocator_segment *find_near(struct gmt_allocator_memory *memo
 
 	if (segment && address - segment->address < segment->next - segment->address)
 		return segment;
-	return find_below(&memory->places, address, near) ? &memory->table.items[*near] : NULL;
+	return find_below(&memory->addresses, address, near) ? &memory->table.items[*near] : NULL;
 }
 
 struct gmt_allocator_segment *gmt_allocator_memory_find(struct gmt_allocator_memory *memory,
@@ -205,7 +207,7 @@ struct gmt_allocator_segment *gmt_allocator_memory_find(struct gmt_allocator_mem
 	if (size_bytes <= segment->size_bytes - offset)
 		return segment;
 	if (!segment->range_plus_1 || size_bytes > UINT64_MAX - address ||
-		!find_below(&memory->places, address + size_bytes - 1, &index))
+		!find_below(&memory->addresses, address + size_bytes - 1, &index))
 		return NULL;
 	last = &memory->table.items[index];
 	return last->range_plus_1 == segment->range_plus_1 &&
@@ -237,8 +239,8 @@ bool gmt_allocator_memory_remove(struct gmt_allocator_memory *memory,
 		return false;
 	if (range)
 		range->mapped_bytes -= segment->size_bytes;
-	gmt_ordered_remove(&memory->places, segment->address);
-	if (find_below(&memory->places, segment->address, &below))
+	gmt_ordered_map_remove(&memory->addresses, segment->address);
+	if (find_below(&memory->addresses, segment->address, &below))
 		memory->table.items[below].next = segment->next;
 	segment->next = segment->address;
 	segment->next_free_plus_1 = memory->first_free_plus_1;
@@ -319,8 +321,8 @@ bool gmt_allocator_memory_list(const struct gmt_allocator_memory *memory, int16_
 	const struct gmt_allocator_mark *mark = at_mark ? mark_of(memory, device) : NULL;
 	uint64_t change = mark ? mark->change : memory->changes;
 
-	for (size_t p = 0; p < memory->places.pages.count; p++) {
-		const struct gmt_ordered_page *page = &memory->places.pages.items[p];
+	for (size_t p = 0; p < memory->addresses.pages.count; p++) {
+		const struct gmt_ordered_map_page *page = &memory->addresses.pages.items[p];
 
 		for (size_t i = 0; i < page->count; i++) {
 			const struct gmt_allocator_segment *segment =
@@ -345,8 +347,8 @@ void gmt_allocator_memory_fini(struct gmt_allocator_memory *memory)
 	for (size_t i = 0; i < memory->marks.count; i++)
 		gmt_vec_fini(&memory->marks.items[i].changed);
 	gmt_vec_fini(&memory->marks);
-	gmt_ordered_fini(&memory->places);
+	gmt_ordered_map_fini(&memory->addresses);
 	gmt_vec_fini(&memory->table);
-	gmt_ordered_fini(&memory->range_places);
+	gmt_ordered_map_fini(&memory->range_places);
 	gmt_vec_fini(&memory->ranges);
 }

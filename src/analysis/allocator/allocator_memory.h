@@ -17,7 +17,7 @@
 
 #include "containers/ordered_map.h"
 #include "containers/vec.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 
 /* Driver memory at one address: a block, or the mapping of one call. */
 struct gmt_allocator_segment {
@@ -33,7 +33,8 @@ struct gmt_allocator_segment {
 	uint32_t next_free_plus_1;
 	int16_t device;
 	bool is_segment; /* this is PyTorch's segment; for pages, see is_pytorch of the range */
-	bool is_asleep; /* its memory was unmapped while it had blocks; it may be mapped again */
+	bool
+		is_unmapped_in_use; /* its memory was unmapped while it had blocks; it may be mapped again */
 };
 
 /* Reserved addresses into which the program maps memory page by page. */
@@ -61,13 +62,13 @@ struct gmt_allocator_mark {
 enum { GMT_ALLOCATOR_NEAR = 1024 };
 
 struct gmt_allocator_memory {
-	struct gmt_ordered places; /* first address to index in table */
+	struct gmt_ordered_map addresses; /* first address to index in table */
 	/* cache of found entries: index in table, by 2 MiB of addresses; several share an item */
 	uint32_t near[GMT_ALLOCATOR_NEAR];
 	GMT_VEC(struct gmt_allocator_segment) table;
 	uint32_t first_free_plus_1;
 	/* first address to index in ranges, while the range is reserved */
-	struct gmt_ordered range_places;
+	struct gmt_ordered_map range_places;
 	GMT_VEC(struct gmt_allocator_range) ranges;
 	uint64_t changes; /* number of changes to the fields that a mark keeps */
 	GMT_VEC(struct gmt_allocator_mark) marks; /* one mark per device, if the device has a mark */
@@ -78,21 +79,21 @@ struct gmt_allocator_memory {
  * Returns false if memory is exhausted.
  */
 bool gmt_allocator_memory_observe(struct gmt_allocator_memory *memory,
-	const struct gmt_snapshot_event *event);
+	const struct gmt_recording_event *event);
 
 /*
  * Adds a block of layer cuda that has an address. The returned entry is valid until the next entry
  * is added. Returns NULL if memory is exhausted.
  */
 struct gmt_allocator_segment *gmt_allocator_memory_add(struct gmt_allocator_memory *memory,
-	const struct gmt_snapshot_event *event, int16_t device, uint32_t site);
+	const struct gmt_recording_event *event, int16_t device, uint32_t site);
 
 /*
  * Adds the mapping of physical memory `number` by `event`. The event's device is the memory's
  * device. Returns NULL if memory is exhausted.
  */
 struct gmt_allocator_segment *gmt_allocator_memory_map(struct gmt_allocator_memory *memory,
-	const struct gmt_snapshot_event *event, uint64_t number);
+	const struct gmt_recording_event *event, uint64_t number);
 
 /* Returns the entry that begins at this address, or NULL. */
 struct gmt_allocator_segment *gmt_allocator_memory_at(const struct gmt_allocator_memory *memory,
@@ -153,8 +154,8 @@ bool gmt_allocator_memory_list(const struct gmt_allocator_memory *memory, int16_
  * Return whether PyTorch could use the event's memory: it has an address, or the program can map
  * it.
  */
-bool gmt_allocator_memory_has_address(const struct gmt_snapshot_event *event);
-bool gmt_allocator_memory_is_mappable(const struct gmt_snapshot_event *event);
+bool gmt_allocator_memory_has_address(const struct gmt_recording_event *event);
+bool gmt_allocator_memory_is_mappable(const struct gmt_recording_event *event);
 
 void gmt_allocator_memory_fini(struct gmt_allocator_memory *memory);
 

@@ -15,7 +15,7 @@ static bool take_segments(struct gmt_allocator_state *state, const struct gmt_re
 		return false;
 	segments->moment = moment;
 	segments->stamp = stamp;
-	if (gmt_segments_init(segments, scene, replay, state->traces, device))
+	if (gmt_segments_compute(segments, scene, replay, state->traces, device))
 		return true;
 	state->segments.count--;
 	return false;
@@ -62,7 +62,7 @@ static bool take_ends(struct gmt_allocator_state *state, const struct gmt_replay
 	uint64_t stamp)
 {
 	state->has_ended = true;
-	gmt_module_tensors_take_end(&state->module_tensors, &replay->accounting);
+	gmt_module_tensors_mark_end(&state->module_tensors, &replay->accounting);
 	for (uint32_t i = 0; i < replay->accounting.accounts.count && i < GMT_ALLOCATOR_STATE_ACCOUNTS;
 		i++)
 		if (is_pytorchs(&replay->accounting.accounts.items[i]) &&
@@ -82,7 +82,7 @@ static bool take_peak(struct gmt_allocator_state *state, const struct gmt_replay
 	bool done = gmt_peaks_list(&state->peaks, accounting, account, account, &scene.blocks) &&
 		gmt_attribution_add_peak(&state->attribution, replay, account, &scene.blocks);
 
-	gmt_module_tensors_add_peak(&state->module_tensors, &scene.blocks);
+	gmt_module_tensors_mark_peak(&state->module_tensors, &scene.blocks);
 	if (is_pytorchs(&accounting->accounts.items[account]))
 		done = done &&
 			(!find_driver(accounting, device, &driver) ||
@@ -96,14 +96,14 @@ static bool take_peak(struct gmt_allocator_state *state, const struct gmt_replay
 
 static void set_next_needed_stamp(struct gmt_allocator_state *state)
 {
-	uint64_t next = gmt_module_tensors_next(&state->module_tensors);
+	uint64_t next = gmt_module_tensors_next_stamp(&state->module_tensors);
 
 	state->next_needed_stamp =
 		state->has_ended || next < state->timeline->work_end ? next : state->timeline->work_end;
 }
 
 static bool on_before(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, size_t index)
+	const struct gmt_recording_event *event, size_t index)
 {
 	struct gmt_allocator_state *state = user;
 
@@ -129,7 +129,7 @@ static bool note_largest(struct gmt_allocator_state *state, uint32_t site, uint6
 }
 
 static bool on_began(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, uint32_t site)
+	const struct gmt_recording_event *event, uint32_t site)
 {
 	struct gmt_allocator_state *state = user;
 	uint32_t account = replay->accounting.sites.items[site].account;
@@ -144,7 +144,7 @@ static bool on_began(void *user, const struct gmt_replay *replay,
 }
 
 static bool on_ended(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
+	const struct gmt_recording_event *event, const struct gmt_account_block *block)
 {
 	struct gmt_allocator_state *state = user;
 
@@ -167,8 +167,8 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 	uint64_t next;
 
 	/* Process the marks after the last event, up to the end of the replay. */
-	while ((next = gmt_module_tensors_next(&state->module_tensors)) != UINT64_MAX &&
-		gmt_clock_time_ns(state->snapshot, next) <= replay->end_time_ns)
+	while ((next = gmt_module_tensors_next_stamp(&state->module_tensors)) != UINT64_MAX &&
+		gmt_clock_time_ns(state->recording, next) <= replay->end_time_ns)
 		if (!gmt_module_tensors_follow(&state->module_tensors, &replay->accounting, next + 1))
 			return false;
 	for (uint32_t i = 0; i < replay->accounting.accounts.count && i < GMT_ALLOCATOR_STATE_ACCOUNTS;
@@ -179,23 +179,23 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 }
 
 enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state,
-	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+	const struct gmt_recording *recording, const struct gmt_traces *traces,
 	const struct gmt_timeline *timeline, struct gmt_error *error)
 {
-	ret_state->snapshot = snapshot;
+	ret_state->recording = recording;
 	ret_state->traces = traces;
 	ret_state->timeline = timeline;
-	ret_state->module_tensors.snapshot = snapshot;
+	ret_state->module_tensors.recording = recording;
 	set_next_needed_stamp(ret_state);
-	ret_state->is_in_compacted = snapshot->compacted.has_compacted_prefix;
-	ret_state->has_torch = snapshot->has_torch;
-	for (size_t i = 0; i < snapshot->compacted.accounts.count; i++)
-		ret_state->has_torch |= snapshot->compacted.accounts.items[i].layer == GMT_LAYER_TORCH;
+	ret_state->is_in_compacted = recording->compacted.has_compacted_prefix;
+	ret_state->has_torch = recording->has_torch;
+	for (size_t i = 0; i < recording->compacted.accounts.count; i++)
+		ret_state->has_torch |= recording->compacted.accounts.items[i].layer == GMT_LAYER_TORCH;
 	gmt_allocator_init(&ret_state->allocator, timeline);
 	gmt_short_lived_init(&ret_state->short_lived, NULL, 0);
 	gmt_owner_peaks_init(&ret_state->owner_peaks, traces);
 	if (gmt_attribution_init(&ret_state->attribution, timeline) &&
-		gmt_spans_read(&ret_state->captures, snapshot, GMT_MARK_KIND_CAPTURE,
+		gmt_spans_read(&ret_state->captures, recording, GMT_MARK_KIND_CAPTURE,
 			GMT_MARK_KIND_CAPTURED))
 		return GMT_OK;
 	gmt_allocator_state_fini(ret_state);
@@ -245,7 +245,7 @@ static enum gmt_status find_short_lived(struct gmt_allocator_state *state,
 	state->short_lived = (struct gmt_short_lived){ 0 };
 	gmt_short_lived_init(&state->short_lived, replay->accounting.accounts.items,
 		accounts < GMT_ALLOCATOR_STATE_ACCOUNTS ? accounts : GMT_ALLOCATOR_STATE_ACCOUNTS);
-	status = gmt_replay_init(&again, state->snapshot, state->traces, &options, error);
+	status = gmt_replay_run(&again, state->recording, state->traces, &options, error);
 	gmt_replay_fini(&again);
 	return status;
 }

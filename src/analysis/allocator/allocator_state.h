@@ -7,11 +7,11 @@
  * statistics of its allocator. Also the blocks of each peak by the step and phase that allocated
  * them, and short-lived allocations. It observes the replay.
  *
- *   gmt_allocator_state_init(&where, snapshot, traces, timeline, error);
+ *   gmt_allocator_state_init(&state, recording, traces, timeline, error);
  *   options.observers = ...;
- *   options.observer_count += gmt_allocator_state_observers(&where, observers);
- *   gmt_replay_init(&replay, snapshot, traces, &options, error);
- *   gmt_allocator_state_finish(&where, &replay, until_ns, error);
+ *   options.observer_count += gmt_allocator_state_observers(&state, observers);
+ *   gmt_replay_run(&replay, recording, traces, &options, error);
+ *   gmt_allocator_state_finish(&state, &replay, until_ns, error);
  */
 
 #include "analysis/allocator/allocator.h"
@@ -38,7 +38,7 @@ struct gmt_allocator_state {
 	GMT_VEC(uint64_t) largest_bytes;       /* size of the largest block of each site */
 	bool has_torch; /* false: `allocator` and `segments` are empty */
 	/* The fields below are used only while the replay runs. */
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	const struct gmt_timeline *timeline;
 	struct gmt_spans captures; /* captures of CUDA graphs */
@@ -53,7 +53,7 @@ struct gmt_allocator_state {
  * caller, must not move, and borrows all these arguments. End it with gmt_allocator_state_fini.
  */
 enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state,
-	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+	const struct gmt_recording *recording, const struct gmt_traces *traces,
 	const struct gmt_timeline *timeline, struct gmt_error *error);
 
 /*

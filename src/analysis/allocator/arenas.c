@@ -155,7 +155,7 @@ static bool sort_rows(struct gmt_arenas *arenas, const struct gmt_replay *replay
 	return done;
 }
 
-enum gmt_status gmt_arenas_init(struct gmt_arenas *ret_arenas, const struct gmt_traces *traces,
+enum gmt_status gmt_arenas_compute(struct gmt_arenas *ret_arenas, const struct gmt_traces *traces,
 	const struct gmt_replay *replay, struct gmt_error *error)
 {
 	struct gmt_map ids = { 0 };
@@ -185,6 +185,14 @@ const struct gmt_arena_row *gmt_arenas_unseen(const struct gmt_arenas *arenas, i
 {
 	for (size_t i = 0; i < arenas->rows.count; i++)
 		if (arenas->rows.items[i].device == device && !arenas->rows.items[i].is_seen)
+			return &arenas->rows.items[i];
+	return NULL;
+}
+
+const struct gmt_arena_row *gmt_arenas_unseen_on_gpus(const struct gmt_arenas *arenas)
+{
+	for (size_t i = 0; i < arenas->rows.count; i++)
+		if (arenas->rows.items[i].device != GMT_DEVICE_HOST && !arenas->rows.items[i].is_seen)
 			return &arenas->rows.items[i];
 	return NULL;
 }

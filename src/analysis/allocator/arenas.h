@@ -42,7 +42,7 @@ struct gmt_arenas {
  * Finds the arenas. Fails only if memory is exhausted. `ret_arenas` (zeroed) belongs to the caller;
  * end it with gmt_arenas_fini.
  */
-enum gmt_status gmt_arenas_init(struct gmt_arenas *ret_arenas, const struct gmt_traces *traces,
+enum gmt_status gmt_arenas_compute(struct gmt_arenas *ret_arenas, const struct gmt_traces *traces,
 	const struct gmt_replay *replay, struct gmt_error *error);
 
 void gmt_arenas_fini(struct gmt_arenas *arenas);
@@ -52,6 +52,9 @@ void gmt_arenas_fini(struct gmt_arenas *arenas);
  * means the host.
  */
 const struct gmt_arena_row *gmt_arenas_unseen(const struct gmt_arenas *arenas, int32_t device);
+
+/* Returns the largest such arena of all GPUs, or NULL. */
+const struct gmt_arena_row *gmt_arenas_unseen_on_gpus(const struct gmt_arenas *arenas);
 
 /*
  * Returns the setting that makes the blocks of this owner's arena visible, or NULL if no setting is

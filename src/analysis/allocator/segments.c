@@ -30,10 +30,10 @@ static bool collect_blocks(struct walk *walk, const struct gmt_peaks_blocks *blo
 	if (!gmt_vec_reserve(&walk->blocks, blocks->count))
 		return false;
 	for (size_t i = 0; i < blocks->count; i++) {
-		const struct gmt_account_place *place = &blocks->items[i].place;
+		const struct gmt_addressed_block *addressed = &blocks->items[i].addressed;
 
 		*gmt_vec_push(&walk->blocks) =
-			(struct span){ place->address, place->block.size_bytes, place->block.site };
+			(struct span){ addressed->address, addressed->block.size_bytes, addressed->block.site };
 	}
 	return true;
 }
@@ -144,6 +144,20 @@ static size_t blocks_in(struct walk *walk, uint64_t start, uint64_t end,
 	return walk->next - first;
 }
 
+/* Adds the row of a segment, with its `count` blocks. */
+static bool add_row(struct gmt_segments *segments, struct gmt_segments_row row,
+	const struct span *blocks, size_t count)
+{
+	struct gmt_segments_row *slot = gmt_vec_push(&segments->rows);
+
+	for (size_t i = 0; i < count; i++)
+		row.used_bytes += blocks[i].size_bytes;
+	row.blocks = count;
+	if (slot)
+		*slot = row;
+	return slot;
+}
+
 static bool walk_segment(struct walk *walk, const struct gmt_allocator_segment *segment)
 {
 	struct gmt_segments *segments = walk->segments;
@@ -153,6 +167,12 @@ static bool walk_segment(struct walk *walk, const struct gmt_allocator_segment *
 
 	segments->segments++;
 	segments->reserved_bytes += segment->size_bytes;
+	if (!add_row(segments,
+			(struct gmt_segments_row){ .address = segment->address,
+				.size_bytes = segment->size_bytes,
+				.stamp = segment->stamp },
+			blocks, count))
+		return false;
 	if (!count) {
 		note_graph(walk, segment, 0);
 		segments->empty_segments++;
@@ -234,6 +254,13 @@ static bool walk_pages(struct walk *walk, const struct gmt_allocator_segment *co
 
 	segments->segments++;
 	segments->reserved_bytes += end - at;
+	if (!add_row(segments,
+			(struct gmt_segments_row){ .address = at,
+				.size_bytes = end - at,
+				.stamp = pages[0]->stamp,
+				.is_expandable = true },
+			blocks, count))
+		return false;
 	for (size_t i = 0; i < count; i++) {
 		note_gap(segments, blocks[i].address - at);
 		at = blocks[i].address + blocks[i].size_bytes;
@@ -311,20 +338,20 @@ static size_t find_segment(const struct gmt_allocator_segments *segments, uint64
  * segment.
  */
 static bool is_in_segments(const struct walk *walk, const struct gmt_allocator_segments *segments,
-	const struct gmt_account_place *place)
+	const struct gmt_addressed_block *addressed)
 {
 	const struct gmt_accounting *accounting = &walk->replay->accounting;
 	uint32_t space =
-		accounting->spaces.items[accounting->sites.items[place->block.site].space].space;
+		accounting->spaces.items[accounting->sites.items[addressed->block.site].space].space;
 	uint64_t unused;
 	size_t at;
 
 	if (space == GMT_SPACE_VMM)
-		return gmt_map_find(&walk->mapped, place->address, &unused);
+		return gmt_map_find(&walk->mapped, addressed->address, &unused);
 	if (gmt_space_realm(space) != GMT_REALM_ADDRESS)
 		return false;
-	at = find_segment(segments, place->address);
-	return at < segments->count && segments->items[at].address == place->address &&
+	at = find_segment(segments, addressed->address);
+	return at < segments->count && segments->items[at].address == addressed->address &&
 		segments->items[at].is_segment;
 }
 
@@ -332,11 +359,12 @@ static bool is_in_segments(const struct walk *walk, const struct gmt_allocator_s
 static bool walk_others(struct walk *walk, const struct gmt_segments_scene *scene)
 {
 	for (size_t i = 0; i < scene->driver.count; i++) {
-		const struct gmt_account_place *place = &scene->driver.items[i].place;
+		const struct gmt_addressed_block *addressed = &scene->driver.items[i].addressed;
 
-		walk->segments->driver_bytes += place->block.size_bytes;
+		walk->segments->driver_bytes += addressed->block.size_bytes;
 		walk->segments->driver_blocks++;
-		if (!is_in_segments(walk, &scene->segments, place) && !note_other(walk, &place->block))
+		if (!is_in_segments(walk, &scene->segments, addressed) &&
+			!note_other(walk, &addressed->block))
 			return false;
 	}
 	return true;
@@ -371,6 +399,7 @@ static void conclude(struct walk *walk)
 	segments->outside_bytes = live_bytes - segments->allocated_bytes;
 	/* Divide first, so that sizes near 2^62 do not overflow. */
 	segments->fragmented = segments->allocated_bytes &&
+		segments->reserved_bytes > segments->allocated_bytes + GMT_FRAGMENTED_BYTES &&
 		segments->reserved_bytes / GMT_FRAGMENTED_PERCENT > segments->allocated_bytes / 100;
 	if (segments->pins.count)
 		qsort(segments->pins.items, segments->pins.count, sizeof(*segments->pins.items),
@@ -380,7 +409,7 @@ static void conclude(struct walk *walk)
 			by_bytes);
 }
 
-bool gmt_segments_init(struct gmt_segments *ret_segments, const struct gmt_segments_scene *scene,
+bool gmt_segments_compute(struct gmt_segments *ret_segments, const struct gmt_segments_scene *scene,
 	const struct gmt_replay *replay, const struct gmt_traces *traces, int16_t device)
 {
 	static const uint64_t bounds[GMT_HOLE_CLASSES] = {
@@ -424,6 +453,7 @@ void gmt_segments_scene_fini(struct gmt_segments_scene *scene)
 
 void gmt_segments_fini(struct gmt_segments *segments)
 {
+	gmt_vec_fini(&segments->rows);
 	gmt_vec_fini(&segments->pins);
 	gmt_vec_fini(&segments->others);
 }

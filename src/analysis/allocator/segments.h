@@ -33,8 +33,12 @@ enum gmt_segments_moment { GMT_SEGMENTS_AT_PEAK, GMT_SEGMENTS_AT_END };
  */
 enum { GMT_PINNED_TENTHS = 1, GMT_PIN_NAMED_TENTHS = 5 };
 
-/* Memory is fragmented if the reserved bytes exceed this percentage of the allocated bytes. */
-enum { GMT_FRAGMENTED_PERCENT = 150 };
+/*
+ * Memory is fragmented if the reserved bytes exceed this percentage of the allocated bytes, and the
+ * difference is above GMT_FRAGMENTED_BYTES. A segment has up to 20 MiB for a small request, so a
+ * small program always reserves much more than it allocates.
+ */
+enum { GMT_FRAGMENTED_PERCENT = 150, GMT_FRAGMENTED_BYTES = 64 << 20 };
 
 enum { GMT_HOLE_CLASSES = 6 };
 
@@ -61,11 +65,20 @@ struct gmt_segments_other {
 	uint64_t bytes, blocks;
 };
 
+/* One segment. Adjacent pages of an expandable segment are one. */
+struct gmt_segments_row {
+	uint64_t address, size_bytes;
+	uint64_t stamp; /* when PyTorch got it from CUDA; for pages, the first page */
+	uint64_t used_bytes, blocks; /* PyTorch's blocks in it */
+	bool is_expandable;
+};
+
 struct gmt_segments {
 	enum gmt_segments_moment moment;
 	int16_t device;
 	uint64_t stamp;
 	uint64_t segments, reserved_bytes;
+	GMT_VEC(struct gmt_segments_row) rows; /* each segment, by address */
 	uint64_t allocated_bytes, blocks; /* in these segments */
 	/* segments and pages without a block: empty_cache() gives them back */
 	uint64_t empty_segments, empty_bytes;
@@ -99,7 +112,7 @@ struct gmt_segments_scene {
  * PyTorch uses. Fails only if memory is exhausted. `ret_segments` (zeroed) belongs to the caller;
  * end it with gmt_segments_fini.
  */
-bool gmt_segments_init(struct gmt_segments *ret_segments, const struct gmt_segments_scene *scene,
+bool gmt_segments_compute(struct gmt_segments *ret_segments, const struct gmt_segments_scene *scene,
 	const struct gmt_replay *replay, const struct gmt_traces *traces, int16_t device);
 
 void gmt_segments_scene_fini(struct gmt_segments_scene *scene);

@@ -59,7 +59,7 @@ static struct gmt_short_lived_block *find_live(const struct gmt_short_lived *sho
 
 /* Separate from on_began, because most blocks need only the check of their size. */
 __attribute__((noinline)) static bool note_began(struct gmt_short_lived *short_lived,
-	const struct gmt_replay *replay, const struct gmt_snapshot_event *event, uint32_t account)
+	const struct gmt_replay *replay, const struct gmt_recording_event *event, uint32_t account)
 {
 	struct gmt_short_lived_block *block;
 
@@ -86,7 +86,7 @@ __attribute__((noinline)) static bool note_began(struct gmt_short_lived *short_l
 }
 
 static bool on_began(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, uint32_t site)
+	const struct gmt_recording_event *event, uint32_t site)
 {
 	struct gmt_short_lived *short_lived = user;
 	uint32_t account = replay->accounting.sites.items[site].account;
@@ -146,7 +146,7 @@ static bool keep_size_candidates(struct gmt_short_lived *short_lived,
 }
 
 static bool count_short_lived(struct gmt_short_lived *short_lived, const struct gmt_replay *replay,
-	const struct gmt_account_block *block, uint64_t life, bool at_peak, uint64_t peak_stamp)
+	const struct gmt_account_block *block, uint64_t life_ticks, bool at_peak, uint64_t peak_stamp)
 {
 	struct gmt_short_lived_size *size;
 
@@ -158,7 +158,8 @@ static bool count_short_lived(struct gmt_short_lived *short_lived, const struct 
 	if (!get_size(short_lived, block->site, block->size_bytes, &size))
 		return false;
 	size->count++;
-	size->life = life > UINT64_MAX - size->life ? UINT64_MAX : size->life + life;
+	size->life_ticks =
+		life_ticks > UINT64_MAX - size->life_ticks ? UINT64_MAX : size->life_ticks + life_ticks;
 	size->bytes = gmt_account_sum_bytes(size->bytes, block->size_bytes);
 	if (block->size_bytes > size->size_bytes)
 		size->size_bytes = block->size_bytes;
@@ -170,7 +171,7 @@ static bool count_short_lived(struct gmt_short_lived *short_lived, const struct 
 }
 
 __attribute__((noinline)) static bool note_ended(struct gmt_short_lived *short_lived,
-	const struct gmt_replay *replay, const struct gmt_snapshot_event *event,
+	const struct gmt_replay *replay, const struct gmt_recording_event *event,
 	const struct gmt_account_block *block)
 {
 	uint32_t account = replay->accounting.sites.items[block->site].account;
@@ -190,7 +191,7 @@ __attribute__((noinline)) static bool note_ended(struct gmt_short_lived *short_l
 }
 
 static bool on_ended(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
+	const struct gmt_recording_event *event, const struct gmt_account_block *block)
 {
 	struct gmt_short_lived *short_lived = user;
 	uint32_t account = replay->accounting.sites.items[block->site].account;
@@ -224,7 +225,7 @@ static struct gmt_short_lived_row *get_row(struct gmt_short_lived *short_lived,
 static bool make_rows(struct gmt_short_lived *short_lived, const struct gmt_replay *replay)
 {
 	uint64_t span = short_lived->last_stamp - short_lived->first_stamp;
-	uint64_t longest_life =
+	uint64_t longest_life_ticks =
 		span / 100 * GMT_SHORT_LIVED_LIFE_PERCENT + span % 100 * GMT_SHORT_LIVED_LIFE_PERCENT / 100;
 	struct gmt_map ids = { 0 };
 	bool done = true;
@@ -237,7 +238,7 @@ static bool make_rows(struct gmt_short_lived *short_lived, const struct gmt_repl
 		struct gmt_short_lived_row *row;
 
 		if (!is_short_lived_candidate(peak, size->size_bytes) ||
-			size->life / size->count > longest_life)
+			size->life_ticks / size->count > longest_life_ticks)
 			continue;
 		row = get_row(short_lived, &ids, size->site);
 		done = row;

@@ -9,10 +9,10 @@
  * blocks that live as long as the program. In the flow: replay -> short-lived allocations ->
  * renderers.
  *
- * The final peak, and so what counts as large, is known only at the end. Until then the analysis
- * keeps the blocks that are large compared with the peak so far, by site and size. If these are too
- * many (a program with few blocks at a time, all of different sizes), a second replay runs. It
- * knows the peaks, so it need not separate the sizes.
+ * Whether a block is large depends on the account's final peak, which is known only at the end. So
+ * the first replay collects all blocks that are large compared with the peak so far, by site and
+ * size. If there are too many pairs of site and size (a program with few blocks at a time, all of
+ * different sizes), a second replay runs. It knows the final peaks, so one row per site is enough.
  */
 
 #include <stdbool.h>
@@ -38,7 +38,8 @@ struct gmt_short_lived_row {
 
 /* A large block that is live. */
 struct gmt_short_lived_block {
-	uint64_t address, size_bytes, stamp, allocs;
+	uint64_t address, size_bytes, stamp;
+	uint64_t allocs; /* the account's alloc_count when the block began */
 	uint32_t account;
 	uint8_t layer;
 };
@@ -49,18 +50,22 @@ struct gmt_short_lived_size {
 	/* of the largest block; if the peaks are known, a row holds all sizes of the site */
 	uint64_t size_bytes;
 	uint64_t count, bytes;
-	uint64_t life; /* sum of the lifetimes, in ticks of the clock; saturates at UINT64_MAX */
-	/* blocks that were live at the account's peak with this stamp; valid if it was the last peak */
+	uint64_t life_ticks; /* sum of the lifetimes; saturates at UINT64_MAX */
+	/*
+	 * Bytes of the blocks that were live at the account's peak with stamp at_peak_stamp. Valid only
+	 * if the account had no higher peak later.
+	 */
 	uint64_t at_peak_bytes, at_peak_stamp;
 };
 
 struct gmt_short_lived {
 	struct gmt_replay_observer observer; /* for the replay */
-	/* accounts of the whole recording, by account; NULL: not known */
+	/* accounts at the end of the recording, by id; NULL in the first replay */
 	const struct gmt_account *peaks;
 	size_t peak_count;
-	bool are_too_many; /* the rows are not valid: a second replay with known peaks is needed */
-	uint64_t first_stamp, last_stamp; /* first and last event of a block; 0: no event yet */
+	bool are_too_many; /* too many sizes: no rows, a second replay with known peaks is needed */
+	uint64_t first_stamp,
+		last_stamp; /* of the first and last event of any block; 0: no event yet */
 	/* limit for `live`; when it is reached, blocks that are no longer large are removed */
 	size_t max_live;
 	GMT_VEC(struct gmt_short_lived_block) live;

@@ -106,7 +106,7 @@ static int by_largest(const void *left, const void *right)
 	return compare(left, right, true);
 }
 
-enum gmt_status gmt_temporaries_init(struct gmt_temporaries *ret_temporaries,
+enum gmt_status gmt_temporaries_compute(struct gmt_temporaries *ret_temporaries,
 	const struct gmt_traces *traces, const struct gmt_timeline *timeline,
 	const struct gmt_history *history, const struct gmt_sites *sites,
 	const struct gmt_short_lived *short_lived, struct gmt_error *error)

@@ -38,7 +38,7 @@ struct gmt_temporaries {
  * Lists temporary allocations. `history` may be NULL. Fails only if memory is exhausted.
  * `ret_temporaries` (zeroed) belongs to the caller; end it with gmt_temporaries_fini.
  */
-enum gmt_status gmt_temporaries_init(struct gmt_temporaries *ret_temporaries,
+enum gmt_status gmt_temporaries_compute(struct gmt_temporaries *ret_temporaries,
 	const struct gmt_traces *traces, const struct gmt_timeline *timeline,
 	const struct gmt_history *history, const struct gmt_sites *sites,
 	const struct gmt_short_lived *short_lived, struct gmt_error *error);

@@ -33,22 +33,22 @@ static const struct {
 };
 #undef GMT_DIFF_ROW
 
-const char *gmt_diff_by_name(enum gmt_diff_by by)
+const char *gmt_diff_by_name(enum gmt_diff_grouping by)
 {
 	return by_texts[by].name;
 }
 
-const char *gmt_diff_by_row(enum gmt_diff_by by)
+const char *gmt_diff_by_row(enum gmt_diff_grouping by)
 {
 	return by_texts[by].row;
 }
 
-const char *gmt_diff_by_rows(enum gmt_diff_by by)
+const char *gmt_diff_by_rows(enum gmt_diff_grouping by)
 {
 	return by_texts[by].rows;
 }
 
-const char *gmt_diff_by_none(enum gmt_diff_by by)
+const char *gmt_diff_by_none(enum gmt_diff_grouping by)
 {
 	return by_texts[by].none;
 }
@@ -82,7 +82,7 @@ static uint64_t account_key(uint32_t layer, int32_t device)
 static void fill_account(struct gmt_diff *diff, struct gmt_diff_account *account, int side,
 	const struct gmt_account *accounting)
 {
-	const struct gmt_snapshot *snapshot = diff->sides[side].snapshot;
+	const struct gmt_recording *recording = diff->sides[side].recording;
 	struct gmt_diff_pair *amounts = account->amounts;
 
 	struct gmt_account end = gmt_replay_end_account(diff->sides[side].replay,
@@ -97,10 +97,10 @@ static void fill_account(struct gmt_diff *diff, struct gmt_diff_account *account
 	amounts[GMT_DIFF_ALLOCS].sides[side] = accounting->alloc_count;
 	amounts[GMT_DIFF_FREES].sides[side] = accounting->free_count;
 	account->refused.sides[side] = accounting->refused_count;
-	account->reserved_peak_bytes.sides[side] = accounting->told_reserved_peak_bytes;
+	account->reserved_peak_bytes.sides[side] = accounting->reported_reserved_peak_bytes;
 	account->has_reserved |= accounting->has_totals;
 	account->peak_time_ns.sides[side] =
-		accounting->epoch ? gmt_clock_time_ns(snapshot, accounting->peak_stamp) : 0;
+		accounting->epoch ? gmt_clock_time_ns(recording, accounting->peak_stamp) : 0;
 }
 
 static bool list_accounts(struct diff_builder *diff_builder, int side)
@@ -178,8 +178,8 @@ static void name_line(const struct gmt_diff *diff, int side, const struct gmt_si
 		snprintf(text, size, "%s", gmt_site_keys_stack(&diff->keys[side], site->stack)->group);
 		return;
 	}
-	gmt_site_key_file(diff->sides[side].snapshot->directory, gmt_traces_string(traces, place->file),
-		file, sizeof(file));
+	gmt_site_key_file(diff->sides[side].recording->directory,
+		gmt_traces_string(traces, place->file), file, sizeof(file));
 	if (place->kind == GMT_PLACE_PYTHON)
 		snprintf(text, size, "%s:%u in %s", file, place->line,
 			gmt_traces_string(traces, place->function));
@@ -372,7 +372,7 @@ static bool fill_diff(struct diff_builder *diff_builder)
 {
 	struct gmt_diff *diff = diff_builder->diff;
 
-	if (!gmt_diff_devices_init(&diff_builder->devices, diff))
+	if (!gmt_diff_devices_match(&diff_builder->devices, diff))
 		return false;
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
 		if (!list_accounts(diff_builder, side))
@@ -388,7 +388,7 @@ static bool fill_diff(struct diff_builder *diff_builder)
 	return gmt_diff_list_uncertain(diff);
 }
 
-enum gmt_status gmt_diff_init(struct gmt_diff *ret_diff, const struct gmt_diff_side *base,
+enum gmt_status gmt_diff_compute(struct gmt_diff *ret_diff, const struct gmt_diff_side *base,
 	const struct gmt_diff_side *now, const struct gmt_diff_options *options,
 	struct gmt_error *error)
 {
@@ -406,7 +406,7 @@ enum gmt_status gmt_diff_init(struct gmt_diff *ret_diff, const struct gmt_diff_s
 	ret_diff->amount = amounts[options->key][0];
 	ret_diff->count = amounts[options->key][1];
 	for (int side = 0; !status && side < GMT_DIFF_SIDES; side++)
-		status = gmt_site_keys_init(&ret_diff->keys[side], ret_diff->sides[side].snapshot,
+		status = gmt_site_keys_compute(&ret_diff->keys[side], ret_diff->sides[side].recording,
 			ret_diff->sides[side].traces, error);
 	if (!status && !fill_diff(&diff_builder))
 		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");

@@ -29,7 +29,7 @@ enum gmt_diff_amount {
 enum { GMT_DIFF_BASE, GMT_DIFF_NEW, GMT_DIFF_SIDES };
 
 /* The property by which sites are grouped into rows. */
-enum gmt_diff_by {
+enum gmt_diff_grouping {
 #define GMT_DIFF_ROW(NAME, name, row, rows, none) GMT_DIFF_BY_##NAME,
 #include "analysis/compare/diff_by.def"
 #undef GMT_DIFF_ROW
@@ -88,7 +88,7 @@ struct gmt_diff_account {
 
 /* One recording and the results of its analyses. All are borrowed. */
 struct gmt_diff_side {
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	const struct gmt_replay *replay;
 	const struct gmt_sites *sites;
@@ -98,8 +98,8 @@ struct gmt_diff_side {
 };
 
 struct gmt_diff_options {
-	enum gmt_diff_by by;
-	enum gmt_sites_key key;   /* the compared amount, which also determines the order of rows */
+	enum gmt_diff_grouping by;
+	enum gmt_sites_order key;   /* the compared amount, which also determines the order of rows */
 	uint64_t threshold_bytes; /* 0: show every difference */
 };
 
@@ -122,7 +122,7 @@ struct gmt_diff {
  * caller; end it with gmt_diff_fini. Everything in `base` and `now` must outlive it. The caller
  * must not sort the sites meanwhile.
  */
-enum gmt_status gmt_diff_init(struct gmt_diff *ret_diff, const struct gmt_diff_side *base,
+enum gmt_status gmt_diff_compute(struct gmt_diff *ret_diff, const struct gmt_diff_side *base,
 	const struct gmt_diff_side *now, const struct gmt_diff_options *options,
 	struct gmt_error *error);
 
@@ -133,17 +133,17 @@ int64_t gmt_diff_difference(const struct gmt_diff_pair *pair);
  * Return names of the grouping: its name ("group"), one row ("function"), several rows
  * ("functions"), and the row of sites without the property ("(no stack)").
  */
-const char *gmt_diff_by_name(enum gmt_diff_by by);
-const char *gmt_diff_by_row(enum gmt_diff_by by);
-const char *gmt_diff_by_rows(enum gmt_diff_by by);
-const char *gmt_diff_by_none(enum gmt_diff_by by);
+const char *gmt_diff_by_name(enum gmt_diff_grouping by);
+const char *gmt_diff_by_row(enum gmt_diff_grouping by);
+const char *gmt_diff_by_rows(enum gmt_diff_grouping by);
+const char *gmt_diff_by_none(enum gmt_diff_grouping by);
 
 const char *gmt_diff_amount_name(enum gmt_diff_amount amount);
 
 /* "new", "gone", "grown", "shrunk", "unchanged" */
 const char *gmt_diff_change_name(enum gmt_diff_change change);
 
-/* Fills diff->uncertainties; part of gmt_diff_init. Returns false if memory is exhausted. */
+/* Fills diff->uncertainties; part of gmt_diff_compute. Returns false if memory is exhausted. */
 bool gmt_diff_list_uncertain(struct gmt_diff *diff);
 
 void gmt_diff_fini(struct gmt_diff *diff);

@@ -21,7 +21,7 @@ static bool has(const int32_t *items, size_t count, int32_t device)
 	return false;
 }
 
-bool gmt_diff_devices_init(struct gmt_diff_devices *ret_devices, const struct gmt_diff *diff)
+bool gmt_diff_devices_match(struct gmt_diff_devices *ret_devices, const struct gmt_diff *diff)
 {
 	for (int side = 0; side < GMT_DIFF_SIDES; side++) {
 		const struct gmt_accounting *accounting = &diff->sides[side].replay->accounting;
@@ -81,7 +81,7 @@ static int only_side_of(const struct gmt_diff_row *row)
 }
 
 /* Moves the amounts of the base's row `from` into the new recording's row. */
-static void join(struct gmt_diff_row *row, struct gmt_diff_row *from)
+static void merge_rows(struct gmt_diff_row *row, struct gmt_diff_row *from)
 {
 	for (int amount = 0; amount < GMT_DIFF_AMOUNTS; amount++)
 		row->amounts[amount].sides[GMT_DIFF_BASE] += from->amounts[amount].sides[GMT_DIFF_BASE];
@@ -91,7 +91,9 @@ static void join(struct gmt_diff_row *row, struct gmt_diff_row *from)
 	from->name = NULL;
 }
 
-static bool note(struct gmt_diff *diff, struct gmt_map *ids, struct namesakes *table, size_t index)
+/* Adds a row that exists on one side only to the namesakes with its name and account. */
+static bool add_to_namesakes(struct gmt_diff *diff, struct gmt_map *ids, struct namesakes *table,
+	size_t index)
 {
 	const struct gmt_diff_row *row = &diff->rows.items[index];
 	int side = only_side_of(row);
@@ -126,10 +128,10 @@ bool gmt_diff_join_moved(struct gmt_diff *diff)
 	 * frames.
 	 */
 	for (size_t i = 0; done && has_files && i < diff->rows.count; i++)
-		done = note(diff, &ids, table.items, i);
+		done = add_to_namesakes(diff, &ids, table.items, i);
 	for (size_t i = 0; done && i < ids.count; i++)
 		if (table.items[i].counts[GMT_DIFF_BASE] == 1 && table.items[i].counts[GMT_DIFF_NEW] == 1)
-			join(&diff->rows.items[table.items[i].rows[GMT_DIFF_NEW]],
+			merge_rows(&diff->rows.items[table.items[i].rows[GMT_DIFF_NEW]],
 				&diff->rows.items[table.items[i].rows[GMT_DIFF_BASE]]);
 	for (size_t i = 0; done && i < diff->rows.count; i++)
 		if (diff->rows.items[i].name)

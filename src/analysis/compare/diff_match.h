@@ -3,7 +3,7 @@
 #define GMT_ANALYSIS_COMPARE_DIFF_MATCH_H
 
 /*
- * Matches devices and rows of two recordings whose numbers or names differ. Part of analysis/diff.
+ * Matches devices and rows of two recordings whose numbers or names differ. Part of analysis/compare/diff.
  */
 
 #include "analysis/compare/diff.h"
@@ -20,7 +20,7 @@ struct gmt_diff_devices {
  * number. So if both recordings used the same number of GPUs, the GPUs are matched in their order.
  * Returns false if memory is exhausted.
  */
-bool gmt_diff_devices_init(struct gmt_diff_devices *ret_devices, const struct gmt_diff *diff);
+bool gmt_diff_devices_match(struct gmt_diff_devices *ret_devices, const struct gmt_diff *diff);
 
 /* Returns the number of the device in the base that matches this side's device. */
 int32_t gmt_diff_devices_base(const struct gmt_diff_devices *devices, int side, int32_t device);

@@ -8,10 +8,11 @@
 
 /* Lists differences between two recordings that make their comparison less reliable. */
 
+/* Collects the texts. */
 struct lister {
 	struct gmt_diff *diff;
-	const struct gmt_snapshot *base, *now;
-	bool failed;
+	const struct gmt_recording *base, *now; /* `now`: the new recording */
+	bool failed; /* memory is exhausted */
 };
 
 static void add(struct lister *lister, const char *format, ...)
@@ -36,21 +37,21 @@ static void add(struct lister *lister, const char *format, ...)
 
 static void check_completeness(struct lister *lister)
 {
-	if (!gmt_snapshot_complete(lister->base))
+	if (!gmt_recording_complete(lister->base))
 		add(lister, "the base recording is incomplete: its missing memory shows as new or grown");
-	if (!gmt_snapshot_complete(lister->now))
+	if (!gmt_recording_complete(lister->now))
 		add(lister, "the new recording is incomplete: its missing memory shows as gone or shrunk");
 }
 
-static const char *argument(const struct gmt_snapshot *snapshot, size_t index)
+static const char *argument(const struct gmt_recording *recording, size_t index)
 {
-	return index < snapshot->command.count ? snapshot->command.items[index] : NULL;
+	return index < recording->command.count ? recording->command.items[index] : NULL;
 }
 
 /* Reports only the first differing argument. The user can compare the two commands. */
 static void check_command(struct lister *lister)
 {
-	const struct gmt_snapshot *base = lister->base, *now = lister->now;
+	const struct gmt_recording *base = lister->base, *now = lister->now;
 	const char *left, *right;
 
 	for (size_t i = 0; (left = argument(base, i), right = argument(now, i), left || right); i++)
@@ -69,12 +70,12 @@ static bool has_key(const struct gmt_option *option, const struct gmt_slice *key
 		memcmp(option->key.text, key->text, key->length) == 0;
 }
 
-static const struct gmt_option *find_option(const struct gmt_snapshot *snapshot,
+static const struct gmt_option *find_option(const struct gmt_recording *recording,
 	const struct gmt_slice *key)
 {
-	for (size_t i = 0; i < snapshot->options.count; i++)
-		if (has_key(&snapshot->options.items[i], key))
-			return &snapshot->options.items[i];
+	for (size_t i = 0; i < recording->options.count; i++)
+		if (has_key(&recording->options.items[i], key))
+			return &recording->options.items[i];
 	return NULL;
 }
 
@@ -84,18 +85,20 @@ static const struct gmt_option *find_option(const struct gmt_snapshot *snapshot,
  */
 static void check_options(struct lister *lister)
 {
-	static const char *const harmless[] = { "output", "verbosity", "help", "overflow", "exports" };
+	static const char *const options_without_effect[] = { "output", "verbosity", "help", "overflow",
+		"exports" };
 
 	for (size_t i = 0; i < lister->base->options.count; i++) {
 		const struct gmt_option *left = &lister->base->options.items[i];
 		const struct gmt_option *right = find_option(lister->now, &left->key);
-		bool counts = right &&
+		bool matters = right &&
 			(left->value.length != right->value.length ||
 				memcmp(left->value.text, right->value.text, left->value.length) != 0);
 
-		for (size_t h = 0; counts && h < sizeof(harmless) / sizeof(*harmless); h++)
-			counts = strcmp(left->key.text, harmless[h]) != 0;
-		if (counts)
+		for (size_t h = 0;
+			matters && h < sizeof(options_without_effect) / sizeof(*options_without_effect); h++)
+			matters = strcmp(left->key.text, options_without_effect[h]) != 0;
+		if (matters)
 			add(lister, "the recorder's options differ: %.60s is `%.100s` and `%.100s`",
 				left->key.text, left->value.text, right->value.text);
 	}
@@ -103,14 +106,14 @@ static void check_options(struct lister *lister)
 
 static void check_devices(struct lister *lister)
 {
-	const struct gmt_snapshot *base = lister->base, *now = lister->now;
+	const struct gmt_recording *base = lister->base, *now = lister->now;
 
 	if (base->devices.count != now->devices.count)
 		add(lister, "the base recording has %zu GPUs, the new recording %zu", base->devices.count,
 			now->devices.count);
 	for (size_t i = 0; i < base->devices.count; i++) {
 		const struct gmt_device *left = &base->devices.items[i];
-		const struct gmt_device *right = gmt_snapshot_device(now, left->ordinal);
+		const struct gmt_device *right = gmt_recording_device(now, left->ordinal);
 
 		if (right &&
 			(strcmp(left->name.text, right->name.text) != 0 ||
@@ -121,7 +124,10 @@ static void check_devices(struct lister *lister)
 	}
 }
 
-/* Returns whether a row that is gone may be a new row under another name. */
+/*
+ * Returns whether some account has both a new row and a row that is gone. The two may be one line
+ * under two names.
+ */
 static bool can_be_renamed(const struct gmt_diff *diff)
 {
 	for (size_t i = 0; i < diff->accounts.count; i++)
@@ -133,14 +139,14 @@ static bool can_be_renamed(const struct gmt_diff *diff)
 
 static void check_processes(struct lister *lister)
 {
-	const struct gmt_snapshot *base = lister->base, *now = lister->now;
+	const struct gmt_recording *base = lister->base, *now = lister->now;
 	const char *left = strrchr(base->directory, '/'), *right = strrchr(now->directory, '/');
 
 	if (base->process.rank != now->process.rank)
 		add(lister, "the ranks differ: %d and %d", base->process.rank, now->process.rank);
-	if (strcmp(base->shim_version, now->shim_version) != 0)
-		add(lister, "the recorders differ: versions %.60s and %.60s", base->shim_version,
-			now->shim_version);
+	if (strcmp(base->recorder_version, now->recorder_version) != 0)
+		add(lister, "the recorders differ: versions %.60s and %.60s", base->recorder_version,
+			now->recorder_version);
 	if (strcmp(left ? left : "", right ? right : "") != 0 && can_be_renamed(lister->diff))
 		add(lister,
 			"the working directories differ, %.200s and %.200s: one source file can have two names",
@@ -174,7 +180,8 @@ static void check_names(struct lister *lister)
 
 	if (from > to + 1 || to > from + 1)
 		add(lister,
-			"%s of %s native addresses of the base have names, and %s of %s of the new recording: one native line can have two names (use --symbol-path)",
+			"%s of %s native addresses of the base have names, and %s of %s of the new recording: "
+			"one native line can have two names (use --symbol-path)",
 			gmt_text_count(left->named).text, gmt_text_count(left->addresses).text,
 			gmt_text_count(right->named).text, gmt_text_count(right->addresses).text);
 }
@@ -183,8 +190,8 @@ bool gmt_diff_list_uncertain(struct gmt_diff *diff)
 {
 	struct lister lister = {
 		.diff = diff,
-		.base = diff->sides[GMT_DIFF_BASE].snapshot,
-		.now = diff->sides[GMT_DIFF_NEW].snapshot,
+		.base = diff->sides[GMT_DIFF_BASE].recording,
+		.now = diff->sides[GMT_DIFF_NEW].recording,
 	};
 
 	check_completeness(&lister);

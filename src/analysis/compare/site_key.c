@@ -14,7 +14,7 @@ enum { MAX_REPETITION = 8 };
 
 struct builder {
 	struct gmt_site_keys *keys;
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	GMT_VEC(bool) place_is_comprehension; /* by place */
 	GMT_VEC(bool) place_is_plumbing;      /* by place: frame of the interpreter or of libc */
@@ -76,13 +76,13 @@ static bool name_place(struct builder *builder, uint32_t id)
 	char left[1024], right[1024], text[2 * 1024 + 2];
 
 	if (place->kind == GMT_PLACE_PYTHON) {
-		gmt_site_key_file(builder->snapshot->directory,
+		gmt_site_key_file(builder->recording->directory,
 			gmt_traces_string(builder->traces, place->file), left, sizeof(left));
 		snprintf(right, sizeof(right), "%s", function);
 		builder->place_is_comprehension.items[id] = is_comprehension(function);
 	} else {
 		gmt_site_key_module(module, left, sizeof(left));
-		gmt_names_function(function, right, sizeof(right));
+		gmt_short_name_of_function(function, right, sizeof(right));
 		if (is_unnamed(function, module))
 			right[0] = 0;
 		builder->place_is_plumbing.items[id] = is_plumbing(left, right);
@@ -162,10 +162,10 @@ static bool name_stack(struct builder *builder, uint32_t stack)
 	return true;
 }
 
-enum gmt_status gmt_site_keys_init(struct gmt_site_keys *ret_keys,
-	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces, struct gmt_error *error)
+enum gmt_status gmt_site_keys_compute(struct gmt_site_keys *ret_keys,
+	const struct gmt_recording *recording, const struct gmt_traces *traces, struct gmt_error *error)
 {
-	struct builder builder = { .keys = ret_keys, .snapshot = snapshot, .traces = traces };
+	struct builder builder = { .keys = ret_keys, .recording = recording, .traces = traces };
 	size_t places = traces->places.entries.count, stacks = traces->stacks.entries.count;
 	/* gmt_vec_reserve returns zeroed items. They are indexed, never pushed. */
 	bool done = gmt_vec_reserve(&ret_keys->places, places + 1) &&

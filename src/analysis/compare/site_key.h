@@ -65,12 +65,13 @@ struct gmt_site_keys {
 };
 
 /*
- * Computes the names of all stacks of `traces`, which were made from `snapshot`. Neither is needed
+ * Computes the names of all stacks of `traces`, which were made from `recording`. Neither is needed
  * afterwards. Fails only if memory is exhausted. `ret_keys` (zeroed) belongs to the caller; end it
  * with gmt_site_keys_fini.
  */
-enum gmt_status gmt_site_keys_init(struct gmt_site_keys *ret_keys,
-	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces, struct gmt_error *error);
+enum gmt_status gmt_site_keys_compute(struct gmt_site_keys *ret_keys,
+	const struct gmt_recording *recording, const struct gmt_traces *traces,
+	struct gmt_error *error);
 
 /* Returns the names of a stack, by its id. */
 const struct gmt_site_key *gmt_site_keys_stack(const struct gmt_site_keys *keys, uint32_t stack);

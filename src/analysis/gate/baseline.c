@@ -150,12 +150,14 @@ static enum gmt_status parse_head(const char *line, const char *path, struct gmt
 
 	if (!at)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: is not a baseline, because its first line is not `%s%d ...`; write one with --update-baseline",
+			"%s: is not a baseline, because its first line is not `%s%d ...`; "
+			"write one with --update-baseline",
 			path, magic, GMT_BASELINE_VERSION);
 	at = take_number(at, " names ", &names);
 	if (version > GMT_BASELINE_VERSION || (at && names > GMT_SITE_KEY_VERSION))
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: is from a newer version of gpumemtrace; use that version, or rewrite it with --update-baseline",
+			"%s: is from a newer version of gpumemtrace; "
+			"use that version, or rewrite it with --update-baseline",
 			path);
 	if (!at || *at || names < GMT_SITE_KEY_VERSION)
 		return gmt_error_set(error, GMT_USAGE,

@@ -20,13 +20,13 @@ enum { GMT_BASELINE_VERSION = 1 };
 
 /* The memory that one layer held on one device, or that one group of sites held in this layer. */
 struct gmt_baseline_row {
-	int32_t rank;   /* Below 0: no rank. */
+	int32_t rank;   /* below 0: no rank */
 	uint32_t layer;
-	int32_t device; /* GMT_DEVICE_HOST: host memory. */
-	const char *key; /* Key of a group of sites (gmt_site_key.group). "": the whole layer. */
+	int32_t device; /* GMT_DEVICE_HOST: host memory */
+	const char *key; /* key of a group of sites (gmt_site_key.group); "": the whole layer */
 	uint64_t peak_bytes;
-	uint64_t retained_bytes; /* Alive when the work was done. */
-	uint64_t growth_bytes;   /* Per step. */
+	uint64_t retained_bytes; /* alive when the work was done */
+	uint64_t growth_bytes;   /* per step */
 };
 
 struct gmt_baseline {

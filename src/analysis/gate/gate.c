@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/gate/gate_rules.h"
+#include "analysis/gate/gate_judge.h"
 
 static const char *copy(struct gmt_verdict *verdict, const char *text)
 {
@@ -15,7 +15,7 @@ static const char *copy(struct gmt_verdict *verdict, const char *text)
 
 static void add_subject(struct gmt_judge *judge)
 {
-	const struct gmt_snapshot *snapshot = judge->input->snapshot;
+	const struct gmt_recording *recording = judge->input->recording;
 	struct gmt_verdict *verdict = judge->verdict;
 	struct gmt_verdict_subject *subject = gmt_vec_push(&verdict->subjects);
 
@@ -24,14 +24,14 @@ static void add_subject(struct gmt_judge *judge)
 		return;
 	judge->subject = (uint32_t)verdict->subjects.count - 1;
 	*subject = (struct gmt_verdict_subject){
-		.path = copy(verdict, snapshot->path),
-		.host = copy(verdict, snapshot->host),
-		.directory = copy(verdict, snapshot->directory),
-		.pid = snapshot->process.pid,
-		.parent_pid = snapshot->process.parent_pid,
-		.rank = snapshot->has_process ? snapshot->process.rank : -1,
-		.events = snapshot->seen_events,
-		.complete = gmt_snapshot_complete(snapshot),
+		.path = copy(verdict, recording->path),
+		.host = copy(verdict, recording->host),
+		.directory = copy(verdict, recording->directory),
+		.pid = recording->process.pid,
+		.parent_pid = recording->process.parent_pid,
+		.rank = recording->has_process ? recording->process.rank : -1,
+		.events = recording->seen_events,
+		.complete = gmt_recording_complete(recording),
 		.has_steps = judge->input->timeline->series_count,
 	};
 }

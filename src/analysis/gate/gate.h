@@ -3,7 +3,7 @@
 #define GMT_ANALYSIS_GATE_GATE_H
 
 /*
- * Judges one recording by the rules of rules.def. Data flow: snapshot, replay, leaks, out-of-memory
+ * Judges one recording by the rules of rules.def. Data flow: recording, replay, leaks, out-of-memory
  * tables -> gate -> verdict -> renderers.
  */
 
@@ -21,15 +21,15 @@
 /* The user's demands. */
 struct gmt_gate {
 	const struct gmt_limits *limits;
-	struct gmt_suppressions *suppressions; /* The gate counts their use. */
-	const struct gmt_baseline *baseline;   /* NULL: the gate does not look for regressions. */
+	struct gmt_suppressions *suppressions; /* the gate counts their use */
+	const struct gmt_baseline *baseline;   /* NULL: the gate does not look for regressions */
 	/* The gate adds what it finds, unsorted. NULL: it adds nothing. */
 	struct gmt_baseline *new_baseline;
 };
 
 /* The analyses of one recording. */
 struct gmt_gate_input {
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	const struct gmt_replay *replay;
 	const struct gmt_timeline *timeline;
@@ -38,7 +38,7 @@ struct gmt_gate_input {
 	const struct gmt_ooms *ooms;
 	const struct gmt_warnings *warnings;
 	const struct gmt_site_keys *keys;
-	struct gmt_sites *sites; /* The gate may reorder the rows. */
+	struct gmt_sites *sites; /* the gate may reorder the rows */
 };
 
 /* Adds the recording to `verdict`. Fails only for lack of memory. */

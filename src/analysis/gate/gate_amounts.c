@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/gate/gate_rules.h"
+#include "analysis/gate/gate_judge.h"
 
 #include "base/text.h"
 #include "reader/load/clock.h"
@@ -62,7 +62,7 @@ static void report_peak(const struct gmt_judge *judge, uint32_t check,
 	finding->bytes = account->peak_bytes;
 	finding->blocks = account->peak_blocks;
 	finding->title = gmt_verdict_line(verdict, "%s, at %s", text,
-		gmt_text_duration(gmt_clock_time_ns(judge->input->snapshot, account->peak_stamp)).text);
+		gmt_text_duration(gmt_clock_time_ns(judge->input->recording, account->peak_stamp)).text);
 	for (size_t i = 0; i < count && i < HOLDERS_SHOWN && sites[i].peak_bytes; i++)
 		gmt_verdict_add_evidence(verdict, finding,
 			gmt_verdict_line(verdict, "%s (%.1f %%) held by %s",
@@ -101,17 +101,17 @@ void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_account *acc
 }
 
 /* Finds the totals that PyTorch reported when its allocated bytes were largest. */
-static bool find_totals(const struct gmt_snapshot *snapshot, const struct gmt_account *account,
-	struct gmt_snapshot_totals *ret_totals)
+static bool find_totals(const struct gmt_recording *recording, const struct gmt_account *account,
+	struct gmt_recording_totals *ret_totals)
 {
 	bool found = false;
 
-	for (size_t i = 0; i < snapshot->events.count; i++) {
-		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
-		struct gmt_snapshot_totals totals;
+	for (size_t i = 0; i < recording->events.count; i++) {
+		struct gmt_recording_event event = gmt_recording_event(recording, i);
+		struct gmt_recording_totals totals;
 
 		if (event.layer != account->layer || event.device != account->device ||
-			!gmt_snapshot_totals(&event, &totals))
+			!gmt_recording_totals(&event, &totals))
 			continue;
 		if (found && totals.allocated_bytes <= ret_totals->allocated_bytes)
 			continue;
@@ -125,12 +125,12 @@ void gmt_judge_fragmentation(const struct gmt_judge *judge, const struct gmt_acc
 {
 	double limit = judge->gate->limits->max_fragmentation;
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_FRAGMENTATION, account);
-	struct gmt_snapshot_totals totals = { 0 };
+	struct gmt_recording_totals totals = { 0 };
 
 	if (!account->has_totals)
 		return;
 	check.unit = "ratio";
-	if (limit < 0 || !find_totals(judge->input->snapshot, account, &totals)) {
+	if (limit < 0 || !find_totals(judge->input->recording, account, &totals)) {
 		check.state = GMT_CHECK_SKIPPED;
 		check.text = limit < 0 ? "not judged: no --max-fragmentation is given"
 							   : "not judged: PyTorch allocated no memory";

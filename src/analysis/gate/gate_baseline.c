@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/gate/gate_rules.h"
+#include "analysis/gate/gate_judge.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -232,9 +232,9 @@ static void show_changes(const struct gmt_judge *judge, struct gmt_finding *find
 				: retained    ? before->retained_bytes
 							  : before->peak_bytes,
 		};
-		struct change *place = change.now > change.before ? gmt_vec_push(&changes) : NULL;
-		if (place)
-			*place = change;
+		struct change *slot = change.now > change.before ? gmt_vec_push(&changes) : NULL;
+		if (slot)
+			*slot = change;
 	}
 	if (changes.count)
 		qsort(changes.items, changes.count, sizeof(*changes.items), largest_first);
@@ -268,14 +268,14 @@ static void set_stack(const struct gmt_judge *judge, struct gmt_finding *finding
 
 		if (leak->definition == GMT_LEAK_GROWTH && leak->layer == layer->layer &&
 			leak->device == layer->device && strcmp(key_of(judge, leak->stack), key) == 0) {
-			gmt_verdict_set_stack(judge->verdict, finding, input->snapshot, input->traces,
+			gmt_verdict_set_stack(judge->verdict, finding, input->recording, input->traces,
 				input->keys, leak->stack, leak->own_line);
 			return;
 		}
 	}
 	for (size_t i = 0; i < count && *key; i++)
 		if (strcmp(key_of(judge, sites[i].stack), key) == 0) {
-			gmt_verdict_set_stack(judge->verdict, finding, input->snapshot, input->traces,
+			gmt_verdict_set_stack(judge->verdict, finding, input->recording, input->traces,
 				input->keys, sites[i].stack, sites[i].own_line);
 			return;
 		}

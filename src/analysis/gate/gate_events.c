@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/gate/gate_rules.h"
+#include "analysis/gate/gate_judge.h"
 
 #include "base/text.h"
 #include "reader/load/clock.h"
@@ -66,13 +66,13 @@ static void report_compacted(const struct gmt_judge *judge, uint32_t check, uint
  */
 static void find_compacted(const struct gmt_judge *judge, struct compacted *found, uint64_t *count)
 {
-	const struct gmt_snapshot *snapshot = judge->input->snapshot;
+	const struct gmt_recording *recording = judge->input->recording;
 
 	for (size_t i = 0;
-		judge->input->ooms->compacted_failures && i < snapshot->compacted.sites.count; i++) {
-		const struct gmt_past_site *site = &snapshot->compacted.sites.items[i];
-		uint32_t stack = judge->input->traces->stack_of_trace[snapshot->compacted_traces.items[i]];
-		size_t *place;
+		judge->input->ooms->compacted_failures && i < recording->compacted.sites.count; i++) {
+		const struct gmt_past_site *site = &recording->compacted.sites.items[i];
+		uint32_t stack = judge->input->traces->stack_of_trace[recording->compacted_traces.items[i]];
+		size_t *slot;
 
 		if (!site->oom_count)
 			continue;
@@ -81,10 +81,10 @@ static void find_compacted(const struct gmt_judge *judge, struct compacted *foun
 			*count -= site->oom_count < *count ? site->oom_count : *count;
 			continue;
 		}
-		place = gmt_vec_push(found);
-		judge->verdict->out_of_memory |= !place;
-		if (place)
-			*place = i;
+		slot = gmt_vec_push(found);
+		judge->verdict->out_of_memory |= !slot;
+		if (slot)
+			*slot = i;
 	}
 }
 
@@ -107,10 +107,10 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 			count -= !!count;
 			continue;
 		}
-		const struct gmt_oom_row **place = gmt_vec_push(&found);
-		judge->verdict->out_of_memory |= !place;
-		if (place)
-			*place = row;
+		const struct gmt_oom_row **slot = gmt_vec_push(&found);
+		judge->verdict->out_of_memory |= !slot;
+		if (slot)
+			*slot = row;
 	}
 	find_compacted(judge, &compacted, &count);
 	check.state = count > limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
@@ -127,10 +127,10 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < found.count && i < SHOWN; i++)
 		report_oom(judge, number, found.items[i]);
 	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < compacted.count && i < SHOWN; i++) {
-		uint32_t trace = judge->input->snapshot->compacted_traces.items[compacted.items[i]];
+		uint32_t trace = judge->input->recording->compacted_traces.items[compacted.items[i]];
 
 		report_compacted(judge, number, judge->input->traces->stack_of_trace[trace],
-			&judge->input->snapshot->compacted.sites.items[compacted.items[i]]);
+			&judge->input->recording->compacted.sites.items[compacted.items[i]]);
 	}
 	gmt_vec_fini(&found);
 	gmt_vec_fini(&compacted);
@@ -140,7 +140,7 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
  * cudaErrorInvalidValue and CUDA_ERROR_INVALID_VALUE are 1, cudaErrorInvalidDevicePointer is 17.
  * Other errors mean that the runtime is shutting down, or repeat the error of an earlier kernel.
  */
-static bool is_invalid_free(const struct gmt_snapshot_event *event)
+static bool is_invalid_free(const struct gmt_recording_event *event)
 {
 	return event->kind == GMT_KIND_FREE_FAILED && (event->result == 1 || event->result == 17);
 }
@@ -149,13 +149,13 @@ static bool is_invalid_free(const struct gmt_snapshot_event *event)
  * Finds the last event before event `index` that freed or allocated a block at the same address.
  * False: there is no such event.
  */
-static bool find_before(const struct gmt_snapshot *snapshot, size_t index,
-	struct gmt_snapshot_event *ret_before)
+static bool find_before(const struct gmt_recording *recording, size_t index,
+	struct gmt_recording_event *ret_before)
 {
-	struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, index);
+	struct gmt_recording_event event = gmt_recording_event(recording, index);
 
 	while (index-- > 0) {
-		*ret_before = gmt_snapshot_event(snapshot, index);
+		*ret_before = gmt_recording_event(recording, index);
 		if (ret_before->address == event.address && ret_before->layer == event.layer &&
 			(ret_before->kind == GMT_KIND_FREE || ret_before->kind == GMT_KIND_ALLOC))
 			return true;
@@ -165,10 +165,10 @@ static bool find_before(const struct gmt_snapshot *snapshot, size_t index,
 
 static void report_free(const struct gmt_judge *judge, uint32_t check, size_t index)
 {
-	const struct gmt_snapshot *snapshot = judge->input->snapshot;
+	const struct gmt_recording *recording = judge->input->recording;
 	const struct gmt_traces *traces = judge->input->traces;
-	struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, index), before;
-	bool has_before = find_before(snapshot, index, &before);
+	struct gmt_recording_event event = gmt_recording_event(recording, index), before;
+	bool has_before = find_before(recording, index, &before);
 	struct gmt_verdict *verdict = judge->verdict;
 	uint32_t stack = traces->stack_of_trace[event.trace];
 	struct gmt_finding *finding = gmt_judge_find(judge, check, stack,
@@ -180,7 +180,7 @@ static void report_free(const struct gmt_judge *judge, uint32_t check, size_t in
 		!has_before                        ? "free of an address that was never allocated"
 			: before.kind == GMT_KIND_FREE ? "second free of the same block"
 										   : "free of a block with a function that cannot free it",
-		gmt_text_duration(gmt_clock_time_ns(snapshot, event.stamp)).text, event.result);
+		gmt_text_duration(gmt_clock_time_ns(recording, event.stamp)).text, event.result);
 	finding->blocks = 1;
 	if (!has_before)
 		return;
@@ -190,19 +190,19 @@ static void report_free(const struct gmt_judge *judge, uint32_t check, size_t in
 	gmt_verdict_add_evidence(verdict, finding,
 		gmt_verdict_line(verdict, "%s at %s%s%s",
 			before.kind == GMT_KIND_FREE ? "first freed" : "allocated",
-			gmt_text_duration(gmt_clock_time_ns(snapshot, before.stamp)).text, count ? " by " : "",
+			gmt_text_duration(gmt_clock_time_ns(recording, before.stamp)).text, count ? " by " : "",
 			count ? gmt_judge_place(judge, first, gmt_traces_own_line(traces, first)) : ""));
 }
 
 void gmt_judge_frees(const struct gmt_judge *judge)
 {
-	const struct gmt_snapshot *snapshot = judge->input->snapshot;
+	const struct gmt_recording *recording = judge->input->recording;
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_FREE, NULL);
 	uint64_t count = 0;
 	size_t found[SHOWN];
 
-	for (size_t i = 0; i < snapshot->events.count; i++) {
-		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
+	for (size_t i = 0; i < recording->events.count; i++) {
+		struct gmt_recording_event event = gmt_recording_event(recording, i);
 
 		if (!is_invalid_free(&event))
 			continue;
@@ -244,7 +244,7 @@ void gmt_judge_incomplete(const struct gmt_judge *judge)
 		warnings->rows.count && warnings->rows.items[0].kind == GMT_WARNING_INCOMPLETE;
 	bool is_compacted_away = judge->input->leaks->is_compacted_away;
 
-	is_incomplete |= !gmt_snapshot_complete(judge->input->snapshot);
+	is_incomplete |= !gmt_recording_complete(judge->input->recording);
 	check.state = is_incomplete || is_compacted_away ? GMT_CHECK_WARNED : GMT_CHECK_PASSED;
 	check.text = is_incomplete ? "the recording is incomplete"
 		: is_compacted_away    ? "the folded part of the recording cannot be judged completely"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/gate/gate.h"
 
-#include "analysis/gate/gate_rules.h"
+#include "analysis/gate/gate_judge.h"
 
 struct gmt_verdict_check gmt_judge_check(const struct gmt_judge *judge, enum gmt_rule rule,
 	const struct gmt_account *account)
@@ -39,7 +39,7 @@ struct gmt_finding *gmt_judge_find(const struct gmt_judge *judge, uint32_t check
 
 	if (!finding)
 		return NULL;
-	gmt_verdict_set_stack(judge->verdict, finding, input->snapshot, input->traces, input->keys,
+	gmt_verdict_set_stack(judge->verdict, finding, input->recording, input->traces, input->keys,
 		stack, own_line);
 	finding->kind = gmt_suppression_kind_name(kind);
 	return finding;
@@ -50,7 +50,7 @@ const char *gmt_judge_place(const struct gmt_judge *judge, uint32_t stack, uint3
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(judge->input->traces, stack, &count);
 
-	return own_line < count ? gmt_verdict_frame_name(judge->verdict, judge->input->snapshot,
+	return own_line < count ? gmt_verdict_frame_name(judge->verdict, judge->input->recording,
 								  judge->input->traces, places[own_line])
 							: "(no stack)";
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/gate/gate_rules.h"
+#include "analysis/gate/gate_judge.h"
 
 #include "base/text.h"
 
@@ -116,8 +116,8 @@ static void report_unexplained(const struct gmt_judge *judge, uint32_t check,
 	finding->title =
 		gmt_verdict_line(verdict, "grows by %s a step in total, and no single line explains it",
 			rate_text(judge, leak->bytes_per_step));
-	finding->hint =
-		"look at the lines that grew most; suppressions do not cover this growth, but max-growth can allow it";
+	finding->hint = "look at the lines that grew most; suppressions do not cover this growth, "
+					"but max-growth can allow it";
 	describe_steps(judge, finding, leak);
 	for (size_t i = 0; i < leak->rose_most.count; i++)
 		gmt_verdict_add_evidence(verdict, finding,
@@ -398,6 +398,6 @@ void gmt_judge_steps(const struct gmt_judge *judge)
 	if (!finding)
 		return;
 	finding->title = gmt_verdict_line(verdict, "%s", check.text);
-	finding->hint =
-		"mark steps with gpumemtrace.step() or NVTX, record more steps, or remove the options that need steps";
+	finding->hint = "mark steps with gpumemtrace.step() or NVTX, record more steps, "
+					"or remove the options that need steps";
 }

@@ -240,7 +240,8 @@ static enum gmt_status read_definitions(const char *value, uint32_t *ret_definit
 				found = i;
 		if (found == GMT_LEAK_DEFINITIONS && (length || at[length] != ' '))
 			return gmt_error_set(error, GMT_USAGE,
-				"`%.*s` is not a definition of a leak: write growth, unexplained, phase, age or exit, separated by commas",
+				"`%.*s` is not a definition of a leak: "
+				"write growth, unexplained, phase, age or exit, separated by commas",
 				(int)length, at);
 		if (found < GMT_LEAK_DEFINITIONS)
 			*ret_definitions |= 1u << found;

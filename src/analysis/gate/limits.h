@@ -19,11 +19,11 @@ enum gmt_limit_key {
 	GMT_LIMITS,
 };
 
-enum { GMT_LIMIT_EVERY_GPU = -3 }; /* No device in a recording has this number. */
+enum { GMT_LIMIT_EVERY_GPU = -3 }; /* no device in a recording has this number */
 
 struct gmt_limit_peak {
-	uint32_t layer; /* 0: every layer. */
-	int32_t device; /* GMT_LIMIT_EVERY_GPU, GMT_DEVICE_HOST, or the number of a GPU. */
+	uint32_t layer; /* 0: every layer */
+	int32_t device; /* GMT_LIMIT_EVERY_GPU, GMT_DEVICE_HOST, or the number of a GPU */
 	uint64_t bytes;
 };
 
@@ -32,8 +32,8 @@ struct gmt_limit_peaks {
 };
 
 struct gmt_limit_age {
-	uint32_t steps; /* UINT32_MAX: no limit in steps. */
-	uint64_t ns;    /* UINT64_MAX: no limit in time. */
+	uint32_t steps; /* UINT32_MAX: no limit in steps */
+	uint64_t ns;    /* UINT64_MAX: no limit in time */
 };
 
 #define GMT_LIMIT_NO_AGE { UINT32_MAX, UINT64_MAX }

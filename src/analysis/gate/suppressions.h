@@ -27,10 +27,10 @@ enum gmt_suppression_kind {
 struct gmt_suppression {
 	enum gmt_suppression_kind kind;
 	const char *pattern;
-	const char *path; /* NULL: built in. */
+	const char *path; /* NULL: built in */
 	unsigned line;
-	uint64_t used;  /* Number of findings that it matched. */
-	uint64_t bytes; /* Sum of their bytes. */
+	uint64_t used;  /* number of findings that it matched */
+	uint64_t bytes; /* sum of their bytes */
 };
 
 struct gmt_suppressions {

@@ -87,26 +87,26 @@ void gmt_verdict_add_evidence(struct gmt_verdict *verdict, struct gmt_finding *f
 		*row = line;
 }
 
-const char *gmt_verdict_frame_name(struct gmt_verdict *verdict, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, uint32_t id)
+const char *gmt_verdict_frame_name(struct gmt_verdict *verdict,
+	const struct gmt_recording *recording, const struct gmt_traces *traces, uint32_t place_id)
 {
-	const struct gmt_place *place = gmt_traces_place(traces, id);
+	const struct gmt_place *place = gmt_traces_place(traces, place_id);
 	const char *function = gmt_traces_string(traces, place->function);
 	const char *file = gmt_traces_string(traces, place->file);
 	char name[200];
 
 	if (place->kind == GMT_PLACE_PYTHON)
 		return gmt_verdict_line(verdict, "%s:%u in %s",
-			*file ? gmt_names_file(snapshot, file) : "?", place->line, function);
-	gmt_names_function(function, name, sizeof(name));
+			*file ? gmt_short_name_of_file(recording, file) : "?", place->line, function);
+	gmt_short_name_of_function(function, name, sizeof(name));
 	if (*file)
-		return gmt_verdict_line(verdict, "%s (%s:%u)", name, gmt_names_file(snapshot, file),
-			place->line);
+		return gmt_verdict_line(verdict, "%s (%s:%u)", name,
+			gmt_short_name_of_file(recording, file), place->line);
 	return *name ? copy_text(verdict, name) : "?";
 }
 
 static void copy_frame(struct gmt_verdict *verdict, struct gmt_verdict_frame *frame,
-	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces, uint32_t id)
+	const struct gmt_recording *recording, const struct gmt_traces *traces, uint32_t id)
 {
 	const struct gmt_place *place = gmt_traces_place(traces, id);
 	const char *file = gmt_traces_string(traces, place->file);
@@ -132,15 +132,16 @@ static void copy_frame(struct gmt_verdict *verdict, struct gmt_verdict_frame *fr
 		.function = copy_text(verdict, gmt_traces_string(traces, place->function)),
 		.file = copy_text(verdict, file),
 		.module = copy_text(verdict, gmt_traces_string(traces, place->module)),
-		.name = gmt_verdict_frame_name(verdict, snapshot, traces, id),
+		.name = gmt_verdict_frame_name(verdict, recording, traces, id),
 		.line = place->line,
 		.is_python = place->kind == GMT_PLACE_PYTHON,
 	};
-	frame->shown = *frame->file ? frame->file + (gmt_names_file(snapshot, file) - file) : "";
+	frame->shown =
+		*frame->file ? frame->file + (gmt_short_name_of_file(recording, file) - file) : "";
 }
 
 void gmt_verdict_set_stack(struct gmt_verdict *verdict, struct gmt_finding *finding,
-	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+	const struct gmt_recording *recording, const struct gmt_traces *traces,
 	const struct gmt_site_keys *keys, uint32_t stack, uint32_t own_line)
 {
 	struct gmt_stack_summary summary = { 0 };
@@ -161,7 +162,7 @@ void gmt_verdict_set_stack(struct gmt_verdict *verdict, struct gmt_finding *find
 		verdict->out_of_memory |= !frame;
 		if (!frame)
 			break;
-		copy_frame(verdict, frame, snapshot, traces, places[i]);
+		copy_frame(verdict, frame, recording, traces, places[i]);
 	}
 	verdict->out_of_memory |= !gmt_stack_summary_make(&summary, traces, stack);
 	for (size_t i = 0; i < summary.lines.count; i++) {

@@ -4,7 +4,7 @@
 
 /*
  * The verdict of `gpumemtrace check` on all its files. It owns copies of all texts, so the
- * snapshots may be freed before it is rendered.
+ * recordings may be freed before it is rendered.
  */
 
 #include <stdbool.h>
@@ -29,8 +29,8 @@ struct gmt_rule_text {
 
 enum gmt_check_state {
 	GMT_CHECK_PASSED,
-	GMT_CHECK_SKIPPED, /* Not asked for, or there was nothing to judge. `text` has the reason. */
-	GMT_CHECK_WARNED,  /* Reported, but does not fail the verdict. */
+	GMT_CHECK_SKIPPED, /* not asked for, or there was nothing to judge; `text` has the reason */
+	GMT_CHECK_WARNED,  /* reported, but does not fail the verdict */
 	GMT_CHECK_FAILED,
 };
 
@@ -38,7 +38,7 @@ enum gmt_check_state {
 struct gmt_verdict_subject {
 	const char *path, *host, *directory;
 	uint32_t pid, parent_pid;
-	int32_t rank; /* Below 0: no rank. */
+	int32_t rank; /* below 0: no rank */
 	uint64_t events;
 	bool complete;
 	bool has_steps;
@@ -50,39 +50,39 @@ struct gmt_verdict_check {
 	enum gmt_rule rule;
 	enum gmt_check_state state;
 	uint32_t subject;
-	uint32_t layer; /* 0: the whole file. */
+	uint32_t layer; /* 0: the whole file */
 	int32_t device;
-	double measured, limit; /* Below 0: unknown. */
-	const char *unit; /* "bytes", "bytes/step", "ratio", "count". "": there are no numbers. */
-	const char *text; /* One line: the measured value and the limit. */
-	bool needs_steps; /* It failed or warns only because the file has no steps. */
+	double measured, limit; /* below 0: unknown */
+	const char *unit; /* "bytes", "bytes/step", "ratio", "count"; "": there are no numbers */
+	const char *text; /* one line: the measured value and the limit */
+	bool needs_steps; /* it failed or warns only because the file has no steps */
 };
 
 struct gmt_verdict_frame {
-	const char *function, *file, *module; /* "": unknown. */
-	const char *shown; /* Short form of the file's path for users. Points into `file`. */
-	const char *name; /* The frame as one line of text. */
+	const char *function, *file, *module; /* "": unknown */
+	const char *shown; /* short form of the file's path for users; points into `file` */
+	const char *name; /* the frame as one line of text */
 	uint32_t line;
 	bool is_python;
 };
 
 /* A finding for the user: a line of the program, and the reason. */
 struct gmt_finding {
-	uint32_t check; /* Index in checks. The check has its rule, file, layer and device. */
+	uint32_t check; /* index in checks; the check has its rule, file, layer and device */
 	const char *title;
 	const char *key; /* gmt_site_key.group. "": the finding has no stack. */
 	uint64_t key_hash;
 	uint64_t bytes, blocks;
-	double bytes_per_step; /* Below 0: unknown. */
-	double confidence; /* 0..1. Below 0: unknown. */
-	const char *definition; /* For a leak: its definition. Otherwise NULL. */
-	const char *owner; /* Library that asked for the memory. NULL: the finding has no stack. */
-	const char *hint; /* NULL: only the rule's advice applies. */
-	const char *kind; /* Kind of a suppression that would suppress this finding. */
-	GMT_VEC(const char *) evidence; /* Lines of text. */
-	GMT_VEC(struct gmt_verdict_frame) frames; /* Leaf first. */
-	GMT_VEC(uint32_t) summary; /* Frames that the stack summary shows to the user. */
-	uint32_t own_frame; /* The user's own frame. */
+	double bytes_per_step; /* below 0: unknown */
+	double confidence; /* 0..1; below 0: unknown */
+	const char *definition; /* for a leak: its definition; otherwise NULL */
+	const char *owner; /* library that asked for the memory; NULL: the finding has no stack */
+	const char *hint; /* NULL: only the rule's advice applies */
+	const char *kind; /* kind of a suppression that would suppress this finding */
+	GMT_VEC(const char *) evidence; /* lines of text */
+	GMT_VEC(struct gmt_verdict_frame) frames; /* leaf first */
+	GMT_VEC(uint32_t) summary; /* frames that the stack summary shows to the user */
+	uint32_t own_frame; /* the user's own frame */
 };
 
 struct gmt_verdict {
@@ -90,11 +90,11 @@ struct gmt_verdict {
 	GMT_VEC(struct gmt_verdict_subject) subjects;
 	GMT_VEC(struct gmt_verdict_check) checks;
 	GMT_VEC(struct gmt_finding) findings;
-	GMT_VEC(const char *) notes; /* Notes about all files together. */
+	GMT_VEC(const char *) notes; /* notes about all files together */
 	uint64_t suppressed_findings, suppressed_bytes;
-	bool failed; /* A check failed. */
-	bool incomplete; /* A file is incomplete. */
-	size_t growth_not_judged; /* Number of files in which growth could not be judged. */
+	bool failed; /* a check failed */
+	bool incomplete; /* a file is incomplete */
+	size_t growth_not_judged; /* number of files in which growth could not be judged */
 	bool out_of_memory;
 };
 
@@ -119,12 +119,12 @@ struct gmt_finding *gmt_verdict_add_finding(struct gmt_verdict *verdict, uint32_
  * Returns a frame as one line that the verdict owns: "train.py:31 in step",
  * "at::native::empty_cuda".
  */
-const char *gmt_verdict_frame_name(struct gmt_verdict *verdict, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, uint32_t place);
+const char *gmt_verdict_frame_name(struct gmt_verdict *verdict,
+	const struct gmt_recording *recording, const struct gmt_traces *traces, uint32_t place_id);
 
 /* Copies a stack with its summary, names and owner into the finding. */
 void gmt_verdict_set_stack(struct gmt_verdict *verdict, struct gmt_finding *finding,
-	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+	const struct gmt_recording *recording, const struct gmt_traces *traces,
 	const struct gmt_site_keys *keys, uint32_t stack, uint32_t own_line);
 
 /* Adds a line of evidence. The verdict must own the line (gmt_verdict_line). */

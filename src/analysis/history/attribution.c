@@ -122,7 +122,7 @@ static void count_attribution(struct gmt_attribution_row *row, uint64_t size_byt
 }
 
 static bool on_before(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, size_t index)
+	const struct gmt_recording_event *event, size_t index)
 {
 	struct gmt_attribution *attribution = user;
 	const struct gmt_timeline *timeline = attribution->timeline;
@@ -149,38 +149,38 @@ static bool on_before(void *user, const struct gmt_replay *replay,
 
 /*
  * Finds the rows for blocks that the account makes in this phase. The result is valid within the
- * step of `stamp`, from ret_place->begin to ret_place->end.
+ * step of `stamp`, from ret_cache->begin to ret_place->end.
  */
 __attribute__((noinline)) static bool find_place(struct gmt_attribution *attribution,
-	uint32_t account, uint32_t phase, uint64_t stamp, struct gmt_attribution_place *ret_place)
+	uint32_t account, uint32_t phase, uint64_t stamp, struct gmt_attribution_row_cache *ret_cache)
 {
 	struct gmt_attribution_row *step_at = step_row(attribution, account, stamp);
 	struct gmt_attribution_row *phase_at = get_row(&attribution->phases, account, 0, phase);
 
 	if (!step_at || !phase_at)
 		return false;
-	*ret_place = (struct gmt_attribution_place){
+	*ret_cache = (struct gmt_attribution_row_cache){
 		.account_plus_1 = account + 1,
 		.phase = phase,
 		.step_row = (size_t)(step_at - attribution->steps.items.items),
 		.phase_row = (size_t)(phase_at - attribution->phases.items.items),
 	};
 	if (!attribution->timeline->series_count) {
-		ret_place->end = UINT64_MAX;
+		ret_cache->end = UINT64_MAX;
 	} else if (attribution->step_begin < stamp && stamp <= attribution->step_end) {
-		ret_place->begin = attribution->step_begin;
-		ret_place->end = attribution->step_end;
+		ret_cache->begin = attribution->step_begin;
+		ret_cache->end = attribution->step_end;
 	}
 	return true;
 }
 
 static bool on_began(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, uint32_t site)
+	const struct gmt_recording_event *event, uint32_t site)
 {
 	struct gmt_attribution *attribution = user;
 	uint32_t account = replay->accounting.sites.items[site].account, phase = 0;
-	struct gmt_attribution_place *last =
-		&attribution->last_places[account % GMT_ATTRIBUTION_PLACES];
+	struct gmt_attribution_row_cache *last =
+		&attribution->row_caches[account % GMT_ATTRIBUTION_ROW_CACHES];
 
 	if (attribution->timeline->phases.count)
 		phase = phase_of(attribution, event->thread, event->stamp);
@@ -194,7 +194,7 @@ static bool on_began(void *user, const struct gmt_replay *replay,
 }
 
 static bool on_ended(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
+	const struct gmt_recording_event *event, const struct gmt_account_block *block)
 {
 	struct gmt_attribution *attribution = user;
 	uint64_t phase = 0;
@@ -208,14 +208,14 @@ static bool on_ended(void *user, const struct gmt_replay *replay,
 
 /* Finds the rows of a live block. False when out of memory. */
 static bool rows_of(struct gmt_attribution *attribution, const struct gmt_replay *replay,
-	uint8_t layer, const struct gmt_account_place *place, struct gmt_attribution_row **ret_step,
-	struct gmt_attribution_row **ret_phase)
+	uint8_t layer, const struct gmt_addressed_block *addressed,
+	struct gmt_attribution_row **ret_step, struct gmt_attribution_row **ret_phase)
 {
-	uint32_t account = replay->accounting.sites.items[place->block.site].account;
+	uint32_t account = replay->accounting.sites.items[addressed->block.site].account;
 	uint64_t number = 0;
 
-	gmt_map_find(&attribution->block_phases[layer], place->address, &number);
-	*ret_step = step_row(attribution, account, place->block.stamp);
+	gmt_map_find(&attribution->block_phases[layer], addressed->address, &number);
+	*ret_step = step_row(attribution, account, addressed->block.stamp);
 	*ret_phase = get_row(&attribution->phases, account, 0, (uint32_t)number);
 	return *ret_step && *ret_phase;
 }
@@ -226,21 +226,21 @@ bool gmt_attribution_add_peak(struct gmt_attribution *attribution, const struct 
 	uint8_t layer = replay->accounting.accounts.items[account].layer;
 
 	for (size_t i = 0; i < blocks->count; i++) {
-		const struct gmt_account_place *place = &blocks->items[i].place;
+		const struct gmt_addressed_block *addressed = &blocks->items[i].addressed;
 		uint64_t phase = blocks->items[i].phase;
 		struct gmt_attribution_row *row;
 
 		if (!blocks->items[i].has_ended)
-			gmt_map_find(&attribution->block_phases[layer], place->address, &phase);
-		row = step_row(attribution, account, place->block.stamp);
+			gmt_map_find(&attribution->block_phases[layer], addressed->address, &phase);
+		row = step_row(attribution, account, addressed->block.stamp);
 		if (!row)
 			return false;
-		row->peak_bytes += place->block.size_bytes;
+		row->peak_bytes += addressed->block.size_bytes;
 		row->peak_blocks++;
 		row = get_row(&attribution->phases, account, 0, (uint32_t)phase);
 		if (!row)
 			return false;
-		row->peak_bytes += place->block.size_bytes;
+		row->peak_bytes += addressed->block.size_bytes;
 		row->peak_blocks++;
 	}
 	return true;
@@ -249,17 +249,17 @@ bool gmt_attribution_add_peak(struct gmt_attribution *attribution, const struct 
 bool gmt_attribution_take_end(struct gmt_attribution *attribution, const struct gmt_replay *replay)
 {
 	struct gmt_attribution_row *step, *phase;
-	struct gmt_account_place place;
+	struct gmt_addressed_block addressed;
 
 	for (uint8_t layer = 0; layer < GMT_ACCOUNTING_LAYERS; layer++) {
 		size_t cursor = 0;
 
-		while (gmt_accounting_next_block(&replay->accounting, layer, &cursor, &place)) {
-			if (!rows_of(attribution, replay, layer, &place, &step, &phase))
+		while (gmt_accounting_next_block(&replay->accounting, layer, &cursor, &addressed)) {
+			if (!rows_of(attribution, replay, layer, &addressed, &step, &phase))
 				return false;
-			step->live_bytes += place.block.size_bytes;
+			step->live_bytes += addressed.block.size_bytes;
 			step->live_blocks++;
-			phase->live_bytes += place.block.size_bytes;
+			phase->live_bytes += addressed.block.size_bytes;
 			phase->live_blocks++;
 		}
 	}

@@ -25,10 +25,10 @@
 /* Value of `series` for blocks made outside of all steps. */
 enum { GMT_ATTRIBUTION_NO_SERIES = GMT_TIMELINE_SERIES };
 
-enum { GMT_ATTRIBUTION_PLACES = 16 };
+enum { GMT_ATTRIBUTION_ROW_CACHES = 16 };
 
 struct gmt_attribution_row {
-	uint32_t account; /* Index in the accounting. */
+	uint32_t account; /* index in the accounting */
 	/* For steps: index in the timeline's series, or GMT_ATTRIBUTION_NO_SERIES. For phases: 0. */
 	uint32_t series;
 	/*
@@ -36,15 +36,15 @@ struct gmt_attribution_row {
 	 * no phase.
 	 */
 	uint32_t number;
-	uint64_t peak_bytes, peak_blocks; /* Alive when the account peaked. */
-	uint64_t live_bytes, live_blocks; /* Alive at the end of the program's work. */
+	uint64_t peak_bytes, peak_blocks; /* alive when the account peaked */
+	uint64_t live_bytes, live_blocks; /* alive at the end of the program's work */
 	uint64_t total_bytes, allocs, largest_bytes;
 };
 
 struct gmt_attribution_rows {
 	GMT_VEC(struct gmt_attribution_row) items;
-	struct gmt_map ids; /* Account, series and number to index. */
-	uint64_t last_key_plus_1; /* Cache of the last lookup: key + 1, and its index. */
+	struct gmt_map ids; /* account, series and number to index */
+	uint64_t last_key_plus_1; /* cache of the last lookup: key + 1, and its index */
 	uint64_t last_index;
 };
 
@@ -52,10 +52,10 @@ struct gmt_attribution_rows {
  * Cache of the rows for new blocks of an account. Most blocks are made in the same step and phase
  * as the block before.
  */
-struct gmt_attribution_place {
-	uint64_t begin, end; /* Valid for stamps after `begin`, up to and including `end`. */
-	size_t step_row, phase_row; /* Indices in steps and phases. */
-	uint32_t account_plus_1; /* 0: empty. */
+struct gmt_attribution_row_cache {
+	uint64_t begin, end; /* valid for stamps after `begin`, up to and including `end` */
+	size_t step_row, phase_row; /* indices in steps and phases */
+	uint32_t account_plus_1; /* 0: empty */
 	uint32_t phase;
 };
 
@@ -66,17 +66,17 @@ struct gmt_attribution_thread {
 };
 
 struct gmt_attribution {
-	struct gmt_replay_observer observer; /* Registered with the replay. */
+	struct gmt_replay_observer observer; /* registered with the replay */
 	const struct gmt_timeline *timeline;
 	struct gmt_attribution_rows steps, phases;
-	/* By account modulo GMT_ATTRIBUTION_PLACES, so accounts may share an entry. */
-	struct gmt_attribution_place last_places[GMT_ATTRIBUTION_PLACES];
+	/* By account modulo GMT_ATTRIBUTION_ROW_CACHES, so accounts may share an entry. */
+	struct gmt_attribution_row_cache row_caches[GMT_ATTRIBUTION_ROW_CACHES];
 	struct gmt_intern phase_names;
-	GMT_VEC(uint32_t) phase_ids; /* By phase of the timeline: id in phase_names. */
+	GMT_VEC(uint32_t) phase_ids; /* by phase of the timeline: id in phase_names */
 	GMT_VEC(struct gmt_attribution_thread) threads;
 	struct gmt_map thread_ids;
-	size_t next_phase;           /* First phase that has not begun. */
-	uint64_t next_begin;         /* Stamp at which next_phase begins. */
+	size_t next_phase;           /* first phase that has not begun */
+	uint64_t next_begin;         /* stamp at which next_phase begins */
 	/* The last step of the first series that was looked up. 0, 0: no step yet. */
 	uint64_t step_begin, step_end;
 	uint32_t step_number;

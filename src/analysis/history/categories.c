@@ -38,7 +38,8 @@ static enum gmt_category category_in_backward(const struct gmt_history *history,
 static bool is_made_before_modules(const struct gmt_history *history, uint32_t site)
 {
 	return history && site < history->sites.count &&
-		history->sites.items[site].early_count > history->sites.items[site].late_count;
+		history->sites.items[site].before_modules_count >
+		history->sites.items[site].other_outside_count;
 }
 
 enum gmt_category gmt_category_of(const struct gmt_replay *replay, const struct gmt_traces *traces,

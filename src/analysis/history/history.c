@@ -11,23 +11,23 @@
 
 /* Blocks of a site that ended one after the other, with no allocation between them. */
 struct burst {
-	uint64_t allocations; /* Allocations of the whole process before the burst. */
+	uint64_t allocations; /* allocations of the whole process before the burst */
 	uint32_t last_step, count;
 };
 
 struct state {
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	const struct gmt_timeline *timeline;
 	struct gmt_history *history;
 	struct gmt_history_follower followers[GMT_TIMELINE_SERIES];
 	GMT_VEC(struct burst) bursts;
-	size_t site_capacity, account_capacity; /* Number of rows that exist. */
+	size_t site_capacity, account_capacity; /* number of rows that exist */
 	struct gmt_history_roles roles;
 	/* Step, + 1, in which a module was called and no backward pass followed. */
 	size_t module_step_plus_1;
 	uint64_t allocations;
-	uint64_t next_capture; /* No moment that remains to be captured lies before this stamp. */
+	uint64_t next_capture; /* no moment that remains to be captured lies before this stamp */
 	/* Before this stamp there is also no begin or end of a step, and no mark about roles. */
 	uint64_t next_needed_stamp;
 };
@@ -94,7 +94,7 @@ static bool capture_before(struct state *state, const struct gmt_accounting *acc
 	if (stamp <= state->next_capture && stamp != UINT64_MAX)
 		return true;
 	state->next_capture = UINT64_MAX;
-	for (int moment = 0; moment < GMT_MOMENTS; moment++) {
+	for (int moment = 0; moment < GMT_HISTORY_MOMENTS; moment++) {
 		struct gmt_history_capture *row = &state->history->captures[moment];
 
 		if (row->wanted && !row->taken && (stamp > row->stamp || stamp == UINT64_MAX) &&
@@ -108,7 +108,7 @@ static bool capture_before(struct state *state, const struct gmt_accounting *acc
 
 static bool work_has_ended(const struct state *state)
 {
-	return state->history->captures[GMT_MOMENT_WORK_END].taken;
+	return state->history->captures[GMT_HISTORY_AT_WORK_END].taken;
 }
 
 static void look_ahead(struct state *state)
@@ -125,7 +125,7 @@ static void look_ahead(struct state *state)
 }
 
 static bool before_event(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, size_t index)
+	const struct gmt_recording_event *event, size_t index)
 {
 	struct state *state = user;
 
@@ -157,13 +157,13 @@ static void note_order(struct state *state, const struct gmt_replay *replay, uin
 	else if (frame_kinds & GMT_FRAME_KIND_BIT(MODULE_CALL))
 		state->module_step_plus_1 = steps->cursor + 1;
 	else if (state->module_step_plus_1 == steps->cursor + 1)
-		state->history->sites.items[site].late_count++;
+		state->history->sites.items[site].other_outside_count++;
 	else
-		state->history->sites.items[site].early_count++;
+		state->history->sites.items[site].before_modules_count++;
 }
 
 static bool began(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, uint32_t site)
+	const struct gmt_recording_event *event, uint32_t site)
 {
 	struct state *state = user;
 	const struct gmt_accounting *accounting = &replay->accounting;
@@ -230,7 +230,8 @@ static void note_late_end(struct state *state, size_t series, const struct gmt_a
 	if (follower->cursor < steps - steps / 4 - 1 || follower->cursor >= steps)
 		return;
 	if (gmt_series_find(follower->steps, block->stamp, &step) && step + 2 <= follower->cursor)
-		state->history->sites.items[block->site].late_bytes[series] += block->size_bytes;
+		state->history->sites.items[block->site].freed_in_last_quarter_bytes[series] +=
+			block->size_bytes;
 }
 
 static void note_lifetime(struct state *state, const struct gmt_account_block *block)
@@ -260,23 +261,23 @@ static void note_end_of_work(struct state *state, const struct gmt_account_block
 	if (!state->timeline->series_count ||
 		block->stamp > state->timeline->series[0].steps.items[0].end)
 		return;
-	site->early_end_bytes += block->size_bytes;
-	if (!site->early_end_stamp)
-		site->early_end_stamp = stamp;
+	site->first_step_blocks_ended_bytes += block->size_bytes;
+	if (!site->first_step_blocks_end_stamp)
+		site->first_step_blocks_end_stamp = stamp;
 }
 
 static bool ended(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
+	const struct gmt_recording_event *event, const struct gmt_account_block *block)
 {
 	struct state *state = user;
-	const struct gmt_snapshot_trace *trace = &state->snapshot->traces.items[event->trace];
+	const struct gmt_recording_trace *trace = &state->recording->traces.items[event->trace];
 	struct gmt_history_site *site = &state->history->sites.items[block->site];
 	uint64_t site_bytes = replay->accounting.sites.items[block->site].live_bytes;
 
 	/* What the interpreter frees at its shutdown says nothing about the program. */
 	if (!work_has_ended(state)) {
 		note_lifetime(state, block);
-		if (state->history->captures[GMT_MOMENT_LAST_ALLOCATION].taken)
+		if (state->history->captures[GMT_HISTORY_AT_LAST_ALLOCATION].taken)
 			note_end_of_work(state, block, event->stamp);
 	}
 	if (event->kind == GMT_KIND_FREE && !work_has_ended(state) && !site->freed_trace_plus_1 &&
@@ -295,7 +296,7 @@ static bool ended(void *user, const struct gmt_replay *replay,
 static bool compacted(void *user, const struct gmt_replay *replay)
 {
 	struct state *state = user;
-	const struct gmt_compacted *compacted = &state->snapshot->compacted;
+	const struct gmt_compacted_prefix *compacted = &state->recording->compacted;
 
 	if (!make_room(state, &replay->accounting))
 		return false;
@@ -306,7 +307,7 @@ static bool compacted(void *user, const struct gmt_replay *replay)
 		for (size_t j = 0; j < compacted->steps.count; j++)
 			gmt_history_set_compacted_step(&state->followers[i], &replay->accounting,
 				&compacted->steps.items[j]);
-		if (!gmt_history_set_compacted(&state->followers[i], state->history, i, state->snapshot,
+		if (!gmt_history_set_compacted(&state->followers[i], state->history, i, state->recording,
 				replay))
 			return false;
 	}
@@ -318,7 +319,7 @@ static bool compacted(void *user, const struct gmt_replay *replay)
 static void note_kept(struct state *state)
 {
 	struct gmt_history *history = state->history;
-	const struct gmt_history_capture *end = &history->captures[GMT_MOMENT_WORK_END];
+	const struct gmt_history_capture *end = &history->captures[GMT_HISTORY_AT_WORK_END];
 	size_t steps = history->series[0].step_count;
 
 	for (size_t i = 0; steps && i < end->blocks.count; i++)
@@ -334,7 +335,7 @@ static bool follow_last_roles(struct state *state, const struct gmt_replay *repl
 	if (!make_room(state, &replay->accounting))
 		return false;
 	while ((next = gmt_history_roles_next(&state->roles)) != UINT64_MAX &&
-		gmt_clock_time_ns(state->snapshot, next) <= replay->end_time_ns)
+		gmt_clock_time_ns(state->recording, next) <= replay->end_time_ns)
 		if (!gmt_history_roles_follow(&state->roles, state->history, &replay->accounting, next + 1))
 			return false;
 	return true;
@@ -349,7 +350,7 @@ static bool finished(void *user, const struct gmt_replay *replay)
 		size_t *row;
 
 		while (follower->cursor < follower->steps->steps.count &&
-			gmt_clock_time_ns(state->snapshot,
+			gmt_clock_time_ns(state->recording,
 				follower->steps->steps.items[follower->cursor].end) <= replay->end_time_ns)
 			if (!gmt_history_end_step(follower, &replay->accounting))
 				return false;
@@ -368,18 +369,18 @@ static bool finished(void *user, const struct gmt_replay *replay)
 }
 
 enum gmt_status gmt_history_init(struct gmt_history *ret_history,
-	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+	const struct gmt_recording *recording, const struct gmt_traces *traces,
 	const struct gmt_timeline *timeline, uint64_t until_ns, struct gmt_error *error)
 {
 	struct state *state = gmt_pages_grow(NULL, 0, sizeof(*state));
 
 	if (!state)
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	state->snapshot = snapshot;
+	state->recording = recording;
 	state->traces = traces;
 	state->timeline = timeline;
 	state->history = ret_history;
-	state->roles.snapshot = snapshot;
+	state->roles.recording = recording;
 	for (size_t i = 0; i < timeline->series_count; i++) {
 		size_t steps = timeline->series[i].steps.count;
 
@@ -388,9 +389,9 @@ enum gmt_status gmt_history_init(struct gmt_history *ret_history,
 		ret_history->series[i].stride =
 			(uint32_t)((steps + GMT_HISTORY_SAMPLES - 1) / GMT_HISTORY_SAMPLES);
 		ret_history->series[i].stride += !ret_history->series[i].stride;
-		gmt_history_plan_compacted(&ret_history->series[i], snapshot, &timeline->series[i]);
+		gmt_history_plan_compacted(&ret_history->series[i], recording, &timeline->series[i]);
 	}
-	gmt_history_choose_moments(ret_history, snapshot, timeline, until_ns);
+	gmt_history_choose_moments(ret_history, recording, timeline, until_ns);
 	ret_history->state = state;
 	ret_history->observer = (struct gmt_replay_observer){
 		.before = before_event,
@@ -416,7 +417,7 @@ void gmt_history_fini(struct gmt_history *history)
 			gmt_history_follower_fini(&state->followers[i]);
 	}
 	gmt_vec_fini(&history->sites);
-	for (int moment = 0; moment < GMT_MOMENTS; moment++) {
+	for (int moment = 0; moment < GMT_HISTORY_MOMENTS; moment++) {
 		gmt_vec_fini(&history->captures[moment].blocks);
 		gmt_vec_fini(&history->captures[moment].accounts);
 	}

@@ -13,52 +13,52 @@ static void request_moment(struct gmt_history *history, enum gmt_history_moment 
 		capture->stamp = stamp;
 }
 
-static bool is_within(const struct gmt_snapshot *snapshot, uint64_t stamp, uint64_t until_ns)
+static bool is_within(const struct gmt_recording *recording, uint64_t stamp, uint64_t until_ns)
 {
-	return until_ns == GMT_REPLAY_TO_END || gmt_clock_time_ns(snapshot, stamp) <= until_ns;
+	return until_ns == GMT_REPLAY_TO_END || gmt_clock_time_ns(recording, stamp) <= until_ns;
 }
 
 /* Returns the stamp of the last allocation of the program's work. 0: there is no allocation. */
-static uint64_t last_allocation(const struct gmt_snapshot *snapshot,
+static uint64_t last_allocation(const struct gmt_recording *recording,
 	const struct gmt_timeline *timeline, uint64_t until_ns)
 {
-	for (size_t i = snapshot->events.count; i-- > snapshot->compacted_events;) {
-		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
+	for (size_t i = recording->events.count; i-- > recording->compacted_events;) {
+		struct gmt_recording_event event = gmt_recording_event(recording, i);
 
 		if (event.kind == GMT_KIND_ALLOC && event.stamp <= timeline->work_end &&
-			gmt_layer_can_leak(event.layer) && is_within(snapshot, event.stamp, until_ns))
+			gmt_layer_can_leak(event.layer) && is_within(recording, event.stamp, until_ns))
 			return event.stamp;
 	}
 	return 0;
 }
 
-void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_snapshot *snapshot,
+void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_recording *recording,
 	const struct gmt_timeline *timeline, uint64_t until_ns)
 {
-	request_moment(history, GMT_MOMENT_WORK_END, timeline->work_end);
-	request_moment(history, GMT_MOMENT_LAST_ALLOCATION,
-		last_allocation(snapshot, timeline, until_ns));
+	request_moment(history, GMT_HISTORY_AT_WORK_END, timeline->work_end);
+	request_moment(history, GMT_HISTORY_AT_LAST_ALLOCATION,
+		last_allocation(recording, timeline, until_ns));
 	for (size_t i = 0; i < timeline->series_count; i++) {
 		const struct gmt_step_series *series = &timeline->series[i];
 		size_t last = series->steps.count;
 
-		while (last && !is_within(snapshot, series->steps.items[last - 1].end, until_ns))
+		while (last && !is_within(recording, series->steps.items[last - 1].end, until_ns))
 			last--;
 		if (last)
-			request_moment(history, i ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP,
+			request_moment(history, i ? GMT_HISTORY_AT_LAST_STEP_2 : GMT_HISTORY_AT_LAST_STEP,
 				series->steps.items[last - 1].end);
 	}
 	for (size_t i = 0; i < timeline->phases.count; i++) {
 		const struct gmt_phase *phase = &timeline->phases.items[i];
 
 		if (phase->source == GMT_MARK_SOURCE_PROGRAM && !phase->open &&
-			is_within(snapshot, phase->end, until_ns))
-			request_moment(history, GMT_MOMENT_LAST_PHASE, phase->end);
+			is_within(recording, phase->end, until_ns))
+			request_moment(history, GMT_HISTORY_AT_LAST_PHASE, phase->end);
 	}
-	if (history->captures[GMT_MOMENT_LAST_PHASE].wanted &&
-		history->captures[GMT_MOMENT_LAST_STEP].wanted)
-		request_moment(history, GMT_MOMENT_LAST_PHASE,
-			history->captures[GMT_MOMENT_LAST_STEP].stamp);
+	if (history->captures[GMT_HISTORY_AT_LAST_PHASE].wanted &&
+		history->captures[GMT_HISTORY_AT_LAST_STEP].wanted)
+		request_moment(history, GMT_HISTORY_AT_LAST_PHASE,
+			history->captures[GMT_HISTORY_AT_LAST_STEP].stamp);
 }
 
 bool gmt_history_capture_now(struct gmt_history_capture *capture,
@@ -66,20 +66,21 @@ bool gmt_history_capture_now(struct gmt_history_capture *capture,
 {
 	capture->taken = true;
 	for (uint8_t layer = 0; layer < GMT_ACCOUNTING_LAYERS; layer++) {
-		struct gmt_account_place place;
+		struct gmt_addressed_block addressed;
 
 		if (!gmt_layer_can_leak(layer))
 			continue;
-		for (size_t cursor = 0; gmt_accounting_next_block(accounting, layer, &cursor, &place);) {
+		for (size_t cursor = 0;
+			gmt_accounting_next_block(accounting, layer, &cursor, &addressed);) {
 			struct gmt_history_block *block = gmt_vec_push(&capture->blocks);
 
 			if (!block)
 				return false;
 			*block = (struct gmt_history_block){
-				.stamp = place.block.stamp,
-				.address = place.address,
-				.size_bytes = place.block.size_bytes,
-				.site = place.block.site,
+				.stamp = addressed.block.stamp,
+				.address = addressed.address,
+				.size_bytes = addressed.block.size_bytes,
+				.site = addressed.block.site,
 				.layer = layer,
 			};
 		}

@@ -7,7 +7,7 @@
 #include "analysis/history/history.h"
 
 /* Selects the moments that lie within `until_ns`. */
-void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_snapshot *snapshot,
+void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_recording *recording,
 	const struct gmt_timeline *timeline, uint64_t until_ns);
 
 /* Stores the blocks that live now. False when out of memory. */

@@ -4,7 +4,7 @@
 /* State of a row of past.sites after the samples read so far. */
 struct part {
 	uint64_t live_bytes, low_bytes; /* low: within the current interval. */
-	uint64_t interval; /* Last interval in which it had a row, + 1. */
+	uint64_t interval; /* last interval in which it had a row, + 1 */
 };
 
 /* State of a site in the current interval. */
@@ -23,28 +23,28 @@ struct setter {
 	struct gmt_history_follower *follower;
 	struct gmt_history *history;
 	size_t index;
-	uint64_t interval; /* Number of the sample that ends the interval. */
-	uint64_t last_step; /* Step of the last row. */
-	GMT_VEC(struct range) ranges; /* By row of past.counters. */
-	GMT_VEC(struct part) parts;   /* By row of past.sites. */
-	GMT_VEC(struct whole) wholes; /* By site. */
+	uint64_t interval; /* number of the sample that ends the interval */
+	uint64_t last_step; /* step of the last row */
+	GMT_VEC(struct range) ranges; /* by row of past.counters */
+	GMT_VEC(struct part) parts;   /* by row of past.sites */
+	GMT_VEC(struct whole) wholes; /* by site */
 	GMT_VEC(uint32_t) in;
 };
 
 void gmt_history_plan_compacted(struct gmt_history_series *ret_series,
-	const struct gmt_snapshot *snapshot, const struct gmt_step_series *steps)
+	const struct gmt_recording *recording, const struct gmt_step_series *steps)
 {
 	uint64_t stride = ret_series->stride;
 
-	if (!gmt_snapshot_compacted_events(snapshot))
+	if (!gmt_recording_compacted_events(recording))
 		return;
 	ret_series->lacks_compacted_samples = steps->lacks_compacted_samples ||
-		(steps->steps.items[0].end <= snapshot->compacted.fold.stamp && !steps->compacted.count);
+		(steps->steps.items[0].end <= recording->compacted.fold.stamp && !steps->compacted.count);
 	if (ret_series->lacks_compacted_samples)
 		return;
 	for (size_t i = 0; i < steps->compacted.count; i++) {
 		uint64_t others =
-			snapshot->compacted.counters.items[steps->compacted.items[i].counter].stride;
+			recording->compacted.counters.items[steps->compacted.items[i].counter].stride;
 
 		if (!others || others > steps->steps.count) {
 			ret_series->lacks_compacted_samples |= others != 1;
@@ -99,7 +99,7 @@ static void note_site(struct setter *setter, uint32_t site, const struct whole *
 	if (!setter->index)
 		row->kept_count += whole->live_bytes != 0;
 	if (setter->last_step >= steps - steps / 4 - 1)
-		row->late_bytes[setter->index] += whole->ended_bytes;
+		row->freed_in_last_quarter_bytes[setter->index] += whole->ended_bytes;
 }
 
 static bool end_interval(struct setter *setter)
@@ -150,10 +150,10 @@ static bool add_row(struct setter *setter, const struct gmt_past_curve *row, uin
  * Adds the rows of one counter. Its rows after the last mark belong to no step, so they count only
  * for the last counter.
  */
-static bool add_counter(struct setter *setter, const struct gmt_snapshot *snapshot,
+static bool add_counter(struct setter *setter, const struct gmt_recording *recording,
 	const struct gmt_replay *replay, const struct gmt_step_compacted *compacted, bool is_last)
 {
-	const struct gmt_compacted *of = &snapshot->compacted;
+	const struct gmt_compacted_prefix *of = &recording->compacted;
 	struct range range = setter->ranges.items[compacted->counter];
 	uint32_t stride = setter->follower->series->stride;
 
@@ -181,7 +181,7 @@ static bool add_counter(struct setter *setter, const struct gmt_snapshot *snapsh
 }
 
 /* Finds the range of each counter. The rows of a counter must be contiguous. */
-static bool find_ranges(struct setter *setter, const struct gmt_compacted *compacted)
+static bool find_ranges(struct setter *setter, const struct gmt_compacted_prefix *compacted)
 {
 	if (!gmt_vec_reserve(&setter->ranges, compacted->counters.count))
 		return false;
@@ -214,7 +214,7 @@ static void forget_survivors(struct gmt_history_follower *follower)
 }
 
 bool gmt_history_set_compacted(struct gmt_history_follower *follower, struct gmt_history *history,
-	size_t index, const struct gmt_snapshot *snapshot, const struct gmt_replay *replay)
+	size_t index, const struct gmt_recording *recording, const struct gmt_replay *replay)
 {
 	struct setter setter = { .follower = follower, .history = history, .index = index };
 	bool done = true;
@@ -222,12 +222,12 @@ bool gmt_history_set_compacted(struct gmt_history_follower *follower, struct gmt
 	if (follower->series->lacks_compacted_samples || !follower->steps->compacted.count)
 		return true;
 	/* The reserved memory is zeroed. */
-	done = find_ranges(&setter, &snapshot->compacted) &&
+	done = find_ranges(&setter, &recording->compacted) &&
 		gmt_vec_reserve(&setter.parts, replay->compacted_sites.count) &&
 		gmt_vec_reserve(&setter.wholes, replay->accounting.sites.count);
 	forget_survivors(follower);
 	for (size_t i = 0; done && i < follower->steps->compacted.count; i++)
-		done = add_counter(&setter, snapshot, replay, &follower->steps->compacted.items[i],
+		done = add_counter(&setter, recording, replay, &follower->steps->compacted.items[i],
 			i + 1 == follower->steps->compacted.count);
 	done = done && end_interval(&setter);
 	gmt_vec_fini(&setter.ranges);

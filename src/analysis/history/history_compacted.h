@@ -11,7 +11,7 @@
 
 /* Sets stride and lacks_compacted_samples of a series before the replay. */
 void gmt_history_plan_compacted(struct gmt_history_series *ret_series,
-	const struct gmt_snapshot *snapshot, const struct gmt_step_series *steps);
+	const struct gmt_recording *recording, const struct gmt_step_series *steps);
 
 /*
  * Replaces the samples of compacted steps by those of the compacted prefix. Before, the samples
@@ -20,6 +20,6 @@ void gmt_history_plan_compacted(struct gmt_history_series *ret_series,
  * False when out of memory.
  */
 bool gmt_history_set_compacted(struct gmt_history_follower *follower, struct gmt_history *history,
-	size_t index, const struct gmt_snapshot *snapshot, const struct gmt_replay *replay);
+	size_t index, const struct gmt_recording *recording, const struct gmt_replay *replay);
 
 #endif

@@ -17,7 +17,7 @@ enum gmt_history_role gmt_history_role_of_mark(uint8_t mark_kind)
 	}
 }
 
-static bool is_wanted(const struct gmt_snapshot_mark *mark)
+static bool is_wanted(const struct gmt_recording_mark *mark)
 {
 	return mark->kind == GMT_MARK_KIND_ROLES ||
 		gmt_history_role_of_mark(mark->kind) != GMT_ROLE_NONE;
@@ -25,12 +25,12 @@ static bool is_wanted(const struct gmt_snapshot_mark *mark)
 
 uint64_t gmt_history_roles_next(struct gmt_history_roles *roles)
 {
-	const struct gmt_snapshot *snapshot = roles->snapshot;
+	const struct gmt_recording *recording = roles->recording;
 
-	while (roles->next < snapshot->marks.count && !is_wanted(&snapshot->marks.items[roles->next]))
+	while (roles->next < recording->marks.count && !is_wanted(&recording->marks.items[roles->next]))
 		roles->next++;
-	return roles->next < snapshot->marks.count ? snapshot->marks.items[roles->next].stamp
-											   : UINT64_MAX;
+	return roles->next < recording->marks.count ? recording->marks.items[roles->next].stamp
+												: UINT64_MAX;
 }
 
 const struct gmt_account_block *gmt_history_roles_block(const struct gmt_accounting *accounting,
@@ -44,7 +44,7 @@ const struct gmt_account_block *gmt_history_roles_block(const struct gmt_account
 }
 
 static bool name_block(struct gmt_history_roles *roles, const struct gmt_accounting *accounting,
-	const struct gmt_snapshot_mark *mark)
+	const struct gmt_recording_mark *mark)
 {
 	const struct gmt_account_block *block = gmt_history_roles_block(accounting, mark->object);
 	uint64_t key, bytes = 0, unused;
@@ -80,7 +80,7 @@ bool gmt_history_roles_follow(struct gmt_history_roles *roles, struct gmt_histor
 	const struct gmt_accounting *accounting, uint64_t stamp)
 {
 	while (gmt_history_roles_next(roles) < stamp) {
-		const struct gmt_snapshot_mark *mark = &roles->snapshot->marks.items[roles->next++];
+		const struct gmt_recording_mark *mark = &roles->recording->marks.items[roles->next++];
 
 		if (mark->kind == GMT_MARK_KIND_ROLES)
 			assign_roles(roles, history, accounting);

@@ -15,10 +15,10 @@
  * gmt_history_roles_fini.
  */
 struct gmt_history_roles {
-	const struct gmt_snapshot *snapshot;
-	size_t next;        /* Index of the next mark. */
-	struct gmt_map counted; /* Addresses named since the last mark ROLES. */
-	struct gmt_map named; /* Site and role to bytes of blocks named since the last mark ROLES. */
+	const struct gmt_recording *recording;
+	size_t next;        /* index of the next mark */
+	struct gmt_map counted; /* addresses named since the last mark ROLES */
+	struct gmt_map named; /* site and role to bytes of blocks named since the last mark ROLES */
 };
 
 /*

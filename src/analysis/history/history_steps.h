@@ -19,14 +19,14 @@ struct gmt_history_running {
 struct gmt_history_follower {
 	const struct gmt_step_series *steps;
 	struct gmt_history_series *series;
-	size_t cursor;  /* Current step, or the next step if `inside` is false. */
-	bool inside;    /* The step at `cursor` has begun. */
+	size_t cursor;  /* current step, or the next step if `inside` is false */
+	bool inside;    /* the step at `cursor` has begun */
 	GMT_VEC(struct gmt_history_running) accounts;
-	GMT_VEC(uint32_t) touched;    /* Sites that changed since the last sample. */
-	GMT_VEC(uint8_t) is_touched;  /* By site. */
+	GMT_VEC(uint32_t) touched;    /* sites that changed since the last sample */
+	GMT_VEC(uint8_t) is_touched;  /* by site */
 	/* By touched site: least that it held at the end of a step since the last sample. */
 	GMT_VEC(uint64_t) lows;
-	bool has_end; /* A step has ended since the last sample. */
+	bool has_end; /* a step has ended since the last sample */
 	/* By row of series->samples: its site, until the samples are sorted. */
 	GMT_VEC(uint32_t) log_sites;
 };

@@ -4,9 +4,9 @@
 
 /*
  * Finds the blocks that hold the parameters, gradients, buffers and optimizer state of each module,
- * by the names that the recorder got from PyTorch ("layers.3.attn.weight"). One stack makes blocks
- * of many modules, so each block is looked up alone. Part of analysis/history. Data flow: marks ->
- * module_tensors -> tables.
+ * by the names that the recorder got from PyTorch ("layers.3.attn.weight"). One stack may allocate
+ * blocks of many modules, so the module is looked up for each block and not for each stack. Part of
+ * analysis/history. Data flow: marks -> module_tensors -> tables.
  */
 
 #include <stdbool.h>
@@ -20,42 +20,45 @@
 
 struct gmt_module_tensor {
 	uint64_t size_bytes;
-	uint32_t site;   /* Index in the accounting. */
-	uint32_t module; /* Id in `modules`: the first module that named the block. */
+	uint32_t site;   /* index in the accounting */
+	uint32_t module; /* id in `modules`: the first module that named the block */
 	/* Number of other modules that named it: shared weights, or one buffer for many gradients. */
-	uint32_t others;
+	uint32_t other_modules;
 	uint8_t role;    /* enum gmt_history_role. */
-	bool at_peak;    /* Lived when its account peaked. */
-	bool at_end;     /* Lived at the end of the program's work. */
+	bool at_peak;    /* live when its account peaked */
+	bool at_end;     /* live at the end of the program's work */
 };
 
 struct gmt_module_tensors {
-	const struct gmt_snapshot *snapshot;
-	size_t next;             /* Index of the next mark. */
-	struct gmt_intern modules; /* "layers.3.attn"; "" is the outermost module. */
+	const struct gmt_recording *recording;
+	size_t next_mark;        /* index in the recording's marks */
+	struct gmt_intern modules; /* "layers.3.attn"; "" is the outermost module */
 	GMT_VEC(struct gmt_module_tensor) items;
-	struct gmt_map blocks; /* Sequence number of a block in the accounting to index in `items`. */
-	struct gmt_map namings; /* Set of pairs that were seen: index in `items` and module. */
+	struct gmt_map
+		blocks; /* from a block's sequence number in the accounting to its index in `items` */
+	struct gmt_map
+		block_modules; /* set of pairs: index in `items`, and a module that named the block */
 };
 
 /* Returns the stamp of the next mark that names a tensor. UINT64_MAX: there are no more marks. */
-uint64_t gmt_module_tensors_next(struct gmt_module_tensors *tensors);
+uint64_t gmt_module_tensors_next_stamp(struct gmt_module_tensors *tensors);
 
 /*
- * Processes the marks before `stamp`. The accounting must be in the state of that moment. False
- * when out of memory.
+ * Processes the marks before `stamp`. The accounting must be in the state of that moment. Returns
+ * false when out of memory.
  */
 bool gmt_module_tensors_follow(struct gmt_module_tensors *tensors,
 	const struct gmt_accounting *accounting, uint64_t stamp);
 
-/* Marks these blocks as alive at their account's peak. */
-void gmt_module_tensors_add_peak(struct gmt_module_tensors *tensors,
+/* Sets at_peak for these blocks, which were live when their account peaked. */
+void gmt_module_tensors_mark_peak(struct gmt_module_tensors *tensors,
 	const struct gmt_peaks_blocks *blocks);
 
 /*
- * Marks all blocks in the accounting as alive at the end. Called at the end of the program's work.
+ * Sets at_end for all live blocks of the accounting. Call when the replay has reached the end of
+ * the program's work.
  */
-void gmt_module_tensors_take_end(struct gmt_module_tensors *tensors,
+void gmt_module_tensors_mark_end(struct gmt_module_tensors *tensors,
 	const struct gmt_accounting *accounting);
 
 void gmt_module_tensors_fini(struct gmt_module_tensors *tensors);

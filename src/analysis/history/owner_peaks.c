@@ -51,14 +51,14 @@ static bool count_site(struct gmt_owner_peaks *peaks, const struct gmt_replay *r
 }
 
 static bool on_began(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, uint32_t site)
+	const struct gmt_recording_event *event, uint32_t site)
 {
 	(void)event;
 	return count_site(user, replay, site);
 }
 
 static bool on_ended(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
+	const struct gmt_recording_event *event, const struct gmt_account_block *block)
 {
 	(void)event;
 	return count_site(user, replay, block->site);

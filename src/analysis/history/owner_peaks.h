@@ -16,21 +16,21 @@
 #include "reader/stacks/traces.h"
 
 struct gmt_owner_peak {
-	uint64_t live_bytes; /* Now. */
+	uint64_t live_bytes; /* now */
 	uint64_t max_live_bytes;
 };
 
 struct gmt_owner_peaks_site {
-	uint64_t bytes;      /* Bytes of the site that are counted in its row. */
-	uint64_t row_plus_1; /* Index in rows, + 1. 0: not assigned yet. */
+	uint64_t bytes;      /* bytes of the site that are counted in its row */
+	uint64_t row_plus_1; /* index in rows, + 1; 0: not assigned yet */
 };
 
 struct gmt_owner_peaks {
-	struct gmt_replay_observer observer; /* Registered with the replay. */
+	struct gmt_replay_observer observer; /* registered with the replay */
 	const struct gmt_traces *traces;
 	GMT_VEC(struct gmt_owner_peak) rows;
-	GMT_VEC(struct gmt_owner_peaks_site) sites; /* By site id. */
-	struct gmt_map row_ids; /* Account and owner to index in rows. */
+	GMT_VEC(struct gmt_owner_peaks_site) sites; /* by site id */
+	struct gmt_map row_ids; /* account and owner to index in rows */
 };
 
 /* Prepares `peaks`, which must be zeroed and must not move. End it with gmt_owner_peaks_fini. */

@@ -55,7 +55,7 @@ static bool store_block(struct gmt_peak *peak, const struct gmt_account_block *b
 
 	if (slot)
 		*slot = (struct gmt_peaks_block){
-			.place = { address, *block }, .phase = phase, .has_ended = true
+			.addressed = { address, *block }, .phase = phase, .has_ended = true
 		};
 	return slot;
 }
@@ -88,20 +88,20 @@ bool gmt_peaks_knows(const struct gmt_peaks *peaks, const struct gmt_accounting 
 static bool list_live(const struct gmt_accounting *accounting, uint32_t of, uint64_t sequence,
 	struct gmt_peaks_blocks *ret_blocks)
 {
-	struct gmt_account_place place;
+	struct gmt_addressed_block addressed;
 	size_t cursor = 0;
 
 	while (gmt_accounting_next_block(accounting, accounting->accounts.items[of].layer, &cursor,
-		&place)) {
+		&addressed)) {
 		struct gmt_peaks_block *slot;
 
-		if (accounting->sites.items[place.block.site].account != of ||
-			place.block.sequence > sequence)
+		if (accounting->sites.items[addressed.block.site].account != of ||
+			addressed.block.sequence > sequence)
 			continue;
 		slot = gmt_vec_push(ret_blocks);
 		if (!slot)
 			return false;
-		*slot = (struct gmt_peaks_block){ .place = place };
+		*slot = (struct gmt_peaks_block){ .addressed = addressed };
 	}
 	return true;
 }
@@ -110,10 +110,10 @@ static int by_address(const void *left, const void *right)
 {
 	const struct gmt_peaks_block *a = left, *b = right;
 
-	if (a->place.address != b->place.address)
-		return a->place.address < b->place.address ? -1 : 1;
-	return (a->place.block.sequence > b->place.block.sequence) -
-		(a->place.block.sequence < b->place.block.sequence);
+	if (a->addressed.address != b->addressed.address)
+		return a->addressed.address < b->addressed.address ? -1 : 1;
+	return (a->addressed.block.sequence > b->addressed.block.sequence) -
+		(a->addressed.block.sequence < b->addressed.block.sequence);
 }
 
 static void sort(struct gmt_peaks_blocks *blocks)
@@ -133,7 +133,7 @@ bool gmt_peaks_list(const struct gmt_peaks *peaks, const struct gmt_accounting *
 		const struct gmt_peaks_block *block = &peak->ended.items[i];
 		struct gmt_peaks_block *slot;
 
-		if (accounting->sites.items[block->place.block.site].account != of)
+		if (accounting->sites.items[block->addressed.block.site].account != of)
 			continue;
 		slot = gmt_vec_push(ret_blocks);
 		if (!slot)

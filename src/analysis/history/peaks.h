@@ -21,8 +21,8 @@
 enum { GMT_PEAKS_ACCOUNTS = 64 };
 
 struct gmt_peaks_block {
-	struct gmt_account_place place;
-	uint32_t phase; /* For a block that has ended: the `phase` passed to gmt_peaks_end. */
+	struct gmt_addressed_block addressed;
+	uint32_t phase; /* for a block that has ended: the `phase` passed to gmt_peaks_end */
 	bool has_ended;
 };
 
@@ -32,7 +32,7 @@ struct gmt_peaks_blocks { /* Layout of a GMT_VEC. */
 };
 
 struct gmt_peak {
-	uint64_t epoch;    /* The account's epoch when it was last checked. */
+	uint64_t epoch;    /* the account's epoch when it was last checked */
 	/* Number of blocks that had begun at the peak. 0: the blocks of the peak are unknown. */
 	uint64_t sequence;
 	uint64_t stamp;
@@ -41,13 +41,13 @@ struct gmt_peak {
 };
 
 struct gmt_peaks {
-	struct gmt_peak accounts[GMT_PEAKS_ACCOUNTS]; /* By index in the accounting. */
+	struct gmt_peak accounts[GMT_PEAKS_ACCOUNTS]; /* by index in the accounting */
 	/*
 	 * By account of layer cuda: the account of layer torch on its device, + 1. 0: there is no such
 	 * account.
 	 */
 	uint32_t torch_plus_1[GMT_PEAKS_ACCOUNTS];
-	size_t known; /* Number of accounts that were checked for torch_plus_1. */
+	size_t known; /* number of accounts that were checked for torch_plus_1 */
 };
 
 /*

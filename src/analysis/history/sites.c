@@ -55,7 +55,7 @@ static bool held_something(const struct gmt_accounting *accounting, uint32_t id)
 	return site->alloc_count || site->live_blocks || gmt_account_site_peak(accounting, id).bytes;
 }
 
-enum gmt_status gmt_sites_init(struct gmt_sites *ret_sites, const struct gmt_replay *replay,
+enum gmt_status gmt_sites_compute(struct gmt_sites *ret_sites, const struct gmt_replay *replay,
 	const struct gmt_traces *traces, struct gmt_error *error)
 {
 	const struct gmt_accounting *accounting = &replay->accounting;
@@ -82,16 +82,17 @@ enum gmt_status gmt_sites_init(struct gmt_sites *ret_sites, const struct gmt_rep
 	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 }
 
-uint64_t gmt_sites_value(const struct gmt_site *site, enum gmt_sites_key key)
+uint64_t gmt_sites_value(const struct gmt_site *site, enum gmt_sites_order key)
 {
 	return key == GMT_SITES_BY_PEAK ? site->peak_bytes
 		: key == GMT_SITES_BY_LIVE  ? site->live_bytes
 									: site->total_bytes;
 }
 
-static int largest_first(const struct gmt_site *a, const struct gmt_site *b, enum gmt_sites_key key)
+static int largest_first(const struct gmt_site *a, const struct gmt_site *b,
+	enum gmt_sites_order key)
 {
-	const enum gmt_sites_key keys[] = { key, GMT_SITES_BY_PEAK, GMT_SITES_BY_LIVE,
+	const enum gmt_sites_order keys[] = { key, GMT_SITES_BY_PEAK, GMT_SITES_BY_LIVE,
 		GMT_SITES_BY_TOTAL };
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
@@ -113,7 +114,7 @@ COMPARE(by_live, GMT_SITES_BY_LIVE)
 COMPARE(by_total, GMT_SITES_BY_TOTAL)
 #undef COMPARE
 
-static void sort_rows(struct gmt_site *rows, size_t count, enum gmt_sites_key key)
+static void sort_rows(struct gmt_site *rows, size_t count, enum gmt_sites_order key)
 {
 	if (count)
 		qsort(rows, count, sizeof(*rows),
@@ -122,7 +123,7 @@ static void sort_rows(struct gmt_site *rows, size_t count, enum gmt_sites_key ke
 										   : by_total);
 }
 
-void gmt_sites_sort(struct gmt_sites *sites, enum gmt_sites_key key)
+void gmt_sites_sort(struct gmt_sites *sites, enum gmt_sites_order key)
 {
 	sort_rows(sites->rows.items, sites->rows.count, key);
 	sites->grouped = false;
@@ -153,7 +154,7 @@ static size_t find_place(const struct gmt_sites *sites, uint32_t layer, int32_t 
 }
 
 const struct gmt_site *gmt_sites_of(struct gmt_sites *sites, uint32_t layer, int32_t device,
-	enum gmt_sites_key key, size_t *ret_count)
+	enum gmt_sites_order key, size_t *ret_count)
 {
 	if (!sites->grouped && sites->rows.count)
 		qsort(sites->rows.items, sites->rows.count, sizeof(*sites->rows.items), by_place);

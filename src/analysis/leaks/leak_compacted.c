@@ -13,8 +13,8 @@ static bool is_compacted(const struct gmt_leak_builder *builder, enum gmt_histor
 {
 	const struct gmt_history_capture *capture = &builder->history->captures[moment];
 
-	return capture->wanted && gmt_snapshot_compacted_events(builder->snapshot) &&
-		capture->stamp < builder->snapshot->compacted.fold.stamp;
+	return capture->wanted && gmt_recording_compacted_events(builder->recording) &&
+		capture->stamp < builder->recording->compacted.fold.stamp;
 }
 
 const char *gmt_leak_compacted_reason(const struct gmt_leak_builder *builder, uint32_t series)
@@ -25,7 +25,7 @@ const char *gmt_leak_compacted_reason(const struct gmt_leak_builder *builder, ui
 		return builder->timeline->series[series].source == GMT_STEPS_MODULE_CALLS
 			? "the folded part of the recording does not show calls of modules"
 			: "the folded part of the recording does not show what lines held at the ends of steps";
-	return is_compacted(builder, series ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP)
+	return is_compacted(builder, series ? GMT_HISTORY_AT_LAST_STEP_2 : GMT_HISTORY_AT_LAST_STEP)
 		? "the last step ended in the folded part of the recording"
 		: NULL;
 }
@@ -34,11 +34,11 @@ void gmt_leak_note_compacted(struct gmt_leak_builder *builder)
 {
 	struct gmt_leaks *leaks = builder->leaks;
 
-	if (!gmt_snapshot_compacted_events(builder->snapshot))
+	if (!gmt_recording_compacted_events(builder->recording))
 		return;
-	if (is_compacted(builder, GMT_MOMENT_LAST_PHASE))
+	if (is_compacted(builder, GMT_HISTORY_AT_LAST_PHASE))
 		leaks->no_phases = "the last phase ended in the folded part of the recording";
-	if (is_compacted(builder, GMT_MOMENT_WORK_END))
+	if (is_compacted(builder, GMT_HISTORY_AT_WORK_END))
 		leaks->no_end = "the program's work ended in the folded part of the recording";
 	leaks->is_compacted_away |= leaks->no_phases || leaks->no_end;
 }

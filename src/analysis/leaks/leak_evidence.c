@@ -16,7 +16,7 @@ struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_builder *builder, ui
 	const struct gmt_history_series *history = &builder->history->series[series];
 	struct gmt_leak_span span = {
 		.series = series,
-		.moment = series ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP,
+		.moment = series ? GMT_HISTORY_AT_LAST_STEP_2 : GMT_HISTORY_AT_LAST_STEP,
 		.steps = history->step_count,
 		.stride = history->stride,
 		.samples = history->sample_count,
@@ -190,21 +190,22 @@ static bool turns_over(const struct gmt_leak_search *search, const uint32_t *sit
 			 ended = 0;
 
 	for (size_t i = 0; i < site_count; i++)
-		ended += builder->history->sites.items[sites[i]].late_bytes[search->span.series];
+		ended += builder->history->sites.items[sites[i]]
+					 .freed_in_last_quarter_bytes[search->span.series];
 	return ended && ended >= left / 2;
 }
 
-bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group,
+bool gmt_leak_rise_of_leftovers(struct gmt_leak_search *search, uint32_t group,
 	const uint32_t *sites, size_t site_count, struct gmt_rise *ret_rise)
 {
 	const struct gmt_leak_builder *builder = search->builder;
 	const struct gmt_leak_span *span = &search->span;
 	const struct gmt_step_series *series = &builder->timeline->series[span->series];
-	bool is_later = builder->history->captures[search->horizon].stamp >
+	bool is_later = builder->history->captures[search->freed_by_moment].stamp >
 		builder->history->captures[span->moment].stamp;
 	size_t count;
 	const struct gmt_history_block *blocks =
-		gmt_leak_blocks(builder, is_later ? search->horizon : span->moment, group, &count);
+		gmt_leak_blocks(builder, is_later ? search->freed_by_moment : span->moment, group, &count);
 	struct gmt_slope slope;
 	uint32_t step;
 
@@ -310,7 +311,7 @@ void gmt_leak_set_steps_to_oom(const struct gmt_leak_search *search, struct gmt_
 	const struct gmt_leak_builder *builder = search->builder;
 	const struct gmt_history_capture *capture = &builder->history->captures[search->span.moment];
 	const struct gmt_device *device =
-		leak->device >= 0 ? gmt_snapshot_device(builder->snapshot, (uint32_t)leak->device) : NULL;
+		leak->device >= 0 ? gmt_recording_device(builder->recording, (uint32_t)leak->device) : NULL;
 	uint64_t held = 0, cached = 0;
 	double steps;
 
@@ -324,8 +325,8 @@ void gmt_leak_set_steps_to_oom(const struct gmt_leak_search *search, struct gmt_
 			continue;
 		if (account->layer == GMT_LAYER_CUDA)
 			held = account->live_bytes;
-		else if (account->told_reserved_bytes > account->told_allocated_bytes)
-			cached = account->told_reserved_bytes - account->told_allocated_bytes;
+		else if (account->reported_reserved_bytes > account->reported_allocated_bytes)
+			cached = account->reported_reserved_bytes - account->reported_allocated_bytes;
 	}
 	if (held > device->total_bytes)
 		return;

@@ -19,19 +19,19 @@ enum {
 /* The steps of one series that a search judges. */
 struct gmt_leak_span {
 	uint32_t series;
-	enum gmt_history_moment moment; /* The end of the last step of the series. */
-	size_t steps;   /* All steps of the series. */
-	size_t warmup;  /* Steps at the start that are left out. */
+	enum gmt_history_moment moment; /* the end of the last step of the series */
+	size_t steps;   /* all steps of the series */
+	size_t warmup;  /* steps at the start that are left out */
 	/* Steps at the end that are left out: blocks that they made may still be in use. */
 	size_t margin;
-	size_t stride;  /* Steps from one sample to the next. */
+	size_t stride;  /* steps from one sample to the next */
 	size_t samples;
-	size_t first_sample; /* First sample after the warm-up. */
+	size_t first_sample; /* first sample after the warm-up */
 };
 
 /* An allocation that joins tensors (torch.cat) after the last step. */
 struct gmt_leak_gather {
-	uint32_t file; /* File of the stack's own line: id in the strings of gmt_traces. */
+	uint32_t file; /* file of the stack's own line: id in the strings of gmt_traces */
 	uint64_t bytes;
 };
 
@@ -40,22 +40,22 @@ struct gmt_leak_gather {
  * (is_noted, is_summed, levels_off_plus_1) persist from series to series.
  */
 struct gmt_leak_group_state {
-	enum gmt_category category; /* Category of the newest block at the end of the last step. */
+	enum gmt_category category; /* category of the newest block at the end of the last step */
 	/* Size of the blocks at that moment. 0: the sizes differ, or the group has no blocks. */
 	uint64_t block_bytes;
 	/* The group is reported, has a reason to rise, or is judged in another series. */
 	bool has_reason;
 	/* The search for unexplained growth has judged the account of the group. */
 	bool is_looked_at;
-	bool is_summed; /* The group is part of an unexplained growth that was reported. */
-	bool is_noted; /* The group is listed in given_back or levels_off. */
-	size_t levels_off_plus_1; /* Index in levels_off, + 1. 0: not in it. */
+	bool is_summed; /* the group is part of an unexplained growth that was reported */
+	bool is_noted; /* the group is listed in given_back or levels_off */
+	size_t levels_off_plus_1; /* index in levels_off, + 1; 0: not in it */
 };
 
 /* The largest rise of a curve. */
 struct gmt_leak_climb {
-	size_t first, last; /* Sample numbers: where the rise begins and ends. */
-	uint64_t bytes; /* Size of the rise. */
+	size_t first, last; /* sample numbers: where the rise begins and ends */
+	uint64_t bytes; /* size of the rise */
 };
 
 /* A search for growth in one series. */
@@ -63,14 +63,14 @@ struct gmt_leak_search {
 	struct gmt_leak_builder *builder;
 	struct gmt_leak_span span;
 	/* If a rise is freed before this moment, the program freed it itself. */
-	enum gmt_history_moment horizon;
+	enum gmt_history_moment freed_by_moment;
 	/* If set, the search uses only the blocks of this site of a group. 0: all sites. */
 	uint32_t only_site_plus_1;
-	uint64_t parameter_bytes; /* Bytes of parameters at the end of the last step. */
-	bool parameters_grow; /* Some line that makes parameters was found to grow. */
+	uint64_t parameter_bytes; /* bytes of parameters at the end of the last step */
+	bool parameters_grow; /* some line that makes parameters was found to grow */
 	GMT_VEC(struct gmt_leak_gather) gathers;
 	bool has_gathers;
-	GMT_VEC(struct gmt_leak_group_state) groups; /* By group. */
+	GMT_VEC(struct gmt_leak_group_state) groups; /* by group */
 	/*
 	 * Comparisons between sites and growing groups that are still allowed. A hostile file has too
 	 * many sites.
@@ -86,8 +86,8 @@ struct gmt_leak_rising {
 	struct gmt_rise rise;
 	/* A larger block replaces the previous block each time. Then all sites of the group count. */
 	bool replaced;
-	bool of_survivors; /* gmt_leak_rise_of_survivors found the rise. */
-	struct gmt_map sites; /* Sites that hold more at the end of the rise than at its beginning. */
+	bool of_leftovers; /* gmt_leak_rise_of_leftovers found the rise. */
+	struct gmt_map sites; /* sites that hold more at the end of the rise than at its beginning */
 };
 
 /* Sums over the blocks of a group that live at the end of the last step. */
@@ -118,8 +118,8 @@ static inline bool gmt_leak_uses_block(const struct gmt_leak_search *search,
 }
 
 /*
- * Returns the bytes that a group holds at the horizon. Returns UINT64_MAX if the horizon is not
- * later than the last step.
+ * Returns the bytes that a group holds at the moment `freed_by_moment`. Returns UINT64_MAX if that
+ * moment is not later than the last step.
  */
 uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t group);
 
@@ -160,7 +160,8 @@ bool gmt_leak_is_of_parameters(const struct gmt_leak_search *search, uint32_t gr
 /*
  * Returns whether a block belongs to the rise. `context` is a gmt_leak_rising. See gmt_leak_filter.
  */
-static inline bool gmt_leak_is_of_rise(const void *context, const struct gmt_history_block *block)
+static inline bool gmt_leak_belongs_to_rise(const void *context,
+	const struct gmt_history_block *block)
 {
 	const struct gmt_leak_rising *rising = context;
 	uint64_t unused;
@@ -193,12 +194,12 @@ bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint
 	size_t site_count, struct gmt_rise *ret_rise);
 
 /*
- * Same as above, for blocks of a group that still live at the horizon, by the step that made them.
- * Blocks that were freed do not hide this rise, so it shows the few blocks that are kept among many
+ * Same as above, for blocks of a group that still live at the moment `freed_by_moment`, by the step
+ * that made them. Blocks that were freed do not hide this rise, so it shows the few blocks that are kept among many
  * short-lived ones. Reports a rise only if most steps left something. Otherwise the end of a
  * sliding window would look the same.
  */
-bool gmt_leak_rise_of_survivors(struct gmt_leak_search *search, uint32_t group,
+bool gmt_leak_rise_of_leftovers(struct gmt_leak_search *search, uint32_t group,
 	const uint32_t *sites, size_t site_count, struct gmt_rise *ret_rise);
 
 /* Returns the sums over a group's blocks that live at the end of the last step. */

@@ -11,16 +11,16 @@
 #include "reader/stacks/frame_kinds.h"
 
 enum {
-	ROUNDING_BYTES = 1024, /* PyTorch's blocks are multiples of 512 bytes. */
-	TOLERANCE = 50,        /* Two curves may differ by 1/50 of the rise. */
+	ROUNDING_BYTES = 1024, /* PyTorch's blocks are multiples of 512 bytes */
+	TOLERANCE = 50,        /* two curves may differ by 1/50 of the rise */
 };
 
 /* The curve of the line of a finding. */
 struct curve {
-	const uint32_t *sites; /* Sites of the line. */
+	const uint32_t *sites; /* sites of the line */
 	size_t site_count;
-	uint64_t *held; /* By sample of the range. */
-	bool is_joined; /* The growing block is made by joining tensors (torch.cat). */
+	uint64_t *held; /* by sample of the range */
+	bool is_joined; /* the growing block is made by joining tensors (torch.cat) */
 };
 
 /* Fills curve->held and is_joined from the sites. False when out of memory. */

@@ -7,7 +7,7 @@
 #include "reader/stacks/frame_kinds.h"
 
 enum {
-	MAX_SITES = 32,      /* Most sites of a finding that are compared with each other. */
+	MAX_SITES = 32,      /* most sites of a finding that are compared with each other */
 	/* With fewer blocks, a site may hold only blocks of the last calls, which are in use. */
 	MIN_BLOCKS = 3,
 	/* Longest path or function name that is searched. torch.nn has no longer names. */
@@ -31,17 +31,17 @@ struct sites {
 };
 
 struct stack {
-	const uint32_t *places; /* Leaf first. */
+	const uint32_t *places; /* leaf first */
 	uint32_t count;
 };
 
 static enum gmt_history_moment moment_of(const struct gmt_leak *leak)
 {
 	if (leak->definition == GMT_LEAK_PHASE)
-		return GMT_MOMENT_LAST_PHASE;
+		return GMT_HISTORY_AT_LAST_PHASE;
 	if (leak->definition != GMT_LEAK_GROWTH)
-		return GMT_MOMENT_WORK_END;
-	return leak->series ? GMT_MOMENT_LAST_STEP_2 : GMT_MOMENT_LAST_STEP;
+		return GMT_HISTORY_AT_WORK_END;
+	return leak->series ? GMT_HISTORY_AT_LAST_STEP_2 : GMT_HISTORY_AT_LAST_STEP;
 }
 
 static void count_block(struct sites *sites, uint32_t id)

@@ -16,7 +16,7 @@
 
 /* What the stacks show that left the blocks of a finding. */
 struct gmt_leak_stacks_summary {
-	uint32_t frame_kinds; /* Bits of all these stacks. */
+	uint32_t frame_kinds; /* bits of all these stacks */
 	/* The stacks prove that a graph holds blocks. False also if this is unknown. */
 	bool has_graph;
 };

@@ -14,7 +14,7 @@ enum { LINE_AUTOGRAD = UINT32_MAX, LINE_NONE = UINT32_MAX - 1 };
 
 /* Identifies a group. It has no padding, because it is hashed as bytes. */
 struct group_key {
-	uint32_t line; /* A place, or one of the values above. */
+	uint32_t line; /* a place, or one of the values above */
 	uint32_t layer;
 	int32_t device;
 	uint32_t space;
@@ -41,10 +41,10 @@ static uint32_t line_of(const struct gmt_traces *traces, uint32_t stack)
 static bool looks_like_segment(const struct gmt_leak_builder *builder, uint32_t site)
 {
 	const struct gmt_account_site *row = &builder->replay->accounting.sites.items[site];
-	const char *stacks = gmt_snapshot_option(builder->snapshot, "stacks");
+	const char *stacks = gmt_recording_option(builder->recording, "stacks");
 
 	return (strcmp(stacks, "none") == 0 || strcmp(stacks, "python") == 0) &&
-		builder->snapshot->has_torch && row->alloc_count &&
+		builder->recording->has_torch && row->alloc_count &&
 		row->total_bytes / row->alloc_count % (2 << 20) == 0;
 }
 
@@ -69,7 +69,7 @@ static bool group_sites(struct gmt_leak_builder *builder)
 {
 	const struct gmt_accounting *accounting = &builder->replay->accounting;
 	struct gmt_intern keys = { 0 };
-	bool done = gmt_vec_reserve(&builder->group_of, accounting->sites.count + 1);
+	bool done = gmt_vec_reserve(&builder->group_plus_1_of, accounting->sites.count + 1);
 
 	for (uint32_t site = 0; done && site < accounting->sites.count; site++) {
 		const struct gmt_account *account =
@@ -112,7 +112,7 @@ static bool group_sites(struct gmt_leak_builder *builder)
 		if (!done)
 			break;
 		builder->groups.items[id].frame_kinds |= frame_kinds;
-		builder->group_of.items[site] = id + 1;
+		builder->group_plus_1_of.items[site] = id + 1;
 	}
 	gmt_intern_fini(&keys);
 	return done;
@@ -142,7 +142,7 @@ bool gmt_leak_is_judged(const struct gmt_leak_builder *builder, uint32_t group,
 
 /* What each site of a group holds in a finding. */
 struct tally {
-	struct gmt_map index;                   /* Site to index in rows. */
+	struct gmt_map index;                   /* site to index in rows */
 	/* Here .stack holds the site, until list_stacks replaces it. */
 	GMT_VEC(struct gmt_leak_stack) rows;
 };
@@ -298,11 +298,12 @@ static bool sort_capture(struct gmt_leak_builder *builder, enum gmt_history_mome
 	 */
 	first = sorted->first.items;
 	for (size_t i = 0; i < capture->blocks.count; i++)
-		first[builder->group_of.items[capture->blocks.items[i].site] + 1]++;
+		first[builder->group_plus_1_of.items[capture->blocks.items[i].site] + 1]++;
 	for (size_t g = 1; g < groups + 2; g++)
 		first[g] += first[g - 1];
 	for (size_t i = 0; i < capture->blocks.count; i++)
-		sorted->blocks.items[first[builder->group_of.items[capture->blocks.items[i].site]]++] =
+		sorted->blocks
+			.items[first[builder->group_plus_1_of.items[capture->blocks.items[i].site]]++] =
 			capture->blocks.items[i];
 	for (size_t g = 0; g < groups; g++)
 		if (first[g + 1] > first[g])
@@ -315,7 +316,7 @@ bool gmt_leak_groups_make(struct gmt_leak_builder *builder)
 {
 	bool done = group_sites(builder);
 
-	for (int moment = 0; done && moment < GMT_MOMENTS; moment++)
+	for (int moment = 0; done && moment < GMT_HISTORY_MOMENTS; moment++)
 		done = sort_capture(builder, (enum gmt_history_moment)moment);
 	return done;
 }
@@ -343,9 +344,9 @@ size_t gmt_leak_sort_lines(struct gmt_leak_line *lines, size_t count)
 void gmt_leak_groups_fini(struct gmt_leak_builder *builder)
 {
 	gmt_vec_fini(&builder->groups);
-	gmt_vec_fini(&builder->group_of);
+	gmt_vec_fini(&builder->group_plus_1_of);
 	gmt_vec_fini(&builder->is_reported);
-	for (int moment = 0; moment < GMT_MOMENTS; moment++) {
+	for (int moment = 0; moment < GMT_HISTORY_MOMENTS; moment++) {
 		gmt_vec_fini(&builder->sorted[moment].blocks);
 		gmt_vec_fini(&builder->sorted[moment].first);
 	}

@@ -20,8 +20,8 @@ struct gmt_leak_group {
 	uint32_t layer;
 	int32_t device;
 	uint32_t space;
-	uint32_t frame_kinds;  /* Bits of all its stacks. */
-	bool is_cache;       /* Segments of PyTorch's allocator, or arenas of another library. */
+	uint32_t frame_kinds;  /* bits of all its stacks */
+	bool is_cache;       /* segments of PyTorch's allocator, or arenas of another library */
 	/* Blocks of PyTorch. With its backend cudaMallocAsync they are blocks of the driver. */
 	bool is_torch;
 	/*
@@ -34,22 +34,22 @@ struct gmt_leak_group {
 /* The blocks of a captured moment, sorted by group. Within a group the oldest block is first. */
 struct gmt_leak_sorted {
 	GMT_VEC(struct gmt_history_block) blocks;
-	GMT_VEC(size_t) first; /* By group, with one extra entry at the end. */
+	GMT_VEC(size_t) first; /* by group, with one extra entry at the end */
 };
 
 /* Data that all steps of making findings share. */
 struct gmt_leak_builder {
 	struct gmt_leaks *leaks;
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	const struct gmt_timeline *timeline;
 	const struct gmt_replay *replay;
 	const struct gmt_history *history;
 	const struct gmt_leaks_options *options;
 	GMT_VEC(struct gmt_leak_group) groups;
-	GMT_VEC(uint32_t) group_of;  /* By site: group + 1. 0: no group. */
-	GMT_VEC(bool) is_reported;   /* By group. */
-	struct gmt_leak_sorted sorted[GMT_MOMENTS];
+	GMT_VEC(uint32_t) group_plus_1_of;  /* by site: group + 1; 0: no group */
+	GMT_VEC(bool) is_reported;   /* by group */
+	struct gmt_leak_sorted sorted[GMT_HISTORY_MOMENTS];
 };
 
 /*
@@ -58,7 +58,7 @@ struct gmt_leak_builder {
 const struct gmt_history_block *gmt_leak_blocks(const struct gmt_leak_builder *builder,
 	enum gmt_history_moment moment, uint32_t group, size_t *ret_count);
 
-/* Fills groups, group_of and sorted. False when out of memory. */
+/* Fills groups, group_plus_1_of and sorted. False when out of memory. */
 bool gmt_leak_groups_make(struct gmt_leak_builder *builder);
 
 /*

@@ -7,13 +7,13 @@
 #include "analysis/leaks/leak_evidence.h"
 
 enum {
-	ATTRIBUTION = 16, /* Most ranges of steps that a finding lists. */
+	ATTRIBUTION = 16, /* most ranges of steps that a finding lists */
 	/* `steady` means that at least three quarters of the steps left more. */
 	STEADY = 3,
 	STEADY_OF = 4,
-	SURE_GAPS = 2, /* So many gaps between blocks suffice to estimate how long a gap may be. */
+	SURE_GAPS = 2, /* so many gaps between blocks suffice to estimate how long a gap may be */
 	MAX_PAIRS = 2000000,
-	MAX_SITES = 64, /* Most sites of a line that are judged one by one. */
+	MAX_SITES = 64, /* most sites of a line that are judged one by one */
 };
 
 static bool list_attribution(const struct gmt_leak_builder *builder,
@@ -36,7 +36,7 @@ static bool list_attribution(const struct gmt_leak_builder *builder,
 	for (size_t i = 0; i < count; i++) {
 		size_t b;
 
-		if (!gmt_leak_is_of_rise(rising, &blocks[i]) ||
+		if (!gmt_leak_belongs_to_rise(rising, &blocks[i]) ||
 			!gmt_series_find(series, blocks[i].stamp, &step) || step >= span->steps)
 			continue;
 		for (b = step * stretches / span->steps; leak->attribution.items[b].last_step < step; b++)
@@ -66,7 +66,7 @@ static uint32_t first_step_of(const struct gmt_leak_rising *rising, uint32_t gro
 		gmt_leak_blocks(search->builder, span->moment, group, &count);
 
 	for (size_t i = count; i-- > 0;) {
-		if (!gmt_leak_is_of_rise(rising, &blocks[i]) ||
+		if (!gmt_leak_belongs_to_rise(rising, &blocks[i]) ||
 			!gmt_series_find(series, blocks[i].stamp, &step) || step >= first)
 			continue;
 		if (first != UINT32_MAX) {
@@ -89,8 +89,8 @@ static enum gmt_leak_ground ground_of(const struct gmt_leak_rising *rising, uint
 		return GMT_LEAK_GROUND_REPLACED;
 	if (!rise->are_few && gmt_leak_is_freed_first(rising, group))
 		return GMT_LEAK_GROUND_FREED_FIRST;
-	if (rising->of_survivors)
-		return GMT_LEAK_GROUND_SURVIVORS;
+	if (rising->of_leftovers)
+		return GMT_LEAK_GROUND_LEFTOVERS;
 	if (rise->are_few)
 		return GMT_LEAK_GROUND_FEW;
 	return rise->rises * STEADY_OF >= (rise->last - rise->first) * STEADY
@@ -107,8 +107,8 @@ static bool report(struct gmt_leak_rising *rising, uint32_t group)
 	size_t count;
 	const struct gmt_history_block *blocks = gmt_leak_blocks(builder, span->moment, group, &count);
 
-	if (!gmt_leak_add(builder, group, GMT_LEAK_GROWTH, blocks, count, gmt_leak_is_of_rise, rising,
-			&leak))
+	if (!gmt_leak_add(builder, group, GMT_LEAK_GROWTH, blocks, count, gmt_leak_belongs_to_rise,
+			rising, &leak))
 		return false;
 	if (!leak)
 		return true;
@@ -184,9 +184,9 @@ static bool judge_sites(struct gmt_leak_rising *rising, uint32_t group, const ui
 		state->has_reason = rising->rise.kind == GMT_RISE_ENDS || !rising->rise.are_few;
 		return note_line(search, group, sites, site_count, rising->rise.kind);
 	}
-	rising->of_survivors = rising->rise.kind == GMT_RISE_NONE && !is_alone;
-	if (rising->of_survivors &&
-		!gmt_leak_rise_of_survivors(search, group, sites, site_count, &rising->rise))
+	rising->of_leftovers = rising->rise.kind == GMT_RISE_NONE && !is_alone;
+	if (rising->of_leftovers &&
+		!gmt_leak_rise_of_leftovers(search, group, sites, site_count, &rising->rise))
 		return false;
 	if (rising->rise.kind != GMT_RISE_GROWS)
 		return true;
@@ -321,12 +321,13 @@ bool gmt_leak_find_growth(struct gmt_leak_builder *builder)
 
 	/* Sorts the sites by group, the same way as sort_capture in leak_groups.c. */
 	for (size_t i = 0; done && i < site_count; i++)
-		first.items[builder->group_of.items[i] + 1] += builder->group_of.items[i] != 0;
+		first.items[builder->group_plus_1_of.items[i] + 1] +=
+			builder->group_plus_1_of.items[i] != 0;
 	for (size_t g = 1; done && g < groups + 2; g++)
 		first.items[g] += first.items[g - 1];
 	for (size_t i = 0; done && i < site_count; i++)
-		if (builder->group_of.items[i])
-			sites.items[first.items[builder->group_of.items[i]]++] = (uint32_t)i;
+		if (builder->group_plus_1_of.items[i])
+			sites.items[first.items[builder->group_plus_1_of.items[i]]++] = (uint32_t)i;
 
 	/* Evaluation comes first: its growth is its own, even if it is visible in other steps. */
 	for (uint32_t s = (uint32_t)builder->timeline->series_count; done && s-- > 0;) {
@@ -341,7 +342,7 @@ bool gmt_leak_find_growth(struct gmt_leak_builder *builder)
 			no_events = why;
 			continue;
 		}
-		search.horizon = gmt_leak_horizon_of(builder, &search.span);
+		search.freed_by_moment = gmt_leak_horizon_of(builder, &search.span);
 		search.gathers.count = 0;
 		search.has_gathers = false;
 		done = judge_series(&search, sites.items, first.items);

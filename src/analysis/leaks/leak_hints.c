@@ -18,8 +18,8 @@ enum ending {
 	 * ended.
 	 */
 	FREED_AT_EXIT,
-	PARTLY_FREED,  /* The program freed some blocks. */
-	ALL_FREED,     /* The program freed all blocks before the end of its work. */
+	PARTLY_FREED,  /* the program freed some blocks */
+	ALL_FREED,     /* the program freed all blocks before the end of its work */
 	/*
 	 * The recording was compacted after the end of the work, so only the blocks at the end of the
 	 * recording are known.
@@ -30,24 +30,24 @@ enum ending {
 /* What is known about a finding. */
 struct evidence {
 	const struct gmt_leak *leak;
-	uint32_t frame_kinds;       /* Frame kinds of the stack that stands for the finding. */
-	uint32_t allocating_stacks;          /* Frame kinds of all stacks that left blocks. */
-	bool has_graph;           /* A graph holds blocks of the finding. */
+	uint32_t frame_kinds;       /* frame kinds of the stack that stands for the finding */
+	uint32_t allocating_frame_kinds;     /* frame kinds of all stacks that left blocks */
+	bool has_graph;           /* a graph holds blocks of the finding */
 	bool is_growth;
-	bool is_torch;            /* PyTorch's blocks. */
-	bool is_framework;        /* Blocks of a library with its own allocators. */
-	bool is_evaluation;       /* The steps are calls of a module, not steps of an optimizer. */
-	bool is_within_module;    /* The own line is in the code of a module. */
-	bool are_results_kept;    /* This or another finding is about results of a model. */
-	enum ending ending;       /* Set only for blocks that are not PyTorch's. */
+	bool is_torch;            /* PyTorch's blocks */
+	bool is_framework;        /* blocks of a library with its own allocators */
+	bool is_evaluation;       /* the steps are calls of a module, not steps of an optimizer */
+	bool is_within_module;    /* the own line is in the code of a module */
+	bool are_results_kept;    /* this or another finding is about results of a model */
+	enum ending ending;       /* set only for blocks that are not PyTorch's */
 	uint64_t bytes_per_block;
 };
 
-enum { SCALAR_BYTES = 512 }; /* Smallest block of PyTorch's allocator. */
+enum { SCALAR_BYTES = 512 }; /* smallest block of PyTorch's allocator */
 
 #define HAS(evidence, NAME) ((evidence)->frame_kinds & GMT_FRAME_KIND_BIT(NAME))
 #define ALLOCATING_STACKS_HAVE(evidence, NAME) \
-	((evidence)->allocating_stacks & GMT_FRAME_KIND_BIT(NAME))
+	((evidence)->allocating_frame_kinds & GMT_FRAME_KIND_BIT(NAME))
 
 static bool is_category(const struct evidence *evidence, enum gmt_category category)
 {
@@ -225,53 +225,71 @@ static const struct {
 	const char *text;
 } causes[] = {
 	{ is_joined,
-		"a larger block replaces a smaller one repeatedly: the program probably appends to a tensor (x = torch.cat([x, ...]))" },
+		"a larger block replaces a smaller one repeatedly: "
+		"the program probably appends to a tensor (x = torch.cat([x, ...]))" },
 	{ is_replaced,
-		"a larger block replaces a smaller one repeatedly: the program probably copies a buffer or a cache to a larger one" },
+		"a larger block replaces a smaller one repeatedly: "
+		"the program probably copies a buffer or a cache to a larger one" },
 	{ is_pinned,
-		"PyTorch's pinned host memory is kept: look for a list or a queue that holds tensors created with pin_memory" },
+		"PyTorch's pinned host memory is kept: look for a list or a queue that holds tensors created with "
+		"pin_memory" },
 	{ is_of_heap,
-		"blocks of the program's own pool are not returned to it: add the missing call, or let the pool report its frees (gpumemtrace_subfree)" },
+		"blocks of the program's own pool are not returned to it: "
+		"add the missing call, or let the pool report its frees (gpumemtrace_subfree)" },
 	{ is_partly_of_heap,
-		"some blocks that this line took from the program's own pool are not returned to it: look for the code path that keeps them" },
+		"some blocks that this line took from the program's own pool are not returned to it: "
+		"look for the code path that keeps them" },
 	{ is_never_freed,
 		"memory from the CUDA driver (not from PyTorch) is never freed: add the missing free" },
 	{ is_freed_at_exit,
 		"memory from the CUDA driver (not from PyTorch) is freed only after the end of the program's work" },
 	{ is_partly_freed,
-		"some of the memory that this line got from the CUDA driver is not freed: look for the code path that does not free it" },
+		"some of the memory that this line got from the CUDA driver is not freed: "
+		"look for the code path that does not free it" },
 	{ is_freed_late,
-		"memory from the CUDA driver (not from PyTorch) is kept from step to step and freed late: free it earlier" },
+		"memory from the CUDA driver (not from PyTorch) is kept from step to step and freed late: "
+		"free it earlier" },
 	{ is_checkpoint,
-		"allocated inside a checkpointed function and kept: look for a list, a cache or a hook in that function that holds it" },
+		"allocated inside a checkpointed function and kept: "
+		"look for a list, a cache or a hook in that function that holds it" },
 	{ is_recurrent_graph,
-		"allocated in a recurrent network and kept with its graph across steps: detach() the hidden state between steps" },
+		"allocated in a recurrent network and kept with its graph across steps: "
+		"detach() the hidden state between steps" },
 	{ is_recurrent,
-		"allocated in a recurrent network and kept across steps: look for a hidden state without detach(), or for a list of outputs" },
+		"allocated in a recurrent network and kept across steps: "
+		"look for a hidden state without detach(), or for a list of outputs" },
 	{ is_parameters,
-		"modules are created, copied or moved repeatedly, and kept: look for references to the earlier ones" },
+		"modules are created, copied or moved repeatedly, and kept: "
+		"look for references to the earlier ones" },
 	{ is_gradients,
-		"allocated in a backward pass and kept: look for a list or a hook that holds gradients, or for references to tensors and modules of earlier steps" },
+		"allocated in a backward pass and kept: look for a list or a hook that holds gradients, "
+		"or for references to tensors and modules of earlier steps" },
 	{ is_optimizer_state,
-		"allocated in an optimizer's step and kept: look for parameters that are added repeatedly, or for references to earlier optimizers" },
+		"allocated in an optimizer's step and kept: "
+		"look for parameters that are added repeatedly, or for references to earlier optimizers" },
 	{ is_graph_after_phase,
-		"results of a model are kept with their graph after the phase: evaluate under torch.no_grad(), and keep results as numbers or on the CPU" },
+		"results of a model are kept with their graph after the phase: "
+		"evaluate under torch.no_grad(), and keep results as numbers or on the CPU" },
 	{ is_call_after_phase,
 		"results of a model are kept after the phase: keep them as numbers or on the CPU" },
 	{ is_graph_of_evaluation,
-		"outputs are kept with their graph, and no backward pass follows: evaluate under torch.no_grad(), and keep results as numbers or on the CPU" },
+		"outputs are kept with their graph, and no backward pass follows: "
+		"evaluate under torch.no_grad(), and keep results as numbers or on the CPU" },
 	{ is_graph_of_loss,
-		"the loss is kept as a tensor, together with the graph that made it: keep loss.item() or loss.detach() instead" },
+		"the loss is kept as a tensor, together with the graph that made it: "
+		"keep loss.item() or loss.detach() instead" },
 	{ is_scalar_loss,
 		"the loss is kept as a tensor on the device: keep it as a number (loss.item()) or on the "
 		"CPU" },
 	{ is_loss, "loss values are kept on the device: keep them as numbers or on the CPU" },
 	{ is_graph_of_call,
-		"results of a model are kept from step to step, together with the graph that made them: detach() them, or keep them as numbers or on the CPU" },
+		"results of a model are kept from step to step, together with the graph that made them: "
+		"detach() them, or keep them as numbers or on the CPU" },
 	{ is_scalar,
 		"small tensors are kept from step to step: keep them as numbers (.item()) or on the CPU" },
 	{ is_within_module,
-		"allocated in a module's own code and kept from step to step: look for a list, a cache or a hook that holds it, or for a later result kept without detach()" },
+		"allocated in a module's own code and kept from step to step: "
+		"look for a list, a cache or a hook that holds it, or for a later result kept without detach()" },
 	{ is_result_of_call,
 		"results of a model are kept from step to step: look for a list, a cache or a hook that holds "
 		"them" },
@@ -279,16 +297,18 @@ static const struct {
 		"results of operators are kept from step to step: look for a list, a cache or a hook that holds "
 		"them" },
 	{ is_inputs_next_to_results,
-		"tensors that the program created or copied to the device are kept from step to step: look for a list or a cache of them, or for results of a model kept without detach()" },
+		"tensors that the program created or copied to the device are kept from step to step: "
+		"look for a list or a cache of them, or for results of a model kept without detach()" },
 	{ is_inputs,
-		"tensors that the program created or copied to the device are kept from step to step: look for a list or a cache of them" },
+		"tensors that the program created or copied to the device are kept from step to step: "
+		"look for a list or a cache of them" },
 };
 
 /* Data that the hints of all findings share. */
 struct hints {
 	struct gmt_leak_builder *builder;
-	GMT_VEC(uint64_t) made; /* By group: number of allocations at all its sites. */
-	bool has_backward;      /* A backward pass was recorded. */
+	GMT_VEC(uint64_t) made; /* by group: number of allocations at all its sites */
+	bool has_backward;      /* a backward pass was recorded */
 	bool are_results_kept;
 };
 
@@ -337,11 +357,11 @@ static enum ending ending_of(const struct hints *hints, const struct gmt_leak *l
 {
 	size_t count;
 	const struct gmt_history_block *blocks =
-		gmt_leak_blocks(hints->builder, GMT_MOMENT_WORK_END, leak->group, &count);
+		gmt_leak_blocks(hints->builder, GMT_HISTORY_AT_WORK_END, leak->group, &count);
 
-	if (!hints->builder->history->captures[GMT_MOMENT_WORK_END].taken ||
-		(hints->builder->snapshot->compacted.has_compacted_prefix &&
-			hints->builder->snapshot->compacted.fold.stamp > hints->builder->timeline->work_end))
+	if (!hints->builder->history->captures[GMT_HISTORY_AT_WORK_END].taken ||
+		(hints->builder->recording->compacted.has_compacted_prefix &&
+			hints->builder->recording->compacted.fold.stamp > hints->builder->timeline->work_end))
 		return NOT_KNOWN;
 	if (!count)
 		return ALL_FREED;
@@ -373,7 +393,7 @@ static const char *hint_of(const struct hints *hints, const struct gmt_leak *lea
 	struct evidence evidence = {
 		.leak = leak,
 		.frame_kinds = builder->traces->stack_frame_kinds.items[leak->stack],
-		.allocating_stacks = allocating_stacks.frame_kinds,
+		.allocating_frame_kinds = allocating_stacks.frame_kinds,
 		.has_graph = allocating_stacks.has_graph,
 		.is_torch = builder->groups.items[leak->group].is_torch,
 		.is_growth = leak->definition == GMT_LEAK_GROWTH,
@@ -410,8 +430,8 @@ static bool prepare_hints(struct hints *hints)
 	if (!gmt_vec_reserve(&hints->made, builder->groups.count + 1))
 		return false;
 	for (uint32_t site = 0; site < builder->replay->accounting.sites.count; site++)
-		if (builder->group_of.items[site])
-			hints->made.items[builder->group_of.items[site] - 1] +=
+		if (builder->group_plus_1_of.items[site])
+			hints->made.items[builder->group_plus_1_of.items[site] - 1] +=
 				builder->replay->accounting.sites.items[site].alloc_count;
 	for (size_t i = 0; i < builder->traces->stack_frame_kinds.count && !hints->has_backward; i++)
 		hints->has_backward =

@@ -87,7 +87,7 @@ static bool has_moved(const struct gmt_leak_rising *rising, uint32_t group)
 	uint64_t size_bytes = search->groups.items[group].block_bytes, fallen = 0;
 
 	for (uint32_t site = 0; site < builder->history->sites.count && search->pairs_left; site++) {
-		uint32_t other_plus_1 = builder->group_of.items[site];
+		uint32_t other_plus_1 = builder->group_plus_1_of.items[site];
 		const struct gmt_leak_group *other =
 			other_plus_1 ? &builder->groups.items[other_plus_1 - 1] : NULL;
 		uint64_t before, after;
@@ -122,7 +122,7 @@ static bool fills_by_steps(const struct gmt_leak_search *search, uint32_t group,
 
 	if (search->span.series) {
 		main.span = gmt_leak_span_of(search->builder, 0);
-		main.horizon = search->horizon;
+		main.freed_by_moment = search->freed_by_moment;
 		done = !gmt_leak_is_long_enough(&main.span) ||
 			gmt_leak_rise_of(&main, group, sites, site_count, &rise);
 	}

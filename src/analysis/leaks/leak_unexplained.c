@@ -6,7 +6,7 @@
  */
 #include "analysis/leaks/leak_evidence.h"
 
-enum { SPARSEST = 4 }; /* At least one sample in this many must have risen. */
+enum { MAX_SAMPLES_PER_RISE = 4 }; /* at least one sample in this many must have risen */
 
 struct account {
 	uint32_t layer;
@@ -18,7 +18,7 @@ struct account {
 struct sum {
 	struct gmt_leak_search *search;
 	const uint32_t *sites;
-	const size_t *first_site; /* By group. */
+	const size_t *first_site; /* by group */
 	struct account account;
 	struct gmt_rise rise;
 };
@@ -168,7 +168,7 @@ static bool report(const struct sum *sum)
 static bool is_dense(const struct gmt_rise *rise)
 {
 	return rise->kind == GMT_RISE_GROWS && !rise->are_few &&
-		rise->rises * SPARSEST >= rise->last - rise->first;
+		rise->rises * MAX_SAMPLES_PER_RISE >= rise->last - rise->first;
 }
 
 static bool judge_account(struct sum *sum)

@@ -20,8 +20,8 @@ static bool is_lasting(const struct gmt_leak_builder *builder, uint32_t site)
 
 /* The blocks of one group that were left from one phase. */
 struct phase_remainder {
-	const char *name; /* Name of the phase. */
-	size_t first, count; /* Range in phase_builder.blocks. */
+	const char *name; /* name of the phase */
+	size_t first, count; /* range in phase_builder.blocks */
 };
 
 /* Working data for the findings of definition phase. It is reused for each group. */
@@ -29,11 +29,11 @@ struct phase_builder {
 	struct gmt_leak_builder *builder;
 	/* By site: stamp of the newest block. 0 if the site made only one block. */
 	GMT_VEC(uint64_t) newest;
-	struct gmt_map ids;       /* Name of a phase to index in `remainders`. */
+	struct gmt_map ids;       /* name of a phase to index in `remainders` */
 	GMT_VEC(struct phase_remainder) remainders;
 	/* By block of the group: index in `remainders`, + 1. 0: not left from a phase. */
 	GMT_VEC(uint32_t) ids_plus_1;
-	GMT_VEC(struct gmt_history_block) blocks; /* Sorted by phase. */
+	GMT_VEC(struct gmt_history_block) blocks; /* sorted by phase */
 };
 
 /* Returns the name of the phase that a block is left from. NULL: it is not left from a phase. */
@@ -44,7 +44,7 @@ static const char *phase_left_by(const struct phase_builder *phases,
 	const struct gmt_phase *phase = gmt_timeline_phase(builder->timeline, block->stamp, true);
 
 	/* With --until, a phase may not have ended. */
-	if (!phase || phase->end > builder->history->captures[GMT_MOMENT_LAST_PHASE].stamp ||
+	if (!phase || phase->end > builder->history->captures[GMT_HISTORY_AT_LAST_PHASE].stamp ||
 		block->stamp == phases->newest.items[block->site] || is_lasting(builder, block->site))
 		return NULL;
 	return phase->name;
@@ -116,7 +116,7 @@ static bool find_phases_of(struct phase_builder *phases, uint32_t group)
 {
 	size_t count;
 	const struct gmt_history_block *blocks =
-		gmt_leak_blocks(phases->builder, GMT_MOMENT_LAST_PHASE, group, &count);
+		gmt_leak_blocks(phases->builder, GMT_HISTORY_AT_LAST_PHASE, group, &count);
 
 	if (count && !list_remainders(phases, blocks, count))
 		return false;
@@ -137,7 +137,7 @@ static bool find_phases(struct gmt_leak_builder *builder)
 	struct phase_builder phases = { .builder = builder };
 	bool done;
 
-	if (!builder->history->captures[GMT_MOMENT_LAST_PHASE].taken)
+	if (!builder->history->captures[GMT_HISTORY_AT_LAST_PHASE].taken)
 		return true;
 	done = gmt_vec_reserve(&phases.newest, builder->replay->accounting.sites.count + 1);
 	for (uint32_t group = 0; done && group < builder->groups.count; group++)
@@ -159,7 +159,7 @@ static uint64_t work_end_ns(const struct gmt_leak_builder *builder)
 
 	if (builder->timeline->work_end == UINT64_MAX)
 		return end_ns;
-	work_ns = gmt_clock_time_ns(builder->snapshot, builder->timeline->work_end);
+	work_ns = gmt_clock_time_ns(builder->recording, builder->timeline->work_end);
 	return work_ns < end_ns ? work_ns : end_ns;
 }
 
@@ -176,7 +176,7 @@ static bool is_old(const void *context, const struct gmt_history_block *block)
 	if (is_lasting(builder, block->site))
 		return false;
 	if (options->age_ns != UINT64_MAX && end_ns >= options->age_ns &&
-		gmt_clock_time_ns(builder->snapshot, block->stamp) < end_ns - options->age_ns)
+		gmt_clock_time_ns(builder->recording, block->stamp) < end_ns - options->age_ns)
 		return true;
 	if (options->age_steps == UINT32_MAX || !steps)
 		return false;
@@ -194,7 +194,7 @@ static bool find_by_end(struct gmt_leak_builder *builder, enum gmt_leak_definiti
 		struct gmt_leak *leak;
 		size_t count;
 		const struct gmt_history_block *blocks =
-			gmt_leak_blocks(builder, GMT_MOMENT_WORK_END, group, &count);
+			gmt_leak_blocks(builder, GMT_HISTORY_AT_WORK_END, group, &count);
 
 		if (!builder->is_reported.items[group] && gmt_leak_is_judged(builder, group, definition) &&
 			!gmt_leak_add(builder, group, definition, blocks, count,
@@ -206,12 +206,13 @@ static bool find_by_end(struct gmt_leak_builder *builder, enum gmt_leak_definiti
 
 static bool list_cached(struct gmt_leaks *leaks, const struct gmt_history *history)
 {
-	const struct gmt_history_capture *end = &history->captures[GMT_MOMENT_WORK_END];
+	const struct gmt_history_capture *end = &history->captures[GMT_HISTORY_AT_WORK_END];
 
 	for (size_t i = 0; i < end->accounts.count; i++) {
 		const struct gmt_account *account = &end->accounts.items[i];
 
-		if (!account->has_totals || account->told_reserved_bytes <= account->told_allocated_bytes)
+		if (!account->has_totals ||
+			account->reported_reserved_bytes <= account->reported_allocated_bytes)
 			continue;
 
 		struct gmt_leak_cached *row = gmt_vec_push(&leaks->cached);
@@ -219,7 +220,7 @@ static bool list_cached(struct gmt_leaks *leaks, const struct gmt_history *histo
 			return false;
 		*row = (struct gmt_leak_cached){
 			.device = account->device,
-			.bytes = account->told_reserved_bytes - account->told_allocated_bytes,
+			.bytes = account->reported_reserved_bytes - account->reported_allocated_bytes,
 		};
 	}
 	return true;
@@ -269,21 +270,22 @@ static int strongest_first(const void *left, const void *right)
 	return a->phase && b->phase ? strcmp(a->phase, b->phase) : 0;
 }
 
-enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, const struct gmt_timeline *timeline,
-	const struct gmt_replay *replay, const struct gmt_history *history,
-	const struct gmt_leaks_options *options, struct gmt_error *error)
+enum gmt_status gmt_leaks_compute(struct gmt_leaks *ret_leaks,
+	const struct gmt_recording *recording, const struct gmt_traces *traces,
+	const struct gmt_timeline *timeline, const struct gmt_replay *replay,
+	const struct gmt_history *history, const struct gmt_leaks_options *options,
+	struct gmt_error *error)
 {
 	struct gmt_leak_builder builder = {
 		.leaks = ret_leaks,
-		.snapshot = snapshot,
+		.recording = recording,
 		.traces = traces,
 		.timeline = timeline,
 		.replay = replay,
 		.history = history,
 		.options = options,
 	};
-	bool done = !gmt_arenas_init(&ret_leaks->arenas, traces, replay, error) &&
+	bool done = !gmt_arenas_compute(&ret_leaks->arenas, traces, replay, error) &&
 		gmt_leak_groups_make(&builder) && gmt_leak_find_growth(&builder);
 
 	if (done)

@@ -65,11 +65,11 @@ enum gmt_leak_ground {
 /* Value of gmt_leak.stack for a finding without a stack. */
 #define GMT_LEAK_NO_STACK UINT32_MAX
 
-enum { GMT_LEAK_LINES = 5 }; /* Most lines in a list of lines. */
+enum { GMT_LEAK_LINES = 5 }; /* most lines in a list of lines */
 
 /* Blocks that still live, by the steps that made them. */
 struct gmt_leak_attribution {
-	uint32_t first_step, last_step; /* Step numbers in the finding's series. */
+	uint32_t first_step, last_step; /* step numbers in the finding's series */
 	uint64_t bytes, blocks;
 };
 
@@ -78,47 +78,47 @@ struct gmt_leak_line {
 	uint32_t layer;
 	int32_t device;
 	uint32_t space;
-	uint32_t stack;    /* Stack of the site that rose most. */
-	uint32_t own_line; /* Index of a frame in `stack`. */
+	uint32_t stack;    /* stack of the site that rose most */
+	uint32_t own_line; /* index of a frame in `stack` */
 	uint64_t bytes;
 };
 
 /* A stack that made blocks of a finding. */
 struct gmt_leak_stack {
 	uint32_t stack;
-	uint32_t own_line; /* Index of a frame in `stack`. */
+	uint32_t own_line; /* index of a frame in `stack` */
 	uint64_t bytes, blocks;
 };
 
 struct gmt_leak {
 	enum gmt_leak_definition definition;
-	uint32_t group; /* Number among the judged groups. UINT32_MAX: no group. */
+	uint32_t group; /* number among the judged groups; UINT32_MAX: no group */
 	uint32_t layer;
-	int32_t device; /* GMT_DEVICE_HOST: host memory. */
+	int32_t device; /* GMT_DEVICE_HOST: host memory */
 	uint32_t space;
 	/* Id in traces->stacks, of the group's largest site. Or GMT_LEAK_NO_STACK. */
 	uint32_t stack;
-	uint32_t own_line; /* Index of a frame in `stack`. */
+	uint32_t own_line; /* index of a frame in `stack` */
 	uint32_t category; /* enum gmt_category of that site. */
-	uint32_t frame_kinds; /* Bits of reader/stacks/frame_kinds.h, of all stacks in the group. */
+	uint32_t frame_kinds; /* bits of reader/stacks/frame_kinds.h, of all stacks in the group */
 	/* Retained. For `unexplained`: the bytes by which it rose, and 0 blocks. */
 	uint64_t bytes, blocks;
-	uint32_t sites;    /* Number of stacks in the group. For `unexplained`: 0. */
+	uint32_t sites;    /* number of stacks in the group; for `unexplained`: 0 */
 	/* The stacks with most bytes, at most GMT_LEAK_LINES. The first one is `stack`. */
 	GMT_VEC(struct gmt_leak_stack) stacks;
-	uint32_t burst_blocks; /* Of its largest site; see gmt_history_site. */
+	uint32_t burst_blocks; /* of its largest site; see gmt_history_site */
 	/* The fields below are for definitions growth and unexplained. */
-	double bytes_per_step; /* Below 0: unknown. */
+	double bytes_per_step; /* below 0: unknown */
 	enum gmt_leak_ground ground;
 	/* 0..1: how often findings on this ground were right. Below 0: unknown. */
 	double confidence;
 	/* A larger block replaces the previous block. Otherwise more blocks remain. */
 	bool replaced;
-	uint32_t series;       /* Index in timeline->series: how steps are counted. */
-	uint32_t first_step;   /* First step that left something. */
-	uint32_t steps;        /* Number of steps that were judged. */
-	uint64_t steps_to_oom; /* UINT64_MAX: unknown, or never. */
-	GMT_VEC(struct gmt_leak_attribution) attribution; /* For growth. */
+	uint32_t series;       /* index in timeline->series: how steps are counted */
+	uint32_t first_step;   /* first step that left something */
+	uint32_t steps;        /* number of steps that were judged */
+	uint64_t steps_to_oom; /* UINT64_MAX: unknown, or never */
+	GMT_VEC(struct gmt_leak_attribution) attribution; /* for growth */
 	/* For unexplained: the lines that rose most, the largest first. */
 	GMT_VEC(struct gmt_leak_line) rose_most;
 	/*
@@ -127,8 +127,8 @@ struct gmt_leak {
 	GMT_VEC(struct gmt_leak_line) followers;
 	/* For layer custom: name of the heap of its largest site. Otherwise NULL. */
 	const char *heap;
-	const char *phase;     /* For definition phase: name of the phase. Otherwise NULL. */
-	const char *hint;      /* The usual cause that fits the evidence. NULL: no cause fits. */
+	const char *phase;     /* for definition phase: name of the phase; otherwise NULL */
+	const char *hint;      /* the usual cause that fits the evidence; NULL: no cause fits */
 	/*
 	 * Stack, + 1, that freed another block of the largest site, if frees have stacks. 0: unknown.
 	 */
@@ -142,24 +142,24 @@ struct gmt_leak_cached {
 };
 
 struct gmt_leaks_options {
-	uint32_t definitions;  /* Bits by enum gmt_leak_definition. 0: the default above. */
-	uint32_t warmup_steps; /* UINT32_MAX: a fifth of the steps, from 1 to 10. */
-	uint32_t age_steps;    /* UINT32_MAX: no limit in steps. */
-	uint64_t age_ns;       /* UINT64_MAX: no limit in time. */
+	uint32_t definitions;  /* bits by enum gmt_leak_definition; 0: the default above */
+	uint32_t warmup_steps; /* UINT32_MAX: a fifth of the steps, from 1 to 10 */
+	uint32_t age_steps;    /* UINT32_MAX: no limit in steps */
+	uint64_t age_ns;       /* UINT64_MAX: no limit in time */
 	/* Definition exit also judges what CUDA's libraries and PyTorch's pinned cache hold. */
 	bool with_libraries;
 };
 
 struct gmt_leaks {
-	GMT_VEC(struct gmt_leak) rows; /* Strongest first. */
+	GMT_VEC(struct gmt_leak) rows; /* strongest first */
 	GMT_VEC(struct gmt_leak_cached) cached;
 	struct gmt_arenas arenas;
 	/* Lines that rose but do not grow: the largest first, at most GMT_LEAK_LINES. */
-	GMT_VEC(struct gmt_leak_line) given_back; /* Came down again. */
-	GMT_VEC(struct gmt_leak_line) levels_off; /* Rise more and more slowly. */
-	const char *no_growth; /* Why growth could not be judged. NULL: it was judged. */
-	const char *no_phases; /* The same for definition phase. */
-	const char *no_end;    /* The same for definitions age and exit. */
+	GMT_VEC(struct gmt_leak_line) given_back; /* came down again */
+	GMT_VEC(struct gmt_leak_line) levels_off; /* rise more and more slowly */
+	const char *no_growth; /* why growth could not be judged; NULL: it was judged */
+	const char *no_phases; /* the same for definition phase */
+	const char *no_end;    /* the same for definitions age and exit */
 	/* Some definition was not judged because its events are in totals only. */
 	bool is_compacted_away;
 };
@@ -169,10 +169,11 @@ struct gmt_leaks {
  * Fails only for lack of memory. `ret_leaks` must be zeroed. The caller owns it and ends it with
  * gmt_leaks_fini.
  */
-enum gmt_status gmt_leaks_init(struct gmt_leaks *ret_leaks, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces *traces, const struct gmt_timeline *timeline,
-	const struct gmt_replay *replay, const struct gmt_history *history,
-	const struct gmt_leaks_options *options, struct gmt_error *error);
+enum gmt_status gmt_leaks_compute(struct gmt_leaks *ret_leaks,
+	const struct gmt_recording *recording, const struct gmt_traces *traces,
+	const struct gmt_timeline *timeline, const struct gmt_replay *replay,
+	const struct gmt_history *history, const struct gmt_leaks_options *options,
+	struct gmt_error *error);
 
 void gmt_leaks_fini(struct gmt_leaks *leaks);
 

@@ -7,25 +7,26 @@
 #include "containers/vec.h"
 
 enum {
-	MIN_RISES = 3,     /* Fewer rises have no meaning. */
-	FEW_RISES = 8,       /* At most this many rises are judged by their distances. */
-	MANY_RISES = 12,     /* With this many rises, each quarter of the steps has a rate. */
-	LATE_SAMPLES = 10,   /* Least length of a rise that begins late. */
+	MIN_RISES = 3,     /* fewer rises have no meaning */
+	FEW_RISES = 8,       /* at most this many rises are judged by their distances */
+	MANY_RISES = 12,     /* with this many rises, each quarter of the steps has a rate */
+	LATE_SAMPLES = 10,   /* least length of a rise that begins late */
 	/* A curve with teeth rises if it has this many bottoms, each above the previous bottom. */
 	MIN_BOTTOMS = 5,
 };
 
-static const double SURE = 0.9999; /* Least confidence that a curve with ups and downs rises. */
+static const double SURE = 0.9999; /* least confidence that a curve with ups and downs rises */
 /* Standard deviations. Evenly spaced rises exceed this once in a thousand times. */
-static const double SURE_RARER = 3.1;
-static const double RARER = 0.75;     /* Largest exponent of a curve that becomes flat. */
+static const double MIN_RARER_DEVIATIONS = 3.1;
+static const double MAX_FLATTENING_EXPONENT =
+	0.75;     /* largest exponent of a curve that becomes flat */
 
 struct search {
 	const struct gmt_rise_curve *curve;
-	GMT_VEC(uint64_t) kept; /* By sample: the least that is held from there on. */
-	GMT_VEC(size_t) rises;  /* Samples of the range that kept more than the sample before. */
-	size_t first, last;     /* The range that is judged. */
-	bool is_from_start;     /* It rises from the end of the warm-up on. */
+	GMT_VEC(uint64_t) kept; /* by sample: the least that is held from there on */
+	GMT_VEC(size_t) rises;  /* samples of the range that kept more than the sample before */
+	size_t first, last;     /* the range that is judged */
+	bool is_from_start;     /* it rises from the end of the warm-up on */
 };
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -64,7 +65,7 @@ static uint64_t rise_between(const struct search *search, size_t from, size_t to
 }
 
 /* Returns the largest amount held above what was kept. */
-static uint64_t height_of_teeth(const struct search *search)
+static uint64_t max_bytes_above_kept(const struct search *search)
 {
 	uint64_t max = 0;
 
@@ -80,7 +81,7 @@ static uint64_t height_of_teeth(const struct search *search)
  * Returns the last sample where the curve fell by about as much as it has risen since. Returns
  * `first` if there is no such sample.
  */
-static size_t last_bottom(const struct search *search)
+static size_t last_large_fall(const struct search *search)
 {
 	const struct gmt_rise_curve *curve = search->curve;
 
@@ -187,7 +188,8 @@ static bool come_rarer(const struct search *search, const uint64_t *quarters)
 		logs += rise * log((double)search->last / ((double)i - 0.5));
 	}
 	mean = logs / bytes;
-	return mean * RARER >= 1 && (mean - 1) * bytes / sqrt(squares) >= SURE_RARER;
+	return mean * MAX_FLATTENING_EXPONENT >= 1 &&
+		(mean - 1) * bytes / sqrt(squares) >= MIN_RARER_DEVIATIONS;
 }
 
 /*
@@ -219,7 +221,7 @@ static bool tails_off(const struct search *search)
 }
 
 /* Returns whether each bottom of a curve with teeth lies above the previous bottom. */
-static bool do_bottoms_rise(const struct search *search)
+static bool do_local_minima_rise(const struct search *search)
 {
 	const struct gmt_rise_curve *curve = search->curve;
 	uint64_t before = 0;
@@ -245,13 +247,13 @@ static bool do_bottoms_rise(const struct search *search)
 static bool is_sure(const struct search *search, uint64_t bytes, struct gmt_slope *ret_slope,
 	bool *ret_sure)
 {
-	uint64_t height = height_of_teeth(search);
+	uint64_t height = max_bytes_above_kept(search);
 
 	if (!gmt_slope_of(search->curve->held + search->first, search->last - search->first + 1,
 			ret_slope))
 		return false;
 	*ret_sure = !height || (ret_slope->confidence >= SURE && bytes >= height / 2) ||
-		do_bottoms_rise(search);
+		do_local_minima_rise(search);
 	return true;
 }
 
@@ -373,7 +375,7 @@ static bool judge(struct search *search, struct gmt_rise *ret_rise)
 {
 	struct gmt_slope slope;
 	bool sure = false, had_tooth;
-	size_t bottom = last_bottom(search);
+	size_t bottom = last_large_fall(search);
 
 	had_tooth = bottom > search->first;
 	if (had_tooth)
@@ -392,7 +394,7 @@ static bool judge(struct search *search, struct gmt_rise *ret_rise)
 		ret_rise->per_sample = rate_of(search);
 		if (!is_sure(search, ret_rise->bytes, &slope, &sure))
 			return false;
-		if (!height_of_teeth(search))
+		if (!max_bytes_above_kept(search))
 			ret_rise->per_sample = dense_rate_of(search, ret_rise->per_sample, slope.per_step);
 		if (!sure && ret_rise->kind == GMT_RISE_GROWS)
 			ret_rise->kind = GMT_RISE_NONE;

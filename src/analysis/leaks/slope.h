@@ -8,7 +8,7 @@
 
 /* Trend of a sequence of equally spaced values. */
 struct gmt_slope {
-	double per_step;   /* Median of the slopes between all pairs (Theil-Sen). */
+	double per_step;   /* median of the slopes between all pairs (Theil-Sen) */
 	/* Confidence that the values rise: 1 minus the one-sided p-value of the Mann-Kendall test. */
 	double confidence;
 };

@@ -169,7 +169,8 @@ static uint64_t segments_in(const struct gmt_ledger_holding *holding, unsigned s
 {
 	if (holding->knows_segments || space != GMT_SPACE_DEVICE)
 		return holding->segments[space];
-	return smaller(holding->told_reserved_bytes, holding->bytes[space] - holding->arenas[space]);
+	return smaller(holding->reported_reserved_bytes,
+		holding->bytes[space] - holding->arenas[space]);
 }
 
 static void fill_torch(struct gmt_ledger_entry *entry, const struct gmt_ledger_holding *holding)
@@ -179,9 +180,10 @@ static void fill_torch(struct gmt_ledger_entry *entry, const struct gmt_ledger_h
 	/*
 	 * An allocator that reports no reserved memory caches nothing (PYTORCH_NO_CUDA_MEMORY_CACHING).
 	 */
-	uint64_t live =
-		holding->told_reserved_bytes ? smaller(holding->told_allocated_bytes, reserved) : reserved;
-	bool known = reserved || holding->told_reserved_bytes;
+	uint64_t live = holding->reported_reserved_bytes
+		? smaller(holding->reported_allocated_bytes, reserved)
+		: reserved;
+	bool known = reserved || holding->reported_reserved_bytes;
 
 	set(entry, GMT_LEDGER_TORCH_LIVE, live, known);
 	set(entry, GMT_LEDGER_TORCH_CACHED, reserved - live, known);
@@ -281,8 +283,8 @@ static void fill_used(const struct builder *builder, struct gmt_ledger_entry *en
 		return;
 	moved = now.steady_bytes - answer->after.steady_bytes;
 	entry->has_answer = true;
-	entry->is_moved = moved || answers->mismatch == DIFFERS;
-	entry->answer_time_ns = gmt_clock_time_ns(builder->watch->snapshot, answer->sample.stamp);
+	entry->is_adjusted = moved || answers->mismatch == DIFFERS;
+	entry->answer_time_ns = gmt_clock_time_ns(builder->watch->recording, answer->sample.stamp);
 	entry->total_bytes = answer->sample.total_bytes;
 	entry->used_bytes = answer->sample.total_bytes - answer->sample.free_bytes + moved;
 }
@@ -365,18 +367,19 @@ static bool add_device(const struct builder *builder, const struct gmt_ledger_de
 
 	end.stamp = builder->watch->end_stamp;
 	if (end.stamp != UINT64_MAX)
-		about.time_ns = gmt_clock_time_ns(builder->watch->snapshot, end.stamp);
+		about.time_ns = gmt_clock_time_ns(builder->watch->recording, end.stamp);
 	if (!add_entry(builder, &about, &end))
 		return false;
 	about.moment = GMT_LEDGER_AT_PEAK;
-	about.time_ns = gmt_clock_time_ns(builder->watch->snapshot, device->peak.stamp);
+	about.time_ns = gmt_clock_time_ns(builder->watch->recording, device->peak.stamp);
 	if (device->peak_bytes && !add_entry(builder, &about, &device->peak))
 		return false;
 	return add_refusals(builder, ooms, device->device);
 }
 
-enum gmt_status gmt_ledger_init(struct gmt_ledger *ret_ledger, const struct gmt_ledger_watch *watch,
-	const struct gmt_ooms *ooms, const struct gmt_replay *replay, struct gmt_error *error)
+enum gmt_status gmt_ledger_compute(struct gmt_ledger *ret_ledger,
+	const struct gmt_ledger_watch *watch, const struct gmt_ooms *ooms,
+	const struct gmt_replay *replay, struct gmt_error *error)
 {
 	struct builder builder = { ret_ledger, watch };
 

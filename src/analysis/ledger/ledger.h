@@ -13,8 +13,8 @@
  * adds the difference of the process's memory to the answer. The lines for pools and graphs, and
  * for other processes, are as of that answer.
  *
- *   gmt_ledger_watch_init(&watch, snapshot, traces)        observer for a replay
- *   gmt_ledger_init(&ledger, &watch, ooms, replay, error)  after it
+ *   gmt_ledger_watch_init(&watch, recording, traces)        observer for a replay
+ *   gmt_ledger_compute(&ledger, &watch, ooms, replay, error)  after it
  */
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@
 #include "base/status.h"
 #include "containers/vec.h"
 #include "reader/replay/replay.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 #include "reader/stacks/traces.h"
 
 enum gmt_ledger_line {
@@ -43,8 +43,8 @@ struct gmt_ledger_holding {
 	uint64_t segments[GMT_SPACE_COUNT];
 	uint64_t arenas[GMT_SPACE_COUNT];
 	bool knows_segments; /* a segment was seen before this moment */
-	uint64_t told_allocated_bytes; /* as PyTorch reported it */
-	uint64_t told_reserved_bytes;
+	uint64_t reported_allocated_bytes; /* as PyTorch reported it */
+	uint64_t reported_reserved_bytes;
 	uint64_t stamp;
 };
 
@@ -79,7 +79,7 @@ struct gmt_ledger_site {
 
 struct gmt_ledger_watch {
 	struct gmt_replay_observer observer;
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	GMT_VEC(struct gmt_ledger_device) devices;
 	struct gmt_map device_ids; /* ordinal to index in devices */
@@ -106,7 +106,7 @@ struct gmt_ledger_entry {
 	bool has_answer;
 	uint64_t answer_time_ns; /* time of the answer */
 	/* the process held other memory at the answer; used_bytes is corrected by the difference */
-	bool is_moved;
+	bool is_adjusted;
 	uint64_t total_bytes, used_bytes;
 	int64_t lines[GMT_LEDGER_LINES]; /* bytes; they add up to used_bytes */
 	/* a source exists for the line; if not, the line is 0 and its memory is part of other lines */
@@ -131,7 +131,7 @@ const char *gmt_ledger_line_text(enum gmt_ledger_line line);
  * Prepares the observer. `watch` is zeroed and must not move; end it with gmt_ledger_watch_fini.
  * Returns false if memory is exhausted.
  */
-bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_snapshot *snapshot,
+bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_recording *recording,
 	const struct gmt_traces *traces);
 void gmt_ledger_watch_fini(struct gmt_ledger_watch *watch);
 
@@ -139,8 +139,9 @@ void gmt_ledger_watch_fini(struct gmt_ledger_watch *watch);
  * Computes the ledger after the replay that `watch` observed. Fails only if memory is exhausted.
  * `ret_ledger` (zeroed) belongs to the caller; end it with gmt_ledger_fini.
  */
-enum gmt_status gmt_ledger_init(struct gmt_ledger *ret_ledger, const struct gmt_ledger_watch *watch,
-	const struct gmt_ooms *ooms, const struct gmt_replay *replay, struct gmt_error *error);
+enum gmt_status gmt_ledger_compute(struct gmt_ledger *ret_ledger,
+	const struct gmt_ledger_watch *watch, const struct gmt_ooms *ooms,
+	const struct gmt_replay *replay, struct gmt_error *error);
 
 /*
  * Returns the ledger of a device at a moment, or NULL. `oom` matters only for

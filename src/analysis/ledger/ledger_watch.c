@@ -39,8 +39,8 @@ static void take(struct gmt_ledger_watch *watch, const struct gmt_replay *replay
 
 	*ret_holding = row ? row->now : (struct gmt_ledger_holding){ .stamp = 0 };
 	if (torch && torch->has_totals) {
-		ret_holding->told_allocated_bytes = torch->told_allocated_bytes;
-		ret_holding->told_reserved_bytes = torch->told_reserved_bytes;
+		ret_holding->reported_allocated_bytes = torch->reported_allocated_bytes;
+		ret_holding->reported_reserved_bytes = torch->reported_reserved_bytes;
 	}
 }
 
@@ -111,14 +111,14 @@ static void take_ends(struct gmt_ledger_watch *watch, const struct gmt_replay *r
 }
 
 static bool on_before(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, size_t index)
+	const struct gmt_recording_event *event, size_t index)
 {
 	struct gmt_ledger_watch *watch = user;
 	struct gmt_ledger_holding *holding;
 	int16_t *device;
 
 	/* The compacted prefix does not keep the memory that was held at its refusals. */
-	if (index < watch->snapshot->compacted_events)
+	if (index < watch->recording->compacted_events)
 		return true;
 	if (event->stamp > watch->work_end) {
 		uint64_t work_end = watch->work_end;
@@ -242,12 +242,12 @@ static void note_block(struct gmt_ledger_watch *watch, const struct gmt_replay *
 	struct gmt_ledger_device *device = find_device(watch, torch->device);
 
 	if (device && device->peak_bytes && device->cuda_bytes == device->peak_bytes &&
-		torch->told_allocated_bytes > device->peak.told_allocated_bytes)
+		torch->reported_allocated_bytes > device->peak.reported_allocated_bytes)
 		take_peak(watch, replay, device, stamp);
 }
 
 static bool on_began(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, uint32_t site)
+	const struct gmt_recording_event *event, uint32_t site)
 {
 	struct gmt_ledger_watch *watch = user;
 	const struct gmt_accounting *accounting = &replay->accounting;
@@ -269,7 +269,7 @@ static bool on_began(void *user, const struct gmt_replay *replay,
 }
 
 static bool on_ended(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
+	const struct gmt_recording_event *event, const struct gmt_account_block *block)
 {
 	struct gmt_ledger_device *device;
 
@@ -284,8 +284,8 @@ static void take_compacted_account(struct gmt_ledger_device *device,
 		device->peak.stamp = row->held_stamp;
 	if (row->layer != GMT_LAYER_TORCH)
 		return;
-	device->peak.told_allocated_bytes = row->held_allocated_bytes;
-	device->peak.told_reserved_bytes = row->held_reserved_bytes;
+	device->peak.reported_allocated_bytes = row->held_allocated_bytes;
+	device->peak.reported_reserved_bytes = row->held_reserved_bytes;
 }
 
 /*
@@ -295,7 +295,7 @@ static void take_compacted_account(struct gmt_ledger_device *device,
 static bool set_compacted_peak(struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
 	int16_t ordinal)
 {
-	const struct gmt_compacted *compacted = &watch->snapshot->compacted;
+	const struct gmt_compacted_prefix *compacted = &watch->recording->compacted;
 	const struct gmt_accounting *accounting = &replay->accounting;
 	const struct gmt_account *cuda =
 		gmt_accounting_find_account(accounting, GMT_LAYER_CUDA, ordinal);
@@ -351,8 +351,8 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 	struct gmt_ledger_watch *watch = user;
 
 	process_answers(watch,
-		replay->events < watch->snapshot->events.count
-			? gmt_snapshot_event(watch->snapshot, replay->events).stamp
+		replay->events < watch->recording->events.count
+			? gmt_recording_event(watch->recording, replay->events).stamp
 			: UINT64_MAX);
 	watch->answers.count = watch->next_end;
 	/* The end state belongs to the last answers, so it is taken after them. */
@@ -380,14 +380,14 @@ static int by_begin(const void *left, const void *right, void *user)
 /* After a refusal the recorder asks the device for its memory. Adds these answers. */
 static bool add_ooms(struct gmt_ledger_watch *watch)
 {
-	for (size_t i = 0; i < watch->snapshot->ooms.count; i++) {
-		const struct gmt_oom *oom = &watch->snapshot->ooms.items[i];
+	for (size_t i = 0; i < watch->recording->ooms.count; i++) {
+		const struct gmt_oom *oom = &watch->recording->ooms.items[i];
 		struct gmt_ledger_answer *answer;
 
 		/* For compacted refusals, the answers are in the compacted prefix. */
 		if (!oom->total_bytes || oom->device < 0 ||
-			(watch->snapshot->compacted.has_compacted_prefix &&
-				oom->stamp <= watch->snapshot->compacted.fold.stamp))
+			(watch->recording->compacted.has_compacted_prefix &&
+				oom->stamp <= watch->recording->compacted.fold.stamp))
 			continue;
 		answer = gmt_vec_push(&watch->answers);
 		if (!answer)
@@ -404,10 +404,10 @@ static bool add_ooms(struct gmt_ledger_watch *watch)
 
 static bool add_compacted(struct gmt_ledger_watch *watch)
 {
-	for (size_t i = 0; watch->snapshot->compacted.has_compacted_prefix &&
-		i < watch->snapshot->compacted.answers.count;
+	for (size_t i = 0; watch->recording->compacted.has_compacted_prefix &&
+		i < watch->recording->compacted.answers.count;
 		i++) {
-		const struct gmt_past_answer *row = &watch->snapshot->compacted.answers.items[i];
+		const struct gmt_past_answer *row = &watch->recording->compacted.answers.items[i];
 		struct gmt_ledger_answer *answer = gmt_vec_push(&watch->answers);
 
 		if (!answer)
@@ -427,12 +427,12 @@ static bool add_compacted(struct gmt_ledger_watch *watch)
 	return true;
 }
 
-bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_snapshot *snapshot,
+bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_recording *recording,
 	const struct gmt_traces *traces)
 {
-	watch->snapshot = snapshot;
+	watch->recording = recording;
 	watch->traces = traces;
-	watch->work_end = gmt_phases_work_end(snapshot);
+	watch->work_end = gmt_phases_work_end(recording);
 	watch->observer = (struct gmt_replay_observer){
 		.before = on_before,
 		.next_needed_stamp = &watch->next_needed_stamp,
@@ -443,8 +443,8 @@ bool gmt_ledger_watch_init(struct gmt_ledger_watch *watch, const struct gmt_snap
 		.finished = on_finished,
 		.user = watch,
 	};
-	for (size_t i = 0; i < snapshot->samples.count; i++) {
-		const struct gmt_sample *sample = &snapshot->samples.items[i];
+	for (size_t i = 0; i < recording->samples.count; i++) {
+		const struct gmt_sample *sample = &recording->samples.items[i];
 		struct gmt_ledger_answer *answer = gmt_vec_push(&watch->answers);
 
 		if (!answer)

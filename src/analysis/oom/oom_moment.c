@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With more live blocks, gaps are not searched: this limits the work that a file can cause. */
-enum { MAX_BLOCKS_WALKED = 1 << 19 };
+/* With more live blocks, gaps are not searched. This limits the work that a file can cause. */
+enum { MAX_BLOCKS = 1 << 19 };
 
 struct range {
 	uint64_t start, end;
@@ -16,40 +16,44 @@ struct ranges {
 	GMT_VEC(struct range) items;
 };
 
+/*
+ * Fills the size of PyTorch's cache: from the totals in the event, else from the last totals that
+ * PyTorch reported.
+ */
 static void fill_cache(struct gmt_oom_row *row, const struct gmt_account *torch,
-	const struct gmt_snapshot_event *event)
+	const struct gmt_recording_event *event)
 {
-	struct gmt_snapshot_totals totals;
+	struct gmt_recording_totals totals;
 	uint64_t allocated;
 
-	if (gmt_snapshot_totals(event, &totals)) {
+	if (gmt_recording_totals(event, &totals)) {
 		row->has_cache = true;
 		row->reserved_bytes = totals.reserved_bytes;
 		allocated = totals.allocated_bytes;
 	} else if (torch && torch->has_totals) {
 		row->has_cache = true;
-		row->reserved_bytes = torch->told_reserved_bytes;
-		allocated = torch->told_allocated_bytes;
+		row->reserved_bytes = torch->reported_reserved_bytes;
+		allocated = torch->reported_allocated_bytes;
 	} else {
 		return;
 	}
 	row->cached_bytes = row->reserved_bytes > allocated ? row->reserved_bytes - allocated : 0;
 }
 
-/* Inserts the site into the holders, which are sorted by size, largest first. */
-static void note_holder(struct gmt_oom_row *row, uint32_t id, const struct gmt_account_site *site)
+/* Inserts a site into the holders, which are sorted by size, largest first. */
+static void insert_holder(struct gmt_oom_row *row, uint32_t id, const struct gmt_account_site *site)
 {
-	uint32_t place = row->holder_count;
+	uint32_t rank = row->holder_count;
 
-	while (place && row->holders[place - 1].bytes < site->live_bytes)
-		place--;
-	if (place == GMT_OOMS_HOLDERS)
+	while (rank && row->holders[rank - 1].bytes < site->live_bytes)
+		rank--;
+	if (rank == GMT_OOMS_HOLDERS)
 		return;
 	if (row->holder_count < GMT_OOMS_HOLDERS)
 		row->holder_count++;
-	memmove(&row->holders[place + 1], &row->holders[place],
-		(row->holder_count - 1 - place) * sizeof(*row->holders));
-	row->holders[place] = (struct gmt_oom_holder){ id, site->live_bytes, site->live_blocks };
+	memmove(&row->holders[rank + 1], &row->holders[rank],
+		(row->holder_count - 1 - rank) * sizeof(*row->holders));
+	row->holders[rank] = (struct gmt_oom_holder){ id, site->live_bytes, site->live_blocks };
 }
 
 static void fill_holders(struct gmt_oom_row *row, const struct gmt_accounting *accounting,
@@ -61,7 +65,7 @@ static void fill_holders(struct gmt_oom_row *row, const struct gmt_accounting *a
 		const struct gmt_account_site *site = &accounting->sites.items[id];
 
 		if (site->live_bytes && &accounting->accounts.items[site->account] == account)
-			note_holder(row, id, site);
+			insert_holder(row, id, site);
 	}
 }
 
@@ -72,16 +76,16 @@ static int by_start(const void *left, const void *right)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-/* Collects the live blocks of one account, by address. */
-static bool collect(const struct gmt_accounting *accounting, const struct gmt_account *account,
-	struct ranges *ret_ranges)
+/* Collects the live blocks of one account, by address. Returns false if memory is exhausted. */
+static bool collect_blocks(const struct gmt_accounting *accounting,
+	const struct gmt_account *account, struct ranges *ret_ranges)
 {
-	struct gmt_account_place place;
+	struct gmt_addressed_block rank;
 	size_t cursor = 0;
 
-	while (gmt_accounting_next_block(accounting, account->layer, &cursor, &place)) {
-		const struct gmt_account_site *site = &accounting->sites.items[place.block.site];
-		uint64_t size_bytes = place.block.size_bytes;
+	while (gmt_accounting_next_block(accounting, account->layer, &cursor, &rank)) {
+		const struct gmt_account_site *site = &accounting->sites.items[rank.block.site];
+		uint64_t size_bytes = rank.block.size_bytes;
 
 		if (&accounting->accounts.items[site->account] != account ||
 			gmt_space_realm(accounting->spaces.items[site->space].space) != GMT_REALM_ADDRESS)
@@ -90,27 +94,26 @@ static bool collect(const struct gmt_accounting *accounting, const struct gmt_ac
 		struct range *range = gmt_vec_push(&ret_ranges->items);
 		if (!range)
 			return false;
-		range->start = place.address;
+		range->start = rank.address;
 		range->end =
-			place.address > UINT64_MAX - size_bytes ? UINT64_MAX : place.address + size_bytes;
+			rank.address > UINT64_MAX - size_bytes ? UINT64_MAX : rank.address + size_bytes;
 	}
 	if (ret_ranges->items.count)
 		qsort(ret_ranges->items.items, ret_ranges->items.count, sizeof(struct range), by_start);
 	return true;
 }
 
-/* Free memory in segments. */
+/* The free memory in segments. A gap lies in a segment that also has a block. */
 struct gaps {
-	uint64_t largest_bytes;     /* largest gap next to blocks that the request could use */
-	uint64_t usable_bytes;      /* sum of these gaps */
-	uint64_t graph_bytes;       /* gaps next to blocks, in private pools of graphs */
-	uint64_t graph_empty_bytes; /* empty segments in private pools of graphs */
-	uint64_t block_bytes;       /* blocks in segments */
-	bool has_block;
+	uint64_t largest_bytes;     /* largest gap that the request could use */
+	uint64_t usable_bytes;      /* sum of the gaps that the request could use */
+	uint64_t graph_bytes;       /* sum of the gaps in private pools of graphs */
+	uint64_t graph_empty_bytes; /* segments without a block, in private pools of graphs */
+	uint64_t block_bytes;       /* sum of the blocks in segments */
+	bool has_block;             /* some segment has a block */
 };
 
-static void note_gap(struct gaps *gaps, const struct range *segment, uint64_t bytes,
-	bool in_capture)
+static void add_gap(struct gaps *gaps, const struct range *segment, uint64_t bytes, bool in_capture)
 {
 	gaps->graph_bytes += segment->is_of_graph ? bytes : 0;
 	if (segment->is_of_graph != in_capture)
@@ -143,26 +146,29 @@ static struct gaps find_gaps(const struct ranges *driver, const struct ranges *t
 			has_block = true;
 			gaps.block_bytes += block->end - block->start;
 			if (block->start > covered)
-				note_gap(&gaps, segment, block->start - covered, in_capture);
+				add_gap(&gaps, segment, block->start - covered, in_capture);
 			covered = block->end > covered ? block->end : covered;
 		}
 		gaps.has_block |= has_block;
 		if (has_block && segment->end > covered)
-			note_gap(&gaps, segment, segment->end - covered, in_capture);
+			add_gap(&gaps, segment, segment->end - covered, in_capture);
 		if (!has_block && segment->is_of_graph)
 			gaps.graph_empty_bytes += segment->end - segment->start;
 	}
 	return gaps;
 }
 
-/* Collects the driver memory, by address. Adjacent pages become one range. */
-static bool collect_memory(const struct gmt_ooms *ooms, int16_t device, struct ranges *ret_ranges)
+/*
+ * Collects the driver memory of a device, by address. Adjacent pages become one range. Returns
+ * false if memory is exhausted.
+ */
+static bool collect_segments(const struct gmt_ooms *ooms, int16_t device, struct ranges *ret_ranges)
 {
 	const struct gmt_allocator_memory *memory = &ooms->memory;
 	const struct gmt_allocator_segment *before = NULL;
 
-	for (size_t p = 0; p < memory->places.pages.count; p++) {
-		const struct gmt_ordered_page *page = &memory->places.pages.items[p];
+	for (size_t p = 0; p < memory->addresses.pages.count; p++) {
+		const struct gmt_ordered_map_page *page = &memory->addresses.pages.items[p];
 
 		for (size_t i = 0; i < page->count; i++) {
 			const struct gmt_allocator_segment *segment =
@@ -188,15 +194,15 @@ static bool collect_memory(const struct gmt_ooms *ooms, int16_t device, struct r
 	return true;
 }
 
-static uint64_t at_most(uint64_t bytes, uint64_t most)
+static uint64_t at_most(uint64_t bytes, uint64_t limit_bytes)
 {
-	return bytes < most ? bytes : most;
+	return bytes < limit_bytes ? bytes : limit_bytes;
 }
 
 /*
- * Fills the memory that the request could use. Before PyTorch fails, it looks for a gap and gives
- * back all empty segments that it may give back. So a remaining empty segment belongs to a pool
- * that the request cannot use. A request during a graph capture can use only the pools of graphs.
+ * Fills how much memory the request could use. Before PyTorch fails, it searches for a gap, and
+ * frees all empty segments that it may free. So a remaining empty segment belongs to a pool that
+ * the request cannot use. A request during a graph capture can use only the pools of graphs.
  */
 static void fill_usable(struct gmt_oom_row *row, const struct gaps *gaps, bool in_capture)
 {
@@ -223,11 +229,11 @@ static bool fill_gaps(struct gmt_oom_row *row, const struct gmt_ooms *ooms,
 	struct ranges driver = { 0 }, blocks = { 0 };
 	bool in_capture = gmt_spans_have(&ooms->captures, row->stamp);
 
-	if (gmt_account_block_count(accounting) > MAX_BLOCKS_WALKED)
+	if (gmt_accounting_block_count(accounting) > MAX_BLOCKS)
 		return true;
 
-	bool done =
-		collect_memory(ooms, (int16_t)row->device, &driver) && collect(accounting, torch, &blocks);
+	bool done = collect_segments(ooms, (int16_t)row->device, &driver) &&
+		collect_blocks(accounting, torch, &blocks);
 	if (done) {
 		struct gaps gaps = find_gaps(&driver, &blocks, in_capture);
 
@@ -239,7 +245,7 @@ static bool fill_gaps(struct gmt_oom_row *row, const struct gmt_ooms *ooms,
 }
 
 bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms,
-	const struct gmt_accounting *accounting, const struct gmt_snapshot_event *event)
+	const struct gmt_accounting *accounting, const struct gmt_recording_event *event)
 {
 	int16_t device = (int16_t)row->device;
 	const struct gmt_account *own = gmt_accounting_find_account(accounting, (uint8_t)row->layer,
@@ -257,7 +263,7 @@ bool gmt_oom_moment_fill(struct gmt_oom_row *row, const struct gmt_ooms *ooms,
 		own = torch;
 	if (own)
 		fill_holders(row, accounting, own);
-	/* A retry gave back whole segments, so the gaps inside segments did not matter. */
+	/* Before a retry, PyTorch freed whole segments, so the gaps inside segments did not matter. */
 	if (!row->recovered && cuda && torch && !fill_gaps(row, ooms, accounting, torch))
 		return false;
 	/* Only PyTorch can use its cache. A retry comes from PyTorch. */

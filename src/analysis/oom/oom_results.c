@@ -3,7 +3,8 @@
 
 #include "analysis/oom/ooms.h"
 
-static struct gmt_oom_outcomes_event of(const struct gmt_snapshot_event *event)
+/* Returns the fields of an event that the outcomes depend on. */
+static struct gmt_oom_outcomes_event outcome_event_of(const struct gmt_recording_event *event)
 {
 	return (struct gmt_oom_outcomes_event){
 		.address = event->address,
@@ -17,18 +18,19 @@ static struct gmt_oom_outcomes_event of(const struct gmt_snapshot_event *event)
 
 static void on_outcome(void *user, uint64_t refusal, enum gmt_oom_outcome outcome, unsigned parts)
 {
-	struct gmt_oom_results *oom_outcomes = user;
+	struct gmt_oom_results *results = user;
 
-	oom_outcomes->refusals.items[refusal].outcome = (uint8_t)outcome;
-	oom_outcomes->refusals.items[refusal].parts = parts;
+	results->refusals.items[refusal].outcome = (uint8_t)outcome;
+	results->refusals.items[refusal].parts = parts;
 }
 
-static bool refused(struct gmt_oom_results *oom_outcomes, struct gmt_oom_outcomes *finder,
-	const struct gmt_snapshot_event *event, size_t index)
+/* Adds a refusal. `index`: number of its event. Returns false if memory is exhausted. */
+static bool add_refusal(struct gmt_oom_results *results, struct gmt_oom_outcomes *finder,
+	const struct gmt_recording_event *event, size_t index)
 {
-	struct gmt_oom_outcomes_event refused = of(event);
-	size_t refusal = oom_outcomes->refusals.count;
-	struct gmt_oom_refusal *row = gmt_vec_push(&oom_outcomes->refusals);
+	struct gmt_oom_outcomes_event refused = outcome_event_of(event);
+	size_t refusal = results->refusals.count;
+	struct gmt_oom_refusal *row = gmt_vec_push(&results->refusals);
 
 	if (!row)
 		return false;
@@ -40,27 +42,27 @@ static bool refused(struct gmt_oom_results *oom_outcomes, struct gmt_oom_outcome
 	return gmt_oom_outcomes_refused(finder, &refused, refusal);
 }
 
-bool gmt_oom_results_find(struct gmt_oom_results *ret_results, const struct gmt_snapshot *snapshot,
-	size_t count)
+bool gmt_oom_results_find(struct gmt_oom_results *ret_results,
+	const struct gmt_recording *recording, size_t count)
 {
 	struct gmt_oom_outcomes finder = { .on_outcome = on_outcome, .user = ret_results };
 	struct gmt_events_reader reader;
-	bool done = gmt_events_reader_init(&reader, &snapshot->events,
+	bool done = gmt_events_reader_init(&reader, &recording->events,
 		GMT_EVENTS_STAMP | GMT_EVENTS_ADDRESS | GMT_EVENTS_SIZE);
 
-	for (size_t i = 0; snapshot->has_refusals && i < count && done; i++) {
-		const struct gmt_snapshot_event *event = gmt_events_at(&reader, i);
-		struct gmt_oom_outcomes_event granted = of(event);
+	for (size_t i = 0; recording->has_refusals && i < count && done; i++) {
+		const struct gmt_recording_event *event = gmt_events_at(&reader, i);
+		struct gmt_oom_outcomes_event granted = outcome_event_of(event);
 
 		/*
-		 * In the compacted prefix, only refusals without an outcome at that time are used. The
-		 * others are in the counts, and who held memory then is not kept.
+		 * In the compacted prefix, use only refusals that had no outcome at the cut. The prefix has
+		 * only counts of the others, and not which sites held memory at that time.
 		 */
-		if (i < snapshot->compacted_events &&
-			!gmt_compacted_is_open(&snapshot->compacted, event->thread, event->stamp))
+		if (i < recording->compacted_events &&
+			!gmt_compacted_prefix_is_open(&recording->compacted, event->thread, event->stamp))
 			continue;
 		if (gmt_oom_is_refusal(event))
-			done = refused(ret_results, &finder, event, i);
+			done = add_refusal(ret_results, &finder, event, i);
 		else if (finder.open && event->kind == GMT_KIND_ALLOC)
 			gmt_oom_outcomes_granted(&finder, &granted);
 	}
@@ -69,12 +71,12 @@ bool gmt_oom_results_find(struct gmt_oom_results *ret_results, const struct gmt_
 	return done;
 }
 
-void gmt_oom_results_fini(struct gmt_oom_results *oom_outcomes)
+void gmt_oom_results_fini(struct gmt_oom_results *results)
 {
-	gmt_vec_fini(&oom_outcomes->refusals);
+	gmt_vec_fini(&results->refusals);
 }
 
-bool gmt_oom_is_refusal(const struct gmt_snapshot_event *event)
+bool gmt_oom_is_refusal(const struct gmt_recording_event *event)
 {
 	return event->kind == GMT_KIND_ALLOC_FAILED &&
 		gmt_oom_outcomes_is_out_of_memory(event->layer, event->result);

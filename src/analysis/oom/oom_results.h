@@ -12,7 +12,7 @@
 
 #include "containers/vec.h"
 #include "accounting/oom_outcomes.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 
 struct gmt_oom_refusal {
 	size_t event; /* number, in order of time */
@@ -28,9 +28,9 @@ struct gmt_oom_results {
  * Finds the outcomes in the first `count` events. Returns false if memory is exhausted. In both
  * cases the caller ends `ret_results` (zeroed).
  */
-bool gmt_oom_results_find(struct gmt_oom_results *ret_results, const struct gmt_snapshot *snapshot,
-	size_t count);
+bool gmt_oom_results_find(struct gmt_oom_results *ret_results,
+	const struct gmt_recording *recording, size_t count);
 
-void gmt_oom_results_fini(struct gmt_oom_results *oom_outcomes);
+void gmt_oom_results_fini(struct gmt_oom_results *results);
 
 #endif

@@ -21,7 +21,7 @@ bool gmt_oom_would_fit(const struct gmt_oom_row *row)
 
 static bool add_row(struct gmt_ooms *ooms, const struct gmt_oom_refusal *refusal)
 {
-	struct gmt_snapshot_event event = gmt_snapshot_event(ooms->snapshot, refusal->event);
+	struct gmt_recording_event event = gmt_recording_event(ooms->recording, refusal->event);
 	struct gmt_oom_row *row = gmt_vec_push(&ooms->rows);
 
 	if (!row)
@@ -29,7 +29,7 @@ static bool add_row(struct gmt_ooms *ooms, const struct gmt_oom_refusal *refusal
 	*row = (struct gmt_oom_row){
 		.event = refusal->event,
 		.stamp = event.stamp,
-		.time_ns = gmt_clock_time_ns(ooms->snapshot, event.stamp),
+		.time_ns = gmt_clock_time_ns(ooms->recording, event.stamp),
 		.layer = event.layer,
 		.device = gmt_space_side(event.space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event.device,
 		.requested_bytes = event.size_bytes,
@@ -47,7 +47,7 @@ static void note_driver(struct gmt_ooms *ooms, const struct gmt_oom *oom)
 	for (; low < ooms->rows.count && ooms->rows.items[low].stamp == oom->stamp; low++) {
 		struct gmt_oom_row *row = &ooms->rows.items[low];
 
-		if (gmt_snapshot_event(ooms->snapshot, row->event).thread != oom->thread ||
+		if (gmt_recording_event(ooms->recording, row->event).thread != oom->thread ||
 			row->device != oom->device || !oom->total_bytes)
 			continue;
 		row->has_driver = true;
@@ -60,15 +60,15 @@ static void note_driver(struct gmt_ooms *ooms, const struct gmt_oom *oom)
  * Adds rows for the last refusals of each outcome and for the first failure, because later failures
  * may be its consequence.
  */
-static bool add_rows(struct gmt_ooms *ooms, const struct gmt_oom_results *oom_outcomes)
+static bool add_rows(struct gmt_ooms *ooms, const struct gmt_oom_results *results)
 {
 	uint64_t counts[2] = { 0 }, seen[2] = { 0 };
 
-	for (size_t i = 0; i < oom_outcomes->refusals.count; i++)
-		if (oom_outcomes->refusals.items[i].outcome != GMT_OOM_OUTCOME_PART)
-			counts[oom_outcomes->refusals.items[i].outcome]++;
-	for (size_t i = 0; i < oom_outcomes->refusals.count; i++) {
-		const struct gmt_oom_refusal *refusal = &oom_outcomes->refusals.items[i];
+	for (size_t i = 0; i < results->refusals.count; i++)
+		if (results->refusals.items[i].outcome != GMT_OOM_OUTCOME_PART)
+			counts[results->refusals.items[i].outcome]++;
+	for (size_t i = 0; i < results->refusals.count; i++) {
+		const struct gmt_oom_refusal *refusal = &results->refusals.items[i];
 
 		if (refusal->outcome == GMT_OOM_OUTCOME_PART)
 			continue;
@@ -90,10 +90,10 @@ static bool add_rows(struct gmt_ooms *ooms, const struct gmt_oom_results *oom_ou
 /* Adds the counts of the compacted prefix, by site. */
 static void add_compacted(struct gmt_ooms *ooms, uint64_t until_ns)
 {
-	const struct gmt_compacted *compacted = &ooms->snapshot->compacted;
+	const struct gmt_compacted_prefix *compacted = &ooms->recording->compacted;
 
 	if (!compacted->has_compacted_prefix ||
-		gmt_clock_time_ns(ooms->snapshot, compacted->fold.stamp) > until_ns)
+		gmt_clock_time_ns(ooms->recording, compacted->fold.stamp) > until_ns)
 		return;
 	for (size_t i = 0; i < compacted->sites.count; i++)
 		ooms->compacted_failures =
@@ -105,32 +105,31 @@ static void add_compacted(struct gmt_ooms *ooms, uint64_t until_ns)
 		gmt_account_sum(ooms->compacted_failures, ooms->compacted_retries));
 }
 
-enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_snapshot *snapshot,
+enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_recording *recording,
 	uint64_t until_ns, struct gmt_error *error)
 {
-	struct gmt_oom_results oom_outcomes = { 0 };
+	struct gmt_oom_results results = { 0 };
 
-	ret_ooms->snapshot = snapshot;
+	ret_ooms->recording = recording;
 
-	bool done =
-		gmt_oom_results_find(&oom_outcomes, snapshot, gmt_replay_count(snapshot, until_ns)) &&
-		add_rows(ret_ooms, &oom_outcomes) &&
-		gmt_spans_read(&ret_ooms->captures, snapshot, GMT_MARK_KIND_CAPTURE,
+	bool done = gmt_oom_results_find(&results, recording, gmt_replay_count(recording, until_ns)) &&
+		add_rows(ret_ooms, &results) &&
+		gmt_spans_read(&ret_ooms->captures, recording, GMT_MARK_KIND_CAPTURE,
 			GMT_MARK_KIND_CAPTURED);
-	gmt_oom_results_fini(&oom_outcomes);
+	gmt_oom_results_fini(&results);
 	if (!done) {
 		gmt_ooms_fini(ret_ooms);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
 	add_compacted(ret_ooms, until_ns);
-	for (size_t i = 0; i < snapshot->ooms.count; i++)
-		note_driver(ret_ooms, &snapshot->ooms.items[i]);
+	for (size_t i = 0; i < recording->ooms.count; i++)
+		note_driver(ret_ooms, &recording->ooms.items[i]);
 	return GMT_OK;
 }
 
 /* Follows the driver memory until the last row. */
 static bool before(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, size_t index)
+	const struct gmt_recording_event *event, size_t index)
 {
 	struct gmt_ooms *ooms = user;
 	uint64_t size_bytes = event->size_bytes;
@@ -150,7 +149,7 @@ static bool before(void *user, const struct gmt_replay *replay,
 }
 
 static bool began(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, uint32_t site)
+	const struct gmt_recording_event *event, uint32_t site)
 {
 	const struct gmt_accounting *accounting = &replay->accounting;
 	struct gmt_ooms *ooms = user;
@@ -161,7 +160,7 @@ static bool began(void *user, const struct gmt_replay *replay,
 }
 
 static bool ended(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
+	const struct gmt_recording_event *event, const struct gmt_account_block *block)
 {
 	struct gmt_ooms *ooms = user;
 	struct gmt_allocator_segment *segment;
@@ -177,7 +176,7 @@ static bool ended(void *user, const struct gmt_replay *replay,
 }
 
 static bool mapped(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, uint64_t number)
+	const struct gmt_recording_event *event, uint64_t number)
 {
 	struct gmt_ooms *ooms = user;
 

@@ -3,20 +3,20 @@
 #define GMT_ANALYSIS_OOM_OOMS_H
 
 /*
- * The requests that were refused for lack of memory: the requested size, the memory at that moment,
- * and its holders. A pure function of a snapshot and a replay of it.
+ * The requests that were refused for lack of memory. For each: the requested size, the memory at
+ * that moment, and the sites that held it. A pure function of a recording and a replay of it.
  *
- * A row is a failure that the program saw, or a retry. PyTorch asks the driver up to three times
- * and gives up more of its cache each time. If that helps, the driver's refusals are one row, a
- * retry. If not, they belong to the row of PyTorch's own refusal. If the program itself tries
- * again, each refusal reached the program and has its own row. The rules:
+ * A row is a failure that the program saw, or a retry. PyTorch asks the driver up to three times,
+ * and frees more of its cache before each new try. If a later try succeeds, the driver's refusals
+ * are one row, a retry. If not, they belong to the row of PyTorch's own refusal. If the program
+ * itself tries again, each refusal reached the program and has its own row. The rules:
  *
  *   - A refusal by the driver is a retry if the thread's next allocation on that device has
  *     the same size and holds a PyTorch block.
  *   - It belongs to PyTorch's refusal if that is the thread's next event on that device and
  *     asks for no more memory. If several refusals precede it, the last three belong to it.
  *
- *   gmt_ooms_init(&ooms, snapshot, until_ns, error)   finds the rows
+ *   gmt_ooms_init(&ooms, recording, until_ns, error)   finds the rows
  *   observer = gmt_ooms_observer(&ooms)               fills them in a replay until the same moment
  */
 
@@ -28,12 +28,12 @@
 #include "base/status.h"
 #include "containers/vec.h"
 #include "reader/replay/replay.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 #include "reader/load/spans.h"
 
 enum {
-	/* number of rows for failures and for retries: the last ones, and also the first failure */
-	GMT_OOMS_KEPT = 32,
+	GMT_OOMS_KEPT =
+		32, /* rows for the last failures and retries; the first failure has a row too */
 	GMT_OOMS_HOLDERS = 10,
 };
 
@@ -49,7 +49,7 @@ struct gmt_oom_row {
 	uint32_t layer;
 	int32_t device;  /* GMT_DEVICE_HOST: host memory; GMT_DEVICE_UNKNOWN */
 	uint64_t requested_bytes;
-	bool recovered;  /* a retry */
+	bool recovered;  /* a retry: PyTorch got the memory at a later try */
 	uint32_t driver_refusals; /* number of the driver's refusals in this row */
 
 	bool has_driver; /* the driver reported free_bytes and total_bytes */
@@ -60,12 +60,12 @@ struct gmt_oom_row {
 	uint64_t cuda_bytes;   /* recorded driver memory of this process on the device */
 	bool has_cache; /* PyTorch reported its totals on that device: the two fields below are valid */
 	uint64_t reserved_bytes, cached_bytes;
-	bool has_hole; /* its segments are known and not too many: hole_bytes is valid */
+	bool has_hole; /* PyTorch's segments are known and not too many: hole_bytes is valid */
 	/* largest gap in a segment that holds a block and that the request could use */
 	uint64_t hole_bytes;
 	/* all segments are known, or the request is not from PyTorch: the two fields below are valid */
 	bool knows_usable;
-	/* part of cached_bytes that the request could use: all except other pools and empty segments */
+	/* part of cached_bytes that the request could use: not in other pools or empty segments */
 	uint64_t usable_bytes;
 	uint64_t graph_bytes; /* part of cached_bytes in private pools of CUDA graphs */
 	uint32_t site, stack; /* of the request; stack: id in traces->stacks */
@@ -77,7 +77,7 @@ struct gmt_oom_row {
 };
 
 struct gmt_ooms {
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	GMT_VEC(struct gmt_oom_row) rows; /* in order of time */
 	uint64_t failures; /* refusals that reached the program */
 	uint64_t retries;
@@ -92,9 +92,9 @@ struct gmt_ooms {
 
 /*
  * Finds the rows. Fails only if memory is exhausted. `ret_ooms` (zeroed) belongs to the caller,
- * borrows the snapshot, and must not move while it observes a replay. End it with gmt_ooms_fini.
+ * borrows the recording, and must not move while it observes a replay. End it with gmt_ooms_fini.
  */
-enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_snapshot *snapshot,
+enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_recording *recording,
 	uint64_t until_ns, struct gmt_error *error);
 
 struct gmt_replay_observer gmt_ooms_observer(struct gmt_ooms *ooms);
@@ -114,7 +114,7 @@ bool gmt_oom_would_fit(const struct gmt_oom_row *row);
  * Returns whether an event is a refusal for lack of memory, as opposed to the refusal of an invalid
  * request.
  */
-bool gmt_oom_is_refusal(const struct gmt_snapshot_event *event);
+bool gmt_oom_is_refusal(const struct gmt_recording_event *event);
 
 void gmt_ooms_fini(struct gmt_ooms *ooms);
 

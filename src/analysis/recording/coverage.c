@@ -28,18 +28,18 @@ static int by_name_and_route(const void *left, const void *right)
 	const struct gmt_unhooked *const *a = left, *const *b = right;
 	int order = strcmp((*a)->name.text, (*b)->name.text);
 
-	return order ? order : strcmp((*a)->road.text, (*b)->road.text);
+	return order ? order : strcmp((*a)->route.text, (*b)->route.text);
 }
 
 /* Takes the last count of each function. Leaves out functions that the file does not name. */
-static bool collect_calls(struct gmt_coverage *coverage, const struct gmt_snapshot *snapshot)
+static bool collect_calls(struct gmt_coverage *coverage, const struct gmt_recording *recording)
 {
 	struct gmt_map seen = { 0 };
 	bool done = true;
 
-	for (size_t i = snapshot->calls.count; i-- && done;) {
-		const struct gmt_calls *row = &snapshot->calls.items[i];
-		const struct gmt_api *api = gmt_snapshot_api(snapshot, row->api);
+	for (size_t i = recording->calls.count; i-- && done;) {
+		const struct gmt_calls *row = &recording->calls.items[i];
+		const struct gmt_api *api = gmt_recording_api(recording, row->api);
 		uint64_t unused;
 
 		if (!api || gmt_map_find(&seen, row->api, &unused))
@@ -53,7 +53,7 @@ static bool collect_calls(struct gmt_coverage *coverage, const struct gmt_snapsh
 			*to = counted;
 	}
 	gmt_map_fini(&seen);
-	coverage->has_counts = snapshot->calls.count != 0;
+	coverage->has_counts = recording->calls.count != 0;
 	coverage->is_whole = coverage->never.count != 0;
 	return done;
 }
@@ -96,10 +96,10 @@ static const char *role_of(const char *path)
 	return NULL;
 }
 
-static bool collect_libraries(struct gmt_coverage *coverage, const struct gmt_snapshot *snapshot)
+static bool collect_libraries(struct gmt_coverage *coverage, const struct gmt_recording *recording)
 {
-	for (size_t i = 0; i < snapshot->modules.count; i++) {
-		const char *path = snapshot->modules.items[i].path.text, *role = role_of(path);
+	for (size_t i = 0; i < recording->modules.count; i++) {
+		const char *path = recording->modules.items[i].path.text, *role = role_of(path);
 		bool is_known = !role;
 
 		/* A library that is loaded again is a new module. */
@@ -117,16 +117,16 @@ static bool collect_libraries(struct gmt_coverage *coverage, const struct gmt_sn
 }
 
 /* Two threads that look up a name at the same moment may both have recorded it. */
-static bool collect_unhooked(struct gmt_coverage *coverage, const struct gmt_snapshot *snapshot)
+static bool collect_unhooked(struct gmt_coverage *coverage, const struct gmt_recording *recording)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < snapshot->unhooked.count; i++) {
+	for (size_t i = 0; i < recording->unhooked.count; i++) {
 		const struct gmt_unhooked **to = gmt_vec_push(&coverage->unhooked);
 
 		if (!to)
 			return false;
-		*to = &snapshot->unhooked.items[i];
+		*to = &recording->unhooked.items[i];
 	}
 	if (coverage->unhooked.count)
 		qsort(coverage->unhooked.items, coverage->unhooked.count, sizeof(*coverage->unhooked.items),
@@ -139,11 +139,11 @@ static bool collect_unhooked(struct gmt_coverage *coverage, const struct gmt_sna
 	return true;
 }
 
-enum gmt_status gmt_coverage_init(struct gmt_coverage *ret_coverage,
-	const struct gmt_snapshot *snapshot, struct gmt_error *error)
+enum gmt_status gmt_coverage_compute(struct gmt_coverage *ret_coverage,
+	const struct gmt_recording *recording, struct gmt_error *error)
 {
-	if (!collect_calls(ret_coverage, snapshot) || !collect_libraries(ret_coverage, snapshot) ||
-		!collect_unhooked(ret_coverage, snapshot)) {
+	if (!collect_calls(ret_coverage, recording) || !collect_libraries(ret_coverage, recording) ||
+		!collect_unhooked(ret_coverage, recording)) {
 		gmt_coverage_fini(ret_coverage);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}

@@ -8,7 +8,7 @@
  */
 
 #include "containers/vec.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 
 struct gmt_coverage_api {
 	const struct gmt_api *api;
@@ -28,16 +28,16 @@ struct gmt_coverage {
 	GMT_VEC(struct gmt_coverage_api) called; /* most calls first */
 	GMT_VEC(struct gmt_coverage_api) never;  /* by library and name */
 	GMT_VEC(struct gmt_coverage_library) libraries; /* in the order of loading */
-	/* each pair of name and road (the function that looked it up) once, by name */
+	/* each pair of name and route (the function that looked it up) once, by name */
 	GMT_VEC(const struct gmt_unhooked *) unhooked;
 };
 
 /*
- * Fills the coverage, which points into `snapshot`. Fails only if memory is exhausted.
+ * Fills the coverage, which points into `recording`. Fails only if memory is exhausted.
  * `ret_coverage` (zeroed) belongs to the caller; end it with gmt_coverage_fini.
  */
-enum gmt_status gmt_coverage_init(struct gmt_coverage *ret_coverage,
-	const struct gmt_snapshot *snapshot, struct gmt_error *error);
+enum gmt_status gmt_coverage_compute(struct gmt_coverage *ret_coverage,
+	const struct gmt_recording *recording, struct gmt_error *error);
 
 void gmt_coverage_fini(struct gmt_coverage *coverage);
 

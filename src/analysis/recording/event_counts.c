@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 static bool count_event(struct gmt_event_counts *event_counts, struct gmt_map *apis,
-	struct gmt_map *threads, const struct gmt_snapshot_event *event)
+	struct gmt_map *threads, const struct gmt_recording_event *event)
 {
 	uint64_t api, thread;
 
@@ -47,14 +47,14 @@ static int busiest_first(const void *left, const void *right)
 	return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-enum gmt_status gmt_event_counts_init(struct gmt_event_counts *ret_event_counts,
-	const struct gmt_snapshot *snapshot, struct gmt_error *error)
+enum gmt_status gmt_event_counts_compute(struct gmt_event_counts *ret_event_counts,
+	const struct gmt_recording *recording, struct gmt_error *error)
 {
 	struct gmt_map apis = { 0 }, threads = { 0 };
 	struct gmt_events_reader reader;
-	bool done = gmt_events_reader_init(&reader, &snapshot->events, 0);
+	bool done = gmt_events_reader_init(&reader, &recording->events, 0);
 
-	for (size_t i = 0; i < snapshot->events.count && done; i++)
+	for (size_t i = 0; i < recording->events.count && done; i++)
 		done = count_event(ret_event_counts, &apis, &threads, gmt_events_at(&reader, i));
 	gmt_events_reader_fini(&reader);
 	gmt_map_fini(&apis);

@@ -2,10 +2,10 @@
 #ifndef GMT_ANALYSIS_RECORDING_EVENT_COUNTS_H
 #define GMT_ANALYSIS_RECORDING_EVENT_COUNTS_H
 
-/* How often each function and each thread appears in a snapshot's events. */
+/* How often each function and each thread appears in a recording's events. */
 
 #include "containers/vec.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 
 struct gmt_event_counts_api {
 	uint32_t api; /* id; the file may not name it */
@@ -26,8 +26,8 @@ struct gmt_event_counts {
  * Counts the events. Fails only if memory is exhausted. `ret_event_counts` (zeroed) belongs to the
  * caller; end it with gmt_event_counts_fini.
  */
-enum gmt_status gmt_event_counts_init(struct gmt_event_counts *ret_event_counts,
-	const struct gmt_snapshot *snapshot, struct gmt_error *error);
+enum gmt_status gmt_event_counts_compute(struct gmt_event_counts *ret_event_counts,
+	const struct gmt_recording *recording, struct gmt_error *error);
 
 void gmt_event_counts_fini(struct gmt_event_counts *event_counts);
 

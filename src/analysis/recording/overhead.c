@@ -3,9 +3,9 @@
 
 #include "reader/load/clock.h"
 
-struct gmt_overhead_estimate gmt_overhead_estimate(const struct gmt_snapshot *snapshot)
+struct gmt_overhead_estimate gmt_overhead_estimate(const struct gmt_recording *recording)
 {
-	const struct gmt_overhead *reported = &snapshot->overhead;
+	const struct gmt_overhead *reported = &recording->overhead;
 	struct gmt_overhead_estimate estimate = {
 		.timed_calls = reported->timed_events,
 		.long_calls = reported->long_events,
@@ -19,9 +19,9 @@ struct gmt_overhead_estimate gmt_overhead_estimate(const struct gmt_snapshot *sn
 	 * Computed from the ticks, because call_ns is rounded. The 128-bit product cannot overflow for
 	 * any values in the file.
 	 */
-	calls_ns = (unsigned __int128)gmt_clock_span_ns(snapshot, reported->timed_ticks) *
-		snapshot->seen_events / reported->timed_events;
-	estimate.call_ns = gmt_clock_span_ns(snapshot, reported->timed_ticks / reported->timed_events);
+	calls_ns = (unsigned __int128)gmt_clock_span_ns(recording, reported->timed_ticks) *
+		recording->seen_events / reported->timed_events;
+	estimate.call_ns = gmt_clock_span_ns(recording, reported->timed_ticks / reported->timed_events);
 	estimate.calls_ns = calls_ns < UINT64_MAX ? (uint64_t)calls_ns : UINT64_MAX;
 	return estimate;
 }

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 
 struct gmt_overhead_estimate {
 	/* 0: too few calls, or the recorder did not report it; then the next two fields are 0 */
@@ -21,6 +21,6 @@ struct gmt_overhead_estimate {
 	uint64_t writer_ns; /* processor time of the writer; 0: the recorder did not report it */
 };
 
-struct gmt_overhead_estimate gmt_overhead_estimate(const struct gmt_snapshot *snapshot);
+struct gmt_overhead_estimate gmt_overhead_estimate(const struct gmt_recording *recording);
 
 #endif

@@ -45,67 +45,69 @@ static void judge_work(struct lister *lister)
 	for (int part = 0; part < GMT_BUDGET_PARTS; part++)
 		if (part != GMT_BUDGET_OUTPUT && gmt_budget.left_out >> part & 1)
 			add(lister, GMT_WARNING_INCOMPLETE,
-				"%s is not included, because the analysis exceeded the work limit for a file of this size (--max-work=none)",
+				"%s is not included, because the analysis exceeded the work limit for a file of this size "
+				"(--max-work=none)",
 				gmt_budget_part_text((enum gmt_budget_part)part));
 }
 
-static void judge_recording(struct lister *lister, const struct gmt_snapshot *snapshot)
+static void judge_recording(struct lister *lister, const struct gmt_recording *recording)
 {
-	if (snapshot->damaged)
+	if (recording->damaged)
 		add(lister, GMT_WARNING_INCOMPLETE,
 			"the file is damaged: %s; the report covers everything before the damage",
-			snapshot->damage);
-	else if (snapshot->recording_pid)
+			recording->damage);
+	else if (recording->recording_pid)
 		add(lister, GMT_WARNING_INCOMPLETE,
 			"in progress: process %" PRIu32
 			" is still recording; the report covers the file as it is now",
-			snapshot->recording_pid);
-	else if (!snapshot->has_end)
+			recording->recording_pid);
+	else if (!recording->has_end)
 		add(lister, GMT_WARNING_INCOMPLETE,
 			"the recording has no end: the process was killed or is still running");
-	if (snapshot->counts_differ)
+	if (recording->counts_differ)
 		add(lister, GMT_WARNING_INCOMPLETE, "events are missing: %s expected, %s found",
-			gmt_text_count(snapshot->promised_events).text,
-			gmt_text_count(snapshot->seen_events).text);
-	for (size_t i = 0; i < snapshot->drops.count && i < DROPS_SHOWN; i++) {
-		const struct gmt_snapshot_drop *drop = &snapshot->drops.items[i];
-		const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, drop->thread);
+			gmt_text_count(recording->promised_events).text,
+			gmt_text_count(recording->seen_events).text);
+	for (size_t i = 0; i < recording->drops.count && i < DROPS_SHOWN; i++) {
+		const struct gmt_recording_drop *drop = &recording->drops.items[i];
+		const struct gmt_thread *thread = gmt_recording_thread(recording, drop->thread);
 
 		if (drop->count)
 			add(lister, GMT_WARNING_INCOMPLETE, "%s events were lost: %.200s (thread %.64s)",
 				gmt_text_count(drop->count).text, drop->reason,
 				thread ? thread->name.text : "not known");
 	}
-	if (snapshot->drops.count > DROPS_SHOWN)
+	if (recording->drops.count > DROPS_SHOWN)
 		add(lister, GMT_WARNING_INCOMPLETE,
 			"more events were lost for %s other reasons; %s in total",
-			gmt_text_count(snapshot->drops.count - DROPS_SHOWN).text,
-			gmt_text_count(gmt_snapshot_dropped(snapshot)).text);
-	if (snapshot->unknown_events)
+			gmt_text_count(recording->drops.count - DROPS_SHOWN).text,
+			gmt_text_count(gmt_recording_dropped(recording)).text);
+	if (recording->unknown_events)
 		add(lister, GMT_WARNING_INCOMPLETE,
 			"%s events of a kind that this version does not know were ignored",
-			gmt_text_count(snapshot->unknown_events).text);
+			gmt_text_count(recording->unknown_events).text);
 }
 
 /* Reports how lost events change the numbers of a report. */
-static void judge_effects(struct lister *lister, const struct gmt_snapshot *snapshot)
+static void judge_effects(struct lister *lister, const struct gmt_recording *recording)
 {
 	uint64_t counts[] = { [GMT_EFFECT_UNKNOWN] = 0,
 		[GMT_EFFECT_NONE] = 0,
 		[GMT_EFFECT_TOO_FEW] = 0,
 		[GMT_EFFECT_TOO_MANY] = 0 };
 
-	for (size_t i = 0; i < snapshot->drops.count; i++) {
-		uint64_t *count = &counts[gmt_drop_effect(snapshot->drops.items[i].reason)];
+	for (size_t i = 0; i < recording->drops.count; i++) {
+		uint64_t *count = &counts[gmt_drop_effect(recording->drops.items[i].reason)];
 
-		*count = gmt_account_sum(*count, snapshot->drops.items[i].count);
+		*count = gmt_account_sum(*count, recording->drops.items[i].count);
 	}
 	if (counts[GMT_EFFECT_UNKNOWN])
 		add(lister, GMT_WARNING_INCOMPLETE,
 			"numbers of live blocks may be wrong by up to the number of lost events");
 	else if (counts[GMT_EFFECT_TOO_FEW] || counts[GMT_EFFECT_TOO_MANY])
 		add(lister, GMT_WARNING_INCOMPLETE,
-			"up to %s live blocks may be missing, and up to %s freed blocks may count as live; totals of sites may lack up to %s blocks",
+			"up to %s live blocks may be missing, and up to %s freed blocks may count as live; "
+			"totals of sites may lack up to %s blocks",
 			gmt_text_count(counts[GMT_EFFECT_TOO_FEW]).text,
 			gmt_text_count(counts[GMT_EFFECT_TOO_MANY]).text,
 			gmt_text_count(counts[GMT_EFFECT_TOO_FEW]).text);
@@ -120,7 +122,8 @@ static void judge_totals(struct lister *lister, const struct gmt_account *accoun
 	if (account->unseen_bytes > 0)
 		add(lister, GMT_WARNING_INCOMPLETE,
 			"GPU %d: PyTorch reports %" PRId64
-			" bytes more than its recorded blocks: some were allocated before recording began, or were not recorded",
+			" bytes more than its recorded blocks: some were allocated before recording began, "
+			"or were not recorded",
 			account->device, account->unseen_bytes);
 	else
 		add(lister, GMT_WARNING_INCOMPLETE,
@@ -129,19 +132,20 @@ static void judge_totals(struct lister *lister, const struct gmt_account *accoun
 			account->device, -(uint64_t)account->unseen_bytes);
 }
 
-static void judge_compaction(struct lister *lister, const struct gmt_snapshot *snapshot,
+static void judge_compaction(struct lister *lister, const struct gmt_recording *recording,
 	const struct gmt_replay *replay)
 {
-	const struct gmt_compacted *compacted = &snapshot->compacted;
+	const struct gmt_compacted_prefix *compacted = &recording->compacted;
 	uint64_t steps = 1;
 
 	for (size_t i = 0; i < compacted->steps.count; i++)
 		if (compacted->steps.items[i].steps > steps)
 			steps = compacted->steps.items[i].steps;
 	add(lister, GMT_WARNING_REMARK,
-		"the first %s were folded (%.64s): %s events were replaced by totals; totals, peaks and live blocks are exact, but earlier moments are not known",
-		gmt_text_duration(gmt_clock_time_ns(snapshot, compacted->fold.stamp)).text,
-		snapshot->compaction_why, gmt_text_count(gmt_snapshot_compacted_events(snapshot)).text);
+		"the first %s were folded (%.64s): %s events were replaced by totals; "
+		"totals, peaks and live blocks are exact, but earlier moments are not known",
+		gmt_text_duration(gmt_clock_time_ns(recording, compacted->fold.stamp)).text,
+		recording->compaction_why, gmt_text_count(gmt_recording_compacted_events(recording)).text);
 	if (steps > 1)
 		add(lister, GMT_WARNING_REMARK,
 			"up to %s folded steps were merged: tables by step show the same numbers for all of them",
@@ -168,20 +172,21 @@ static void judge_accounting(struct lister *lister, const struct gmt_accounting 
 }
 
 /* Reports the names of the first unhooked functions. */
-static void judge_unhooked(struct lister *lister, const struct gmt_snapshot *snapshot)
+static void judge_unhooked(struct lister *lister, const struct gmt_recording *recording)
 {
 	char names[200] = "";
 	size_t length = 0;
 
-	for (size_t i = 0; i < snapshot->unhooked.count && length < sizeof(names) - 1; i++) {
+	for (size_t i = 0; i < recording->unhooked.count && length < sizeof(names) - 1; i++) {
 		int added = snprintf(names + length, sizeof(names) - length, "%s%.*s", i ? ", " : "", 72,
-			snapshot->unhooked.items[i].name.text);
+			recording->unhooked.items[i].name.text);
 
 		length += added > 0 ? (size_t)added : 0;
 	}
-	if (snapshot->unhooked.count)
+	if (recording->unhooked.count)
 		add(lister, GMT_WARNING_REMARK,
-			"the program looked up functions that look like allocation calls but are not hooked: %s%s (see `gpumemtrace info --coverage`)",
+			"the program looked up functions that look like allocation calls but are not hooked: "
+			"%s%s (see `gpumemtrace info --coverage`)",
 			names, length < sizeof(names) ? "" : "...");
 }
 
@@ -209,7 +214,7 @@ static bool judge_arenas(struct lister *lister, const struct gmt_replay *replay,
 {
 	struct gmt_arenas arenas = { 0 };
 
-	if (gmt_arenas_init(&arenas, traces, replay, error))
+	if (gmt_arenas_compute(&arenas, traces, replay, error))
 		return false;
 	for (size_t i = 0; i < arenas.rows.count; i++) {
 		const struct gmt_arena_row *row = &arenas.rows.items[i];
@@ -228,18 +233,18 @@ static bool judge_arenas(struct lister *lister, const struct gmt_replay *replay,
  * Reports the number of pauses and their total time. A pause without an end lasts until the end of
  * the recording.
  */
-static void judge_pauses(struct lister *lister, const struct gmt_snapshot *snapshot)
+static void judge_pauses(struct lister *lister, const struct gmt_recording *recording)
 {
 	uint64_t count = 0, paused_ns = 0, since_ns = 0;
 	bool is_paused = false;
 
-	for (size_t i = 0; i < snapshot->marks.count; i++) {
-		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+	for (size_t i = 0; i < recording->marks.count; i++) {
+		const struct gmt_recording_mark *mark = &recording->marks.items[i];
 		uint64_t now_ns;
 
 		if (mark->kind != GMT_MARK_KIND_PAUSE && mark->kind != GMT_MARK_KIND_RESUME)
 			continue;
-		now_ns = gmt_clock_time_ns(snapshot, mark->stamp);
+		now_ns = gmt_clock_time_ns(recording, mark->stamp);
 		count += mark->kind == GMT_MARK_KIND_PAUSE;
 		if (is_paused)
 			paused_ns += now_ns - since_ns;
@@ -247,7 +252,7 @@ static void judge_pauses(struct lister *lister, const struct gmt_snapshot *snaps
 		since_ns = now_ns;
 	}
 	if (is_paused)
-		paused_ns += gmt_clock_time_ns(snapshot, snapshot->last_stamp) - since_ns;
+		paused_ns += gmt_clock_time_ns(recording, recording->last_stamp) - since_ns;
 	if (count)
 		add(lister, GMT_WARNING_REMARK,
 			"stacks were not recorded for %s (paused %s %s): blocks of that time have none",
@@ -255,18 +260,18 @@ static void judge_pauses(struct lister *lister, const struct gmt_snapshot *snaps
 			count == 1 ? "time" : "times");
 }
 
-enum gmt_status gmt_warnings_init(struct gmt_warnings *ret_warnings,
-	const struct gmt_snapshot *snapshot, const struct gmt_replay *replay,
+enum gmt_status gmt_warnings_compute(struct gmt_warnings *ret_warnings,
+	const struct gmt_recording *recording, const struct gmt_replay *replay,
 	const struct gmt_traces *traces, struct gmt_error *error)
 {
 	struct lister lister = { .warnings = ret_warnings };
 
 	judge_work(&lister);
-	judge_recording(&lister, snapshot);
-	judge_effects(&lister, snapshot);
-	judge_pauses(&lister, snapshot);
-	if (snapshot->compacted.has_compacted_prefix)
-		judge_compaction(&lister, snapshot, replay);
+	judge_recording(&lister, recording);
+	judge_effects(&lister, recording);
+	judge_pauses(&lister, recording);
+	if (recording->compacted.has_compacted_prefix)
+		judge_compaction(&lister, recording, replay);
 	if (replay && traces && !judge_arenas(&lister, replay, traces, error)) {
 		gmt_warnings_fini(ret_warnings);
 		return GMT_NO_MEMORY;
@@ -275,16 +280,16 @@ enum gmt_status gmt_warnings_init(struct gmt_warnings *ret_warnings,
 		judge_accounting(&lister, &replay->accounting);
 	if (traces)
 		judge_traces(&lister, traces);
-	judge_unhooked(&lister, snapshot);
-	if (snapshot->repeated_ids)
+	judge_unhooked(&lister, recording);
+	if (recording->repeated_ids)
 		add(&lister, GMT_WARNING_REMARK,
 			"%s records have the id of an earlier record and were ignored",
-			gmt_text_count(snapshot->repeated_ids).text);
-	if (snapshot->unknown_blocks)
+			gmt_text_count(recording->repeated_ids).text);
+	if (recording->unknown_blocks)
 		add(&lister, GMT_WARNING_REMARK, "%s blocks of a newer version were skipped",
-			gmt_text_count(snapshot->unknown_blocks).text);
-	for (size_t i = 0; i < snapshot->notes.count; i++)
-		add(&lister, GMT_WARNING_REMARK, "%s", snapshot->notes.items[i]);
+			gmt_text_count(recording->unknown_blocks).text);
+	for (size_t i = 0; i < recording->notes.count; i++)
+		add(&lister, GMT_WARNING_REMARK, "%s", recording->notes.items[i]);
 	if (!lister.failed)
 		return GMT_OK;
 	gmt_warnings_fini(ret_warnings);

@@ -33,8 +33,8 @@ struct gmt_warnings {
  * Fails only if memory is exhausted. `ret_warnings` (zeroed) belongs to the caller; end it with
  * gmt_warnings_fini.
  */
-enum gmt_status gmt_warnings_init(struct gmt_warnings *ret_warnings,
-	const struct gmt_snapshot *snapshot, const struct gmt_replay *replay,
+enum gmt_status gmt_warnings_compute(struct gmt_warnings *ret_warnings,
+	const struct gmt_recording *recording, const struct gmt_replay *replay,
 	const struct gmt_traces *traces, struct gmt_error *error);
 
 void gmt_warnings_fini(struct gmt_warnings *warnings);

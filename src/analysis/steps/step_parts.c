@@ -3,22 +3,22 @@
 
 #include "analysis/leaks/leak_evidence.h"
 
-enum { RARE = 4 }; /* The lines of an epoch allocate in fewer than one of this many steps. */
+enum { RARE = 4 }; /* the lines of an epoch allocate in fewer than one of this many steps */
 
 /* Sums over all sites of one part of an account. They become a row. */
 struct sums {
 	uint64_t made_bytes, left_bytes, peak_bytes;
-	uint32_t max_steps; /* Maximum over the sites. */
-	size_t first, count; /* Range in builder.sites. */
+	uint32_t max_steps; /* maximum over the sites */
+	size_t first, count; /* range in builder.sites */
 };
 
 struct builder {
 	const struct gmt_step_parts *parts;
 	const struct gmt_replay *replay;
 	struct gmt_leak_search search;
-	GMT_VEC(struct sums) sums;   /* By row. */
-	GMT_VEC(uint32_t) row_of;    /* By site. */
-	GMT_VEC(uint32_t) sites;     /* Sorted by row. */
+	GMT_VEC(struct sums) sums;   /* by row */
+	GMT_VEC(uint32_t) row_of;    /* by site */
+	GMT_VEC(uint32_t) sites;     /* sorted by row */
 };
 
 /* Returns whether there is only one step. Then the first step counts too. */
@@ -45,7 +45,7 @@ static bool make_room(struct gmt_step_parts *parts, size_t sites)
 }
 
 static bool began(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, uint32_t site)
+	const struct gmt_recording_event *event, uint32_t site)
 {
 	struct gmt_step_parts *parts = user;
 	const struct gmt_accounting *accounting = &replay->accounting;
@@ -72,7 +72,7 @@ static bool began(void *user, const struct gmt_replay *replay,
 }
 
 static bool ended(void *user, const struct gmt_replay *replay,
-	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
+	const struct gmt_recording_event *event, const struct gmt_account_block *block)
 {
 	struct gmt_step_parts *parts = user;
 	uint32_t step = step_of(parts, 0, event->stamp);

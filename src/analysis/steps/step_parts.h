@@ -28,28 +28,32 @@ struct gmt_step_parts_row {
 	 * 0: the part allocates nothing.
 	 */
 	uint64_t times;
-	uint64_t made_bytes;    /* Per occurrence. */
+	uint64_t made_bytes;    /* per occurrence */
 	/* Per occurrence: alive at the end of the step, but not kept for good. */
 	uint64_t carried_bytes;
 	/* Per occurrence: kept for good. Below 0: unknown, because there are too few steps. */
 	double kept_bytes;
-	uint64_t peak_bytes;    /* Most bytes that the account held at an allocation of the part. */
+	uint64_t peak_bytes;    /* most bytes that the account held at an allocation of the part */
 };
 
 /* A single site. */
 struct gmt_step_parts_site {
-	uint64_t made_bytes, left_bytes, peak_bytes; /* In the steps after the first step. */
+	/*
+	 * In the steps after the first step: allocated; allocated and not freed in the same step; most
+	 * that the account held at an allocation.
+	 */
+	uint64_t made_bytes, left_bytes, peak_bytes;
 	uint64_t allocs, evaluation_allocs;
-	uint32_t steps;       /* Number of these steps in which it allocated. */
-	uint32_t last_plus_1; /* Last of these steps, + 1. 0: no step. */
-	uint32_t calls, last_call_plus_1; /* The same for the steps of the second series. */
+	uint32_t steps;       /* number of steps after the first step in which it allocated */
+	uint32_t last_plus_1; /* last of these steps, + 1; 0: no such step */
+	uint32_t calls, last_call_plus_1; /* the same for the steps of the second series */
 };
 
 struct gmt_step_parts {
-	struct gmt_replay_observer observer; /* Registered with the replay. */
+	struct gmt_replay_observer observer; /* registered with the replay */
 	const struct gmt_timeline *timeline;
 	const struct gmt_traces *traces;
-	uint32_t cursors[GMT_TIMELINE_SERIES]; /* See gmt_series_find_next. */
+	uint32_t cursors[GMT_TIMELINE_SERIES]; /* see gmt_series_find_next */
 	GMT_VEC(struct gmt_step_parts_site) sites;
 	/* GMT_STEP_PARTS rows for each account of the replay. */
 	GMT_VEC(struct gmt_step_parts_row) rows;

@@ -48,7 +48,7 @@ static const char *copy_operator(const char *at, char *name, size_t *length, siz
 	return end;
 }
 
-void gmt_names_function(const char *function, char *ret_name, size_t size)
+void gmt_short_name_of_function(const char *function, char *ret_name, size_t size)
 {
 	size_t length = 0;
 
@@ -84,9 +84,9 @@ static const char *after_last_separator(const char *path, const char *part)
 	return at ? at + strlen(part) : NULL;
 }
 
-const char *gmt_names_file(const struct gmt_snapshot *snapshot, const char *path)
+const char *gmt_short_name_of_file(const struct gmt_recording *recording, const char *path)
 {
-	size_t directory = strlen(snapshot->directory);
+	size_t directory = strlen(recording->directory);
 	const char *package = after_last_separator(path, "/site-packages/");
 	unsigned slashes = 0;
 
@@ -94,7 +94,7 @@ const char *gmt_names_file(const struct gmt_snapshot *snapshot, const char *path
 		package = after_last_separator(path, "/dist-packages/");
 	if (package)
 		return package;
-	if (directory > 1 && strncmp(path, snapshot->directory, directory) == 0 &&
+	if (directory > 1 && strncmp(path, recording->directory, directory) == 0 &&
 		path[directory] == '/')
 		return path + directory + 1;
 	for (const char *at = path + strlen(path); at > path; at--)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 enum { MAX_MODULES = 24 };
 
 static bool starts_with(const char *text, const char *start)
@@ -15,7 +17,7 @@ static bool starts_with(const char *text, const char *start)
 void gmt_stack_operator(const struct gmt_traces *traces, uint32_t stack, char *ret_name,
 	size_t size)
 {
-	static const char start[] = "at::_ops::";
+	static const char start[] = "at::_ops::", prefix[] = "aten::";
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
 
@@ -28,7 +30,9 @@ void gmt_stack_operator(const struct gmt_traces *traces, uint32_t stack, char *r
 		if (place->kind != GMT_PLACE_NATIVE || !starts_with(function, start))
 			continue;
 		function += strlen(start);
-		snprintf(ret_name, size, "aten::%.*s", (int)strcspn(function, ":("), function);
+		snprintf(ret_name, size, "%s%.*s", prefix,
+			(int)gmt_text_cut_length(function, strcspn(function, ":("), size - sizeof(prefix)),
+			function);
 		return;
 	}
 }
@@ -60,6 +64,8 @@ static bool join_modules(const struct gmt_traces *traces, const uint32_t *found,
 		const char *class = module_class(gmt_traces_string(traces,
 											 gmt_traces_place(traces, found[count])->function),
 			&length);
+		/* One long name is cut; several that are too long lose the outer ones. */
+		length = gmt_text_cut_length(class, length, size - 1);
 		int written =
 			snprintf(ret_name + at, size - at, "%s%.*s", at ? " > " : "", (int)length, class);
 
@@ -134,7 +140,7 @@ void gmt_stack_library(const struct gmt_traces *traces, uint32_t stack, char *re
 		class = class_of_library(path, name);
 		if (class > best) {
 			best = class;
-			snprintf(ret_name, size, "%s", name);
+			gmt_text_copy(ret_name, size, name);
 		}
 	}
 }

@@ -14,12 +14,12 @@
 #include "reader/stacks/traces.h"
 
 struct gmt_stack_summary_line {
-	uint32_t frame;  /* The frame that is shown: index in the stack. */
-	uint32_t hidden; /* Number of other frames that it stands for. */
+	uint32_t frame;  /* the frame that is shown: index in the stack */
+	uint32_t hidden; /* number of other frames that it stands for */
 };
 
 struct gmt_stack_summary {
-	GMT_VEC(struct gmt_stack_summary_line) lines; /* Leaf first. */
+	GMT_VEC(struct gmt_stack_summary_line) lines; /* leaf first */
 };
 
 /*

@@ -7,10 +7,10 @@
 
 struct summarizer {
 	struct gmt_summary *summary;
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	const struct gmt_accounting *accounting;
 	const struct gmt_replay *replay;
-	struct gmt_map device_ids; /* Ordinal, as uint16_t, to index in summary->devices. */
+	struct gmt_map device_ids; /* ordinal, as uint16_t, to index in summary->devices */
 };
 
 static bool add_device(struct summarizer *summarizer, int16_t ordinal)
@@ -26,7 +26,7 @@ static bool add_device(struct summarizer *summarizer, int16_t ordinal)
 		return false;
 	*device = (struct gmt_summary_device){
 		.device = ordinal,
-		.info = ordinal < 0 ? NULL : gmt_snapshot_device(summarizer->snapshot, (uint32_t)ordinal),
+		.info = ordinal < 0 ? NULL : gmt_recording_device(summarizer->recording, (uint32_t)ordinal),
 	};
 	return gmt_map_put(&summarizer->device_ids, (uint16_t)ordinal, 0);
 }
@@ -41,13 +41,13 @@ static int by_ordinal(const void *left, const void *right)
 /* Lists the devices that were recorded and the devices that had events, sorted. */
 static bool list_devices(struct summarizer *summarizer)
 {
-	const struct gmt_snapshot *snapshot = summarizer->snapshot;
+	const struct gmt_recording *recording = summarizer->recording;
 	const struct gmt_accounting *accounting = summarizer->accounting;
 	struct gmt_summary *summary = summarizer->summary;
 
-	for (size_t i = 0; i < snapshot->devices.count; i++)
-		if (snapshot->devices.items[i].ordinal <= INT16_MAX &&
-			!add_device(summarizer, (int16_t)snapshot->devices.items[i].ordinal))
+	for (size_t i = 0; i < recording->devices.count; i++)
+		if (recording->devices.items[i].ordinal <= INT16_MAX &&
+			!add_device(summarizer, (int16_t)recording->devices.items[i].ordinal))
 			return false;
 	for (size_t i = 0; i < accounting->accounts.count; i++)
 		if (accounting->accounts.items[i].device != GMT_DEVICE_HOST &&
@@ -72,8 +72,8 @@ static void set_end(struct gmt_account *account, const struct gmt_replay *replay
 
 	account->live_bytes = end.live_bytes;
 	account->live_blocks = end.live_blocks;
-	account->told_allocated_bytes = end.told_allocated_bytes;
-	account->told_reserved_bytes = end.told_reserved_bytes;
+	account->reported_allocated_bytes = end.reported_allocated_bytes;
+	account->reported_reserved_bytes = end.reported_reserved_bytes;
 	account->unseen_bytes = end.unseen_bytes;
 }
 
@@ -92,7 +92,7 @@ static void fill_layer(const struct summarizer *summarizer, struct gmt_summary_l
 	set_end(&layer->account, summarizer->replay,
 		(size_t)(account - summarizer->accounting->accounts.items));
 	layer->peak_time_ns =
-		account->epoch ? gmt_clock_time_ns(summarizer->snapshot, account->peak_stamp) : 0;
+		account->epoch ? gmt_clock_time_ns(summarizer->recording, account->peak_stamp) : 0;
 }
 
 static bool fill_device(const struct summarizer *summarizer, struct gmt_summary_device *device)
@@ -156,19 +156,19 @@ static bool fill_spaces(const struct summarizer *summarizer)
 			.live_blocks = end.blocks,
 			.peak_bytes = space->peak_bytes,
 			.peak_time_ns =
-				space->peak_bytes ? gmt_clock_time_ns(summarizer->snapshot, space->peak_stamp) : 0,
+				space->peak_bytes ? gmt_clock_time_ns(summarizer->recording, space->peak_stamp) : 0,
 		};
 		qsort(layer->spaces.items, layer->spaces.count, sizeof(*layer->spaces.items), by_space);
 	}
 	return true;
 }
 
-enum gmt_status gmt_summary_init(struct gmt_summary *ret_summary,
-	const struct gmt_snapshot *snapshot, const struct gmt_replay *replay, struct gmt_error *error)
+enum gmt_status gmt_summary_compute(struct gmt_summary *ret_summary,
+	const struct gmt_recording *recording, const struct gmt_replay *replay, struct gmt_error *error)
 {
 	struct summarizer summarizer = {
 		.summary = ret_summary,
-		.snapshot = snapshot,
+		.recording = recording,
 		.accounting = &replay->accounting,
 		.replay = replay,
 	};

@@ -4,7 +4,7 @@
 
 /*
  * Summarizes what each layer holds on each device and on the host, as tables for the renderers. A
- * pure function of a snapshot and its replay. Strings are borrowed from the snapshot.
+ * pure function of a recording and its replay. Strings are borrowed from the recording.
  */
 
 #include <stdint.h>
@@ -14,9 +14,9 @@
 
 struct gmt_summary_space {
 	uint32_t space;
-	uint64_t live_bytes; /* At the end of the program's work. */
+	uint64_t live_bytes; /* at the end of the program's work */
 	uint64_t live_blocks;
-	uint64_t peak_bytes; /* The space's own peak. */
+	uint64_t peak_bytes; /* the space's own peak */
 	uint64_t peak_time_ns;
 };
 
@@ -27,14 +27,14 @@ struct gmt_summary_layer {
 	 * work.
 	 */
 	struct gmt_account account;
-	uint64_t left_bytes, left_blocks; /* After the last event. */
+	uint64_t left_bytes, left_blocks; /* live after the last event, when the process has ended */
 	uint64_t peak_time_ns;
-	GMT_VEC(struct gmt_summary_space) spaces; /* By number. */
+	GMT_VEC(struct gmt_summary_space) spaces; /* by number */
 };
 
 struct gmt_summary_device {
-	int32_t device;               /* Below 0: the recording does not say which device. */
-	const struct gmt_device *info; /* NULL: not recorded. */
+	int32_t device;               /* below 0: the recording does not say which device */
+	const struct gmt_device *info; /* NULL: not recorded */
 	/* Layer cuda is always present. Other layers are present if they had events. */
 	GMT_VEC(struct gmt_summary_layer) layers;
 };
@@ -42,15 +42,16 @@ struct gmt_summary_device {
 struct gmt_summary {
 	/* By ordinal: devices that were recorded, and devices that had events. */
 	GMT_VEC(struct gmt_summary_device) devices;
-	struct gmt_summary_layer host;              /* Host memory of layer cuda. */
+	struct gmt_summary_layer host;              /* host memory of layer cuda */
 };
 
 /*
  * Makes the summary. Fails only for lack of memory. `ret_summary` must be zeroed. The caller owns
  * it and ends it with gmt_summary_fini.
  */
-enum gmt_status gmt_summary_init(struct gmt_summary *ret_summary,
-	const struct gmt_snapshot *snapshot, const struct gmt_replay *replay, struct gmt_error *error);
+enum gmt_status gmt_summary_compute(struct gmt_summary *ret_summary,
+	const struct gmt_recording *recording, const struct gmt_replay *replay,
+	struct gmt_error *error);
 
 void gmt_summary_fini(struct gmt_summary *summary);
 

@@ -10,8 +10,8 @@ struct walk {
 	struct gmt_table *table;
 	const struct gmt_replay *replay;
 	const struct gmt_module_tensors *tensors;
-	struct gmt_map row_ids; /* Account and label to index. */
-	struct gmt_map sites;   /* Set of pairs that were counted: row and site. */
+	struct gmt_map row_ids; /* account and label to index */
+	struct gmt_map sites;   /* set of pairs that were counted: row and site */
 };
 
 static bool label_of(const struct walk *walk, const struct gmt_module_tensor *tensor,
@@ -21,8 +21,8 @@ static bool label_of(const struct walk *walk, const struct gmt_module_tensor *te
 	const char *name = module->length ? module->bytes : "(the outermost module)";
 	char label[LABEL_BYTES];
 
-	if (tensor->others)
-		snprintf(label, sizeof(label), "%s and %u more", name, (unsigned)tensor->others);
+	if (tensor->other_modules)
+		snprintf(label, sizeof(label), "%s and %u more", name, (unsigned)tensor->other_modules);
 	else
 		snprintf(label, sizeof(label), "%s", name);
 	return gmt_intern_text(&walk->table->names, label, ret_label);

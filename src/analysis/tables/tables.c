@@ -15,10 +15,10 @@ struct builder {
 	const struct gmt_replay *replay;
 	const struct gmt_history *history;
 	const struct gmt_allocator_state *allocator_state;
-	struct gmt_map row_ids; /* Account and number to index. */
-	GMT_VEC(uint32_t) numbers; /* By stack: the number of its row, + 1. 0: not determined yet. */
-	struct gmt_instance_shares taken; /* For modules: what the rows of instances hold. */
-	struct gmt_intern functions; /* Pairs of function and file. */
+	struct gmt_map row_ids; /* account and number to index */
+	GMT_VEC(uint32_t) numbers; /* by stack: the number of its row, + 1; 0: not determined yet */
+	struct gmt_instance_shares taken; /* for modules: what the rows of instances hold */
+	struct gmt_intern functions; /* pairs of function and file */
 };
 
 static struct gmt_table_row *get_row(struct builder *builder, uint32_t account_id, uint32_t number)
@@ -203,7 +203,7 @@ static bool cached_number_of(struct builder *builder, const struct gmt_site *sit
 	uint32_t *ret_number)
 {
 	uint32_t *known = &builder->numbers.items[site->stack];
-	enum gmt_table_key key = builder->table->key;
+	enum gmt_table_grouping key = builder->table->key;
 
 	if (keys[key].depends_on == SITE)
 		return keys[key].number(builder, site, ret_number);
@@ -295,7 +295,7 @@ static bool add_attribution(struct builder *builder, const struct gmt_attributio
 }
 
 static int compare(const struct gmt_table_row *a, const struct gmt_table_row *b,
-	enum gmt_sites_key first)
+	enum gmt_sites_order first)
 {
 	const uint64_t left[] = { a->peak_bytes, a->live_bytes, a->total_bytes };
 	const uint64_t right[] = { b->peak_bytes, b->live_bytes, b->total_bytes };
@@ -330,8 +330,8 @@ COMPARE(by_live, GMT_SITES_BY_LIVE)
 COMPARE(by_total, GMT_SITES_BY_TOTAL)
 #undef COMPARE
 
-enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key key,
-	const struct gmt_table_input *input, enum gmt_sites_key sort, struct gmt_error *error)
+enum gmt_status gmt_table_compute(struct gmt_table *ret_table, enum gmt_table_grouping key,
+	const struct gmt_table_input *input, enum gmt_sites_order sort, struct gmt_error *error)
 {
 	struct builder builder = {
 		.table = ret_table,
@@ -385,17 +385,17 @@ void gmt_table_fini(struct gmt_table *table)
 	gmt_vec_fini(&table->rows);
 }
 
-const char *gmt_table_key_name(enum gmt_table_key key)
+const char *gmt_table_key_name(enum gmt_table_grouping key)
 {
 	return keys[key].name;
 }
 
-const char *gmt_table_key_title(enum gmt_table_key key)
+const char *gmt_table_key_title(enum gmt_table_grouping key)
 {
 	return keys[key].title;
 }
 
-const char *gmt_table_key_none(enum gmt_table_key key)
+const char *gmt_table_key_none(enum gmt_table_grouping key)
 {
 	return keys[key].none;
 }

@@ -20,7 +20,7 @@
 #include "containers/intern.h"
 #include "containers/vec.h"
 
-enum gmt_table_key {
+enum gmt_table_grouping {
 #define GMT_TABLE_KEY(NAME, ...) GMT_TABLE_##NAME,
 #include "analysis/tables/table_keys.def"
 #undef GMT_TABLE_KEY
@@ -39,24 +39,24 @@ struct gmt_table_instance {
 
 struct gmt_table_row {
 	uint32_t layer;
-	int32_t device;        /* GMT_DEVICE_HOST: host memory. */
+	int32_t device;        /* GMT_DEVICE_HOST: host memory */
 	/* NULL: no name. Lines, functions and steps use the fields below instead. */
 	const char *name;
-	uint32_t place_plus_1; /* For lines and functions: a frame, + 1. 0: no stack. */
+	uint32_t place_plus_1; /* for lines and functions: a frame, + 1; 0: no stack */
 	/* For steps: in timeline->series. GMT_ATTRIBUTION_NO_SERIES: outside of steps. */
 	uint32_t series, step;
-	uint64_t peak_bytes, peak_blocks; /* When its layer on that device peaked. */
+	uint64_t peak_bytes, peak_blocks; /* when its layer on that device peaked */
 	uint64_t live_bytes, live_blocks;
 	uint64_t total_bytes, allocs, largest_bytes;
-	uint64_t max_live_bytes; /* For owners: the most that it held at any time. Otherwise 0. */
+	uint64_t max_live_bytes; /* for owners: the most that it held at any time; otherwise 0 */
 	/* For modules: index in `instances`, + 1. 0: calls of modules of these classes. */
 	uint32_t instance_plus_1;
-	uint32_t sites;        /* For steps and phases: 0. */
-	uint32_t number;       /* Distinguishes the rows. */
+	uint32_t sites;        /* for steps and phases: 0 */
+	uint32_t number;       /* distinguishes the rows */
 };
 
 struct gmt_table {
-	enum gmt_table_key key;
+	enum gmt_table_grouping key;
 	struct gmt_intern names;
 	GMT_VEC(struct gmt_table_instance) instances;
 	/*
@@ -79,8 +79,8 @@ struct gmt_table_input {
  * Makes the table. Fails only for lack of memory. `ret_table` must be zeroed and borrows from
  * input->allocator_state. The caller owns it and ends it with gmt_table_fini.
  */
-enum gmt_status gmt_table_init(struct gmt_table *ret_table, enum gmt_table_key key,
-	const struct gmt_table_input *input, enum gmt_sites_key sort, struct gmt_error *error);
+enum gmt_status gmt_table_compute(struct gmt_table *ret_table, enum gmt_table_grouping key,
+	const struct gmt_table_input *input, enum gmt_sites_order sort, struct gmt_error *error);
 
 /* Returns the rows of one layer on one device: *ret_count rows, from the returned row on. */
 const struct gmt_table_row *gmt_table_of(const struct gmt_table *table, uint32_t layer,
@@ -92,8 +92,8 @@ void gmt_table_fini(struct gmt_table *table);
  * Return the name of a key ("line"), its title ("part of a step") and the name of a row without it
  * ("no stack").
  */
-const char *gmt_table_key_name(enum gmt_table_key key);
-const char *gmt_table_key_title(enum gmt_table_key key);
-const char *gmt_table_key_none(enum gmt_table_key key);
+const char *gmt_table_key_name(enum gmt_table_grouping key);
+const char *gmt_table_key_title(enum gmt_table_grouping key);
+const char *gmt_table_key_none(enum gmt_table_grouping key);
 
 #endif

@@ -166,10 +166,9 @@ static bool make_rows(struct gmt_decoder *decoder, size_t bytes)
 	return true;
 }
 
-enum gmt_status gmt_decode_rows(struct gmt_decoder *decoder, const struct gmt_block *block,
-	const void **ret_rows, struct gmt_error *error)
+enum gmt_status gmt_decode_record(struct gmt_decoder *decoder, const struct gmt_record_info *record,
+	const struct gmt_block *block, const void **ret_rows, struct gmt_error *error)
 {
-	const struct gmt_record_info *record = gmt_record_info(block->kind);
 	struct gmt_cursor payload = { block->payload, block->payload + block->size_bytes };
 	uint32_t f = 0;
 
@@ -189,6 +188,12 @@ enum gmt_status gmt_decode_rows(struct gmt_decoder *decoder, const struct gmt_bl
 		gmt_event_totals_from_differences((struct gmt_event *)decoder->rows.items, block->rows);
 	*ret_rows = decoder->rows.items;
 	return GMT_OK;
+}
+
+enum gmt_status gmt_decode_rows(struct gmt_decoder *decoder, const struct gmt_block *block,
+	const void **ret_rows, struct gmt_error *error)
+{
+	return gmt_decode_record(decoder, gmt_record_info(block->kind), block, ret_rows, error);
 }
 
 void gmt_decoder_fini(struct gmt_decoder *decoder)

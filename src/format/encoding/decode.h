@@ -29,6 +29,10 @@ struct gmt_decoder {
 enum gmt_status gmt_decode_rows(struct gmt_decoder *decoder, const struct gmt_block *block,
 	const void **ret_rows, struct gmt_error *error);
 
+/* Same for a block of a record that the caller has: one of a summary (summary_format.h). */
+enum gmt_status gmt_decode_record(struct gmt_decoder *decoder, const struct gmt_record_info *record,
+	const struct gmt_block *block, const void **ret_rows, struct gmt_error *error);
+
 void gmt_decoder_fini(struct gmt_decoder *decoder);
 
 #endif

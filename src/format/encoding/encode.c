@@ -146,11 +146,9 @@ static uint32_t used_fields(const struct gmt_record_info *record, const char *ro
 	return record->field_count - 1;
 }
 
-enum gmt_status gmt_encode_rows(struct gmt_encoder *encoder, uint32_t number, const void *rows,
-	uint32_t count, struct gmt_error *error)
+enum gmt_status gmt_encode_record(struct gmt_encoder *encoder, const struct gmt_record_info *record,
+	const void *rows, uint32_t count, struct gmt_error *error)
 {
-	const struct gmt_record_info *record = gmt_record_info(number);
-
 	encoder->block.count = 0;
 	if (!gmt_vec_reserve(&encoder->block, GMT_BLOCK_HEADER_BYTES))
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
@@ -167,7 +165,7 @@ enum gmt_status gmt_encode_rows(struct gmt_encoder *encoder, uint32_t number, co
 		return gmt_error_set(error, GMT_WRITE, "too much for one block");
 
 	const struct gmt_block block = {
-		.kind = number,
+		.kind = record->number,
 		.rows = count,
 		.size_bytes = (uint32_t)(encoder->block.count - GMT_BLOCK_HEADER_BYTES),
 		.payload = encoder->block.items + GMT_BLOCK_HEADER_BYTES,
@@ -175,6 +173,12 @@ enum gmt_status gmt_encode_rows(struct gmt_encoder *encoder, uint32_t number, co
 
 	gmt_block_make_header(&block, encoder->block.items);
 	return GMT_OK;
+}
+
+enum gmt_status gmt_encode_rows(struct gmt_encoder *encoder, uint32_t number, const void *rows,
+	uint32_t count, struct gmt_error *error)
+{
+	return gmt_encode_record(encoder, gmt_record_info(number), rows, count, error);
 }
 
 void gmt_encoder_fini(struct gmt_encoder *encoder)

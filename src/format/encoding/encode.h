@@ -29,6 +29,10 @@ void gmt_encode_file_header(uint8_t ret_bytes[GMT_FILE_HEADER_BYTES]);
 enum gmt_status gmt_encode_rows(struct gmt_encoder *encoder, uint32_t number, const void *rows,
 	uint32_t count, struct gmt_error *error);
 
+/* Same for a record that the caller has: one of a summary (summary_format.h). */
+enum gmt_status gmt_encode_record(struct gmt_encoder *encoder, const struct gmt_record_info *record,
+	const void *rows, uint32_t count, struct gmt_error *error);
+
 void gmt_encoder_fini(struct gmt_encoder *encoder);
 
 #endif

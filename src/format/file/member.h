@@ -9,7 +9,7 @@
  * all members except the last are described.
  *
  * In the flow: stream -> sink writes descriptions, members reads them.
- * docs/internals/snapshot-format.md, section 9. No state.
+ * docs/internals/recording-format.md, section 9. No state.
  */
 
 #include <stdbool.h>

@@ -74,7 +74,7 @@ enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink,
 }
 
 /* Returns the reason why the sink must not write to the file any more, or NULL. */
-static const char *spoiled(const struct gmt_sink *sink)
+static const char *why_not_writable(const struct gmt_sink *sink)
 {
 	struct stat about;
 
@@ -108,7 +108,7 @@ static enum gmt_status write_out(struct gmt_sink *sink, struct gmt_error *error)
 	bool is_stalled = false;
 
 	while (left) {
-		const char *why = at == sink->out || is_stalled ? spoiled(sink) : NULL;
+		const char *why = at == sink->out || is_stalled ? why_not_writable(sink) : NULL;
 		ssize_t written = why ? -1 : write(sink->fd, at, left);
 		int error_number = written ? errno : ENOSPC;
 

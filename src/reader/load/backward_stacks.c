@@ -6,18 +6,18 @@
 enum stack_kind { UNKNOWN_STACK, ORDINARY_STACK, CALL_STACK };
 
 struct attributor {
-	struct gmt_snapshot *snapshot;
+	struct gmt_recording *recording;
 	struct gmt_backward_attribution backward_attribution;
-	GMT_VEC(uint8_t) stack_kinds; /* enum stack_kind, by index in snapshot->frames */
+	GMT_VEC(uint8_t) stack_kinds; /* enum stack_kind, by index in recording->frames */
 	struct gmt_map trace_ids;  /* from trace and caller to the trace that has both */
 };
 
-static bool is_call(const struct gmt_snapshot *snapshot, const struct gmt_frames *frames)
+static bool is_call(const struct gmt_recording *recording, const struct gmt_frames *frames)
 {
 	for (uint32_t i = 0; i < frames->items.count; i++) {
 		const struct gmt_frame *frame =
-			gmt_snapshot_frame(snapshot, (uint32_t)(frames->items.items[i] >> 1));
-		const struct gmt_code *code = frame ? gmt_snapshot_code(snapshot, frame->code) : NULL;
+			gmt_recording_frame(recording, (uint32_t)(frames->items.items[i] >> 1));
+		const struct gmt_code *code = frame ? gmt_recording_code(recording, frame->code) : NULL;
 
 		if (code && gmt_backward_attribution_is_call(code->file, code->function))
 			return true;
@@ -28,32 +28,32 @@ static bool is_call(const struct gmt_snapshot *snapshot, const struct gmt_frames
 /* Returns whether a Python stack lies in a backward call. Examines each stack only once. */
 static bool lies_in_call(struct attributor *attributor, uint32_t frames_id)
 {
-	const struct gmt_snapshot *snapshot = attributor->snapshot;
-	const struct gmt_frames *frames = gmt_snapshot_frames(snapshot, frames_id);
+	const struct gmt_recording *recording = attributor->recording;
+	const struct gmt_frames *frames = gmt_recording_frames(recording, frames_id);
 
 	if (!frames)
 		return false;
 
-	uint8_t *kind = &attributor->stack_kinds.items[frames - snapshot->frames.items];
+	uint8_t *kind = &attributor->stack_kinds.items[frames - recording->frames.items];
 	if (*kind == UNKNOWN_STACK)
-		*kind = is_call(snapshot, frames) ? CALL_STACK : ORDINARY_STACK;
+		*kind = is_call(recording, frames) ? CALL_STACK : ORDINARY_STACK;
 	return *kind == CALL_STACK;
 }
 
 static bool attribute(struct attributor *attributor, uint32_t of, uint32_t call,
 	uint32_t *ret_trace)
 {
-	struct gmt_snapshot *snapshot = attributor->snapshot;
+	struct gmt_recording *recording = attributor->recording;
 	uint64_t key = (uint64_t)of << 32 | call;
 	uint64_t trace;
 
 	if (!gmt_map_find(&attributor->trace_ids, key, &trace)) {
-		struct gmt_snapshot_trace *slot = gmt_vec_push(&snapshot->traces);
+		struct gmt_recording_trace *slot = gmt_vec_push(&recording->traces);
 
-		trace = snapshot->traces.count - 1;
+		trace = recording->traces.count - 1;
 		if (!slot || !gmt_map_put(&attributor->trace_ids, key, trace))
 			return false;
-		*slot = snapshot->traces.items[of];
+		*slot = recording->traces.items[of];
 		slot->caller = call;
 	}
 	*ret_trace = (uint32_t)trace;
@@ -63,10 +63,10 @@ static bool attribute(struct attributor *attributor, uint32_t of, uint32_t call,
 /*
  * Sets *ret_trace to the event's trace, or to the same trace with the backward call as its caller.
  */
-static bool examine_trace(struct attributor *attributor, const struct gmt_snapshot_event *event,
+static bool examine_trace(struct attributor *attributor, const struct gmt_recording_event *event,
 	uint32_t *ret_trace)
 {
-	const struct gmt_snapshot_trace *trace = &attributor->snapshot->traces.items[event->trace];
+	const struct gmt_recording_trace *trace = &attributor->recording->traces.items[event->trace];
 	uint32_t call;
 
 	*ret_trace = event->trace;
@@ -85,16 +85,16 @@ static bool examine_trace(struct attributor *attributor, const struct gmt_snapsh
 /* Registers autograd's threads. Sets *ret_any to whether there are any. */
 static bool note_threads(struct attributor *attributor, bool *ret_any)
 {
-	const struct gmt_snapshot *snapshot = attributor->snapshot;
+	const struct gmt_recording *recording = attributor->recording;
 
 	*ret_any = false;
-	for (size_t i = 0; i < snapshot->threads.count; i++) {
-		bool is_autograd = gmt_backward_attribution_is_autograd(snapshot->threads.items[i].name);
+	for (size_t i = 0; i < recording->threads.count; i++) {
+		bool is_autograd = gmt_backward_attribution_is_autograd(recording->threads.items[i].name);
 
 		*ret_any |= is_autograd;
 		if (is_autograd &&
 			!gmt_backward_attribution_register_thread(&attributor->backward_attribution,
-				snapshot->threads.items[i].id, true))
+				recording->threads.items[i].id, true))
 			return false;
 	}
 	return true;
@@ -102,7 +102,7 @@ static bool note_threads(struct attributor *attributor, bool *ret_any)
 
 static bool begin_calls(struct attributor *attributor)
 {
-	const struct gmt_compacted *compacted = &attributor->snapshot->compacted;
+	const struct gmt_compacted_prefix *compacted = &attributor->recording->compacted;
 
 	for (size_t i = 0; i + 1 < compacted->calls.count; i += 2)
 		if (!gmt_backward_attribution_set_stack(&attributor->backward_attribution,
@@ -114,29 +114,29 @@ static bool begin_calls(struct attributor *attributor)
 /* Gives callers to the events in the reader's rows, except events of the compacted prefix. */
 static bool scan_rows(struct attributor *attributor, const struct gmt_events_reader *reader)
 {
-	struct gmt_snapshot *snapshot = attributor->snapshot;
+	struct gmt_recording *recording = attributor->recording;
 	uint32_t traces[GMT_EVENTS_CHUNK];
 	bool differ = false;
 
 	for (size_t i = 0; i < reader->count; i++) {
-		const struct gmt_snapshot_event *event = &reader->rows[i];
+		const struct gmt_recording_event *event = &reader->rows[i];
 
 		traces[i] = event->trace;
-		if (reader->first + i >= snapshot->compacted_events &&
+		if (reader->first + i >= recording->compacted_events &&
 			!examine_trace(attributor, event, &traces[i]))
 			return false;
 		differ |= traces[i] != event->trace;
 	}
-	return !differ || gmt_events_set_traces(&snapshot->events, reader->first, traces);
+	return !differ || gmt_events_set_traces(&recording->events, reader->first, traces);
 }
 
 static bool scan_all(struct attributor *attributor)
 {
-	struct gmt_snapshot *snapshot = attributor->snapshot;
+	struct gmt_recording *recording = attributor->recording;
 	struct gmt_events_reader reader;
-	bool done = gmt_events_reader_init(&reader, &snapshot->events, GMT_EVENTS_TRACE);
+	bool done = gmt_events_reader_init(&reader, &recording->events, GMT_EVENTS_TRACE);
 
-	for (size_t i = 0; done && i < snapshot->events.count; i += reader.count) {
+	for (size_t i = 0; done && i < recording->events.count; i += reader.count) {
 		gmt_events_unpack(&reader, i);
 		done = scan_rows(attributor, &reader);
 	}
@@ -144,9 +144,9 @@ static bool scan_all(struct attributor *attributor)
 	return done;
 }
 
-bool gmt_backward_attribute(struct gmt_snapshot *snapshot)
+bool gmt_backward_stacks_attribute(struct gmt_recording *recording)
 {
-	struct attributor attributor = { .snapshot = snapshot };
+	struct attributor attributor = { .recording = recording };
 	bool done, any;
 
 	if (!note_threads(&attributor, &any) || !any) {
@@ -154,7 +154,7 @@ bool gmt_backward_attribute(struct gmt_snapshot *snapshot)
 		return !any;
 	}
 	/* The vector is all zeros, indexed by Python stack. Nothing is pushed to it. */
-	done = gmt_vec_reserve(&attributor.stack_kinds, snapshot->frames.count + 1);
+	done = gmt_vec_reserve(&attributor.stack_kinds, recording->frames.count + 1);
 	/*
 	 * Survivors of a compaction already hold their caller. The compacted prefix holds the backward
 	 * calls that ran at its end.

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 
 /*
  * Gives events of autograd's threads the Python stack of the backward call that they work for.
@@ -19,6 +19,6 @@
  *
  * Call after the events are in order. Returns false when out of memory.
  */
-bool gmt_backward_attribute(struct gmt_snapshot *snapshot);
+bool gmt_backward_stacks_attribute(struct gmt_recording *recording);
 
 #endif

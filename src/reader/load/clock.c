@@ -5,30 +5,30 @@
 
 /* The fields that serve as x and y of a clock record. One segment search serves both directions. */
 struct axes {
-	size_t x; /* offset of the field in struct gmt_snapshot_clock */
+	size_t x; /* offset of the field in struct gmt_recording_clock */
 	size_t y;
 };
 
-static uint64_t coordinate(const struct gmt_snapshot_clock *clock, size_t offset)
+static uint64_t coordinate(const struct gmt_recording_clock *clock, size_t offset)
 {
 	return *(const uint64_t *)((const char *)clock + offset);
 }
 
-void gmt_clock_prepare(struct gmt_snapshot *snapshot)
+void gmt_clock_prepare(struct gmt_recording *recording)
 {
-	struct gmt_snapshot_clock *clocks = snapshot->clocks.items;
+	struct gmt_recording_clock *clocks = recording->clocks.items;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < snapshot->clocks.count; i++)
+	for (size_t i = 0; i < recording->clocks.count; i++)
 		if (!kept ||
 			(clocks[i].stamp > clocks[kept - 1].stamp &&
 				clocks[i].monotonic_ns >= clocks[kept - 1].monotonic_ns))
 			clocks[kept++] = clocks[i];
-	snapshot->clocks.count = kept;
+	recording->clocks.count = kept;
 }
 
 /* Returns y at `x` on the line through two points, rounded down and limited to 2^62. */
-static int64_t on_line(const struct gmt_snapshot_clock *from, const struct gmt_snapshot_clock *to,
+static int64_t on_line(const struct gmt_recording_clock *from, const struct gmt_recording_clock *to,
 	struct axes axes, uint64_t x)
 {
 	__int128 run = (__int128)coordinate(to, axes.x) - coordinate(from, axes.x);
@@ -50,15 +50,15 @@ static int64_t on_line(const struct gmt_snapshot_clock *from, const struct gmt_s
 	return y > limit ? (int64_t)limit : y < -limit ? -(int64_t)limit : (int64_t)y;
 }
 
-static int64_t interpolate(const struct gmt_snapshot *snapshot, struct axes axes, uint64_t x)
+static int64_t interpolate(const struct gmt_recording *recording, struct axes axes, uint64_t x)
 {
-	const struct gmt_snapshot_clock *clocks = snapshot->clocks.items;
-	size_t low = 0, high = snapshot->clocks.count - 1;
+	const struct gmt_recording_clock *clocks = recording->clocks.items;
+	size_t low = 0, high = recording->clocks.count - 1;
 
 	/* Outside of all records, use the average rate: the last segment may be very short. */
 	if (x < coordinate(&clocks[low], axes.x) || x >= coordinate(&clocks[high], axes.x)) {
-		struct gmt_snapshot_clock from = clocks[x < coordinate(&clocks[low], axes.x) ? low : high];
-		struct gmt_snapshot_clock to = from;
+		struct gmt_recording_clock from = clocks[x < coordinate(&clocks[low], axes.x) ? low : high];
+		struct gmt_recording_clock to = from;
 
 		to.stamp += clocks[high].stamp - clocks[low].stamp;
 		to.monotonic_ns += clocks[high].monotonic_ns - clocks[low].monotonic_ns;
@@ -76,61 +76,61 @@ static int64_t interpolate(const struct gmt_snapshot *snapshot, struct axes axes
 	return on_line(&clocks[low], &clocks[high], axes, x);
 }
 
-static int64_t monotonic_of_stamp(const struct gmt_snapshot *snapshot, uint64_t stamp)
+static int64_t monotonic_of_stamp(const struct gmt_recording *recording, uint64_t stamp)
 {
 	struct axes axes = {
-		offsetof(struct gmt_snapshot_clock, stamp),
-		offsetof(struct gmt_snapshot_clock, monotonic_ns),
+		offsetof(struct gmt_recording_clock, stamp),
+		offsetof(struct gmt_recording_clock, monotonic_ns),
 	};
 	/* With fewer than two records the rate is unknown. */
-	if (snapshot->clocks.count < 2)
+	if (recording->clocks.count < 2)
 		return stamp > INT64_MAX ? INT64_MAX : (int64_t)stamp;
-	return interpolate(snapshot, axes, stamp);
+	return interpolate(recording, axes, stamp);
 }
 
-uint64_t gmt_clock_time_ns(const struct gmt_snapshot *snapshot, uint64_t stamp)
+uint64_t gmt_clock_time_ns(const struct gmt_recording *recording, uint64_t stamp)
 {
-	int64_t start = monotonic_of_stamp(snapshot, snapshot->process.start_stamp);
-	int64_t then = monotonic_of_stamp(snapshot, stamp);
+	int64_t start = monotonic_of_stamp(recording, recording->process.start_stamp);
+	int64_t then = monotonic_of_stamp(recording, stamp);
 
 	return then > start ? (uint64_t)then - (uint64_t)start : 0;
 }
 
-uint64_t gmt_clock_time_of_epoch_ns(const struct gmt_snapshot *snapshot, uint64_t epoch_ns)
+uint64_t gmt_clock_time_of_epoch_ns(const struct gmt_recording *recording, uint64_t epoch_ns)
 {
 	struct axes axes = {
-		offsetof(struct gmt_snapshot_clock, realtime_ns),
-		offsetof(struct gmt_snapshot_clock, monotonic_ns),
+		offsetof(struct gmt_recording_clock, realtime_ns),
+		offsetof(struct gmt_recording_clock, monotonic_ns),
 	};
 
-	if (snapshot->clocks.count < 2)
-		return epoch_ns > snapshot->process.start_time_ns
-			? epoch_ns - snapshot->process.start_time_ns
+	if (recording->clocks.count < 2)
+		return epoch_ns > recording->process.start_time_ns
+			? epoch_ns - recording->process.start_time_ns
 			: 0;
 
-	int64_t start = monotonic_of_stamp(snapshot, snapshot->process.start_stamp);
-	int64_t then = interpolate(snapshot, axes, epoch_ns);
+	int64_t start = monotonic_of_stamp(recording, recording->process.start_stamp);
+	int64_t then = interpolate(recording, axes, epoch_ns);
 	return then > start ? (uint64_t)then - (uint64_t)start : 0;
 }
 
-uint64_t gmt_clock_time_of_option_ns(const struct gmt_snapshot *snapshot, uint64_t moment)
+uint64_t gmt_clock_time_of_option_ns(const struct gmt_recording *recording, uint64_t moment)
 {
 	/* as epoch time: March 1973; as recording time: 3 years */
 	const uint64_t first_epoch = 100000000000000000;
 
 	return moment < first_epoch || moment == UINT64_MAX
 		? moment
-		: gmt_clock_time_of_epoch_ns(snapshot, moment);
+		: gmt_clock_time_of_epoch_ns(recording, moment);
 }
 
-uint64_t gmt_clock_span_ns(const struct gmt_snapshot *snapshot, uint64_t ticks)
+uint64_t gmt_clock_span_ns(const struct gmt_recording *recording, uint64_t ticks)
 {
-	const struct gmt_snapshot_clock *clocks = snapshot->clocks.items;
+	const struct gmt_recording_clock *clocks = recording->clocks.items;
 
-	if (snapshot->clocks.count < 2)
+	if (recording->clocks.count < 2)
 		return ticks;
 
-	const struct gmt_snapshot_clock *last = &clocks[snapshot->clocks.count - 1];
+	const struct gmt_recording_clock *last = &clocks[recording->clocks.count - 1];
 	unsigned __int128 span_ns = (unsigned __int128)ticks *
 		(last->monotonic_ns - clocks->monotonic_ns) / (last->stamp - clocks->stamp);
 

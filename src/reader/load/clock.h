@@ -13,15 +13,15 @@
 
 #include <stdint.h>
 
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 
 /* Drops clock records that do not advance. Call once, after all records are loaded. */
-void gmt_clock_prepare(struct gmt_snapshot *snapshot);
+void gmt_clock_prepare(struct gmt_recording *recording);
 
 /*
  * Returns the nanoseconds from the start of the recording to `stamp`, or 0 if `stamp` is earlier.
  */
-uint64_t gmt_clock_time_ns(const struct gmt_snapshot *snapshot, uint64_t stamp);
+uint64_t gmt_clock_time_ns(const struct gmt_recording *recording, uint64_t stamp);
 
 /*
  * Returns the time, in nanoseconds since the start of the recording, of a moment that a
@@ -29,17 +29,17 @@ uint64_t gmt_clock_time_ns(const struct gmt_snapshot *snapshot, uint64_t stamp);
  * smaller `moment` is already relative to the start. UINT64_MAX, which no option gives, stays
  * UINT64_MAX.
  */
-uint64_t gmt_clock_time_of_option_ns(const struct gmt_snapshot *snapshot, uint64_t moment);
+uint64_t gmt_clock_time_of_option_ns(const struct gmt_recording *recording, uint64_t moment);
 
 /*
  * Returns the time of `epoch_ns` (nanoseconds since the Unix epoch), in nanoseconds since the start
  * of the recording. Returns 0 for moments before the start.
  */
-uint64_t gmt_clock_time_of_epoch_ns(const struct gmt_snapshot *snapshot, uint64_t epoch_ns);
+uint64_t gmt_clock_time_of_epoch_ns(const struct gmt_recording *recording, uint64_t epoch_ns);
 
 /*
  * Converts a number of ticks to nanoseconds, at the average rate of all clock records. Rounds down.
  */
-uint64_t gmt_clock_span_ns(const struct gmt_snapshot *snapshot, uint64_t ticks);
+uint64_t gmt_clock_span_ns(const struct gmt_recording *recording, uint64_t ticks);
 
 #endif

@@ -13,13 +13,13 @@ enum column { STAMP, ADDRESS, SIZE, MORE_0, MORE_1, TRACE, SHAPE };
 
 /* Room after the last value: values are read and written up to 8 bytes at a time. */
 enum { PAD_BYTES = 8, COLUMN_BYTES = GMT_EVENTS_CHUNK * sizeof(uint64_t) + PAD_BYTES };
-enum { ROWS_BYTES = GMT_EVENTS_CHUNK * sizeof(struct gmt_snapshot_event) };
+enum { ROWS_BYTES = GMT_EVENTS_CHUNK * sizeof(struct gmt_recording_event) };
 
 /*
  * A recording has some tens of shapes. A reader keeps the first ones as rows, so that using them
  * costs only a copy.
  */
-enum { KEPT_SHAPES = 256, SHAPES_BYTES = KEPT_SHAPES * sizeof(struct gmt_snapshot_event) };
+enum { KEPT_SHAPES = 256, SHAPES_BYTES = KEPT_SHAPES * sizeof(struct gmt_recording_event) };
 
 /* Returns how many bytes to load or store for a value of `width` bytes, in a single instruction. */
 static inline __attribute__((always_inline)) size_t bytes_at_once(size_t width)
@@ -216,10 +216,10 @@ bool gmt_events_push_rows(struct gmt_events *events, const struct gmt_events_row
 	return true;
 }
 
-bool gmt_events_row_of(struct gmt_shapes *shapes, const struct gmt_snapshot_event *event,
+bool gmt_events_row_of(struct gmt_event_shapes *shapes, const struct gmt_recording_event *event,
 	struct gmt_events_row *ret_row)
 {
-	struct gmt_shape shape = gmt_shape_of(event);
+	struct gmt_event_shape shape = gmt_event_shape_of(event);
 
 	*ret_row = (struct gmt_events_row){
 		.stamp = event->stamp,
@@ -228,13 +228,13 @@ bool gmt_events_row_of(struct gmt_shapes *shapes, const struct gmt_snapshot_even
 		.more = { event->more[0], event->more[1] },
 		.trace = event->trace,
 	};
-	return gmt_shapes_find(shapes, &shape, &ret_row->shape);
+	return gmt_event_shapes_find(shapes, &shape, &ret_row->shape);
 }
 
-static struct gmt_snapshot_event event_of(const struct gmt_shapes *shapes,
+static struct gmt_recording_event event_of(const struct gmt_event_shapes *shapes,
 	const struct gmt_events_row *row)
 {
-	struct gmt_snapshot_event event = {
+	struct gmt_recording_event event = {
 		.stamp = row->stamp,
 		.address = row->address,
 		.size_bytes = row->size_bytes,
@@ -242,11 +242,11 @@ static struct gmt_snapshot_event event_of(const struct gmt_shapes *shapes,
 		.trace = row->trace,
 	};
 
-	gmt_shape_set(&event, gmt_shapes_get(shapes, row->shape));
+	gmt_event_shape_set(&event, gmt_event_shapes_get(shapes, row->shape));
 	return event;
 }
 
-bool gmt_events_push(struct gmt_events *events, const struct gmt_snapshot_event *event)
+bool gmt_events_push(struct gmt_events *events, const struct gmt_recording_event *event)
 {
 	struct gmt_events_row row;
 
@@ -350,7 +350,7 @@ static inline __attribute__((always_inline)) uint64_t number_at(const uint8_t *a
 static inline __attribute__((always_inline)) void unpack_words(
 	const struct gmt_events_column *column, const uint8_t *at, size_t width, uint64_t *to)
 {
-	enum { STEP = sizeof(struct gmt_snapshot_event) / sizeof(*to) };
+	enum { STEP = sizeof(struct gmt_recording_event) / sizeof(*to) };
 	uint64_t base = column->base;
 	unsigned shift = column->shift;
 
@@ -371,7 +371,7 @@ static void unpack(const struct gmt_events_reader *reader, const struct gmt_even
 
 static inline __attribute__((always_inline)) void unpack_traces_of(
 	const struct gmt_events_column *column, const uint8_t *at, size_t width,
-	struct gmt_snapshot_event *rows)
+	struct gmt_recording_event *rows)
 {
 	for (size_t i = 0; i < GMT_EVENTS_CHUNK; i++, at += width)
 		rows[i].trace = (uint32_t)(column->base + (number_at(at, width) << column->shift));
@@ -397,20 +397,22 @@ static inline __attribute__((always_inline)) void unpack_shapes_of(
 		if (number < reader->shape_count)
 			reader->rows[i] = reader->shapes[number];
 		else
-			gmt_shape_set(&reader->rows[i], gmt_shapes_get(reader->events->shapes, number));
+			gmt_event_shape_set(&reader->rows[i],
+				gmt_event_shapes_get(reader->events->shapes, number));
 	}
 }
 
 /* Writes whole rows. Call before all other columns are unpacked. */
 static void unpack_shapes(struct gmt_events_reader *reader, const struct gmt_events_column *column)
 {
-	const struct gmt_shapes *shapes = reader->events->shapes;
+	const struct gmt_event_shapes *shapes = reader->events->shapes;
 	const uint8_t *at = find_column(reader, column);
 
-	for (; reader->shape_count < KEPT_SHAPES && reader->shape_count < gmt_shapes_count(shapes);
+	for (;
+		reader->shape_count < KEPT_SHAPES && reader->shape_count < gmt_event_shapes_count(shapes);
 		reader->shape_count++)
-		gmt_shape_set(&reader->shapes[reader->shape_count],
-			gmt_shapes_get(shapes, reader->shape_count));
+		gmt_event_shape_set(&reader->shapes[reader->shape_count],
+			gmt_event_shapes_get(shapes, reader->shape_count));
 #define UNPACK(width) unpack_shapes_of(reader, column, at, width)
 	OF_WIDTH(column, UNPACK)
 #undef UNPACK
@@ -425,7 +427,7 @@ static void poison_others(const struct gmt_events_reader *reader)
 	enum { POISON = 0xa5 };
 
 	for (size_t i = 0; i < reader->count; i++) {
-		struct gmt_snapshot_event *row = &reader->rows[i];
+		struct gmt_recording_event *row = &reader->rows[i];
 
 		if (!(reader->fields & GMT_EVENTS_STAMP))
 			memset(&row->stamp, POISON, sizeof(row->stamp));
@@ -442,7 +444,7 @@ static void poison_others(const struct gmt_events_reader *reader)
 
 static void unpack_chunk(struct gmt_events_reader *reader, const struct gmt_events_column *columns)
 {
-	struct gmt_snapshot_event *rows = reader->rows;
+	struct gmt_recording_event *rows = reader->rows;
 
 	unpack_shapes(reader, &columns[SHAPE]);
 	if (reader->fields & GMT_EVENTS_STAMP)

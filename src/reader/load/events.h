@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "containers/vec.h"
-#include "reader/load/event.h"
+#include "reader/load/event_shape.h"
 
 /* An event in the form in which it is packed. */
 struct gmt_events_row {
@@ -50,7 +50,7 @@ struct gmt_events_file;
 
 /* Initialize with zeros, then set `shapes`. */
 struct gmt_events {
-	struct gmt_shapes *shapes; /* borrowed; other events may share it */
+	struct gmt_event_shapes *shapes; /* borrowed; other events may share it */
 	size_t count;
 	GMT_VEC(struct gmt_events_chunk) chunks; /* full chunks */
 	GMT_VEC(struct gmt_events_row) tail; /* events after the chunks, at most one chunk */
@@ -65,7 +65,7 @@ struct gmt_events {
  * Appends an event. This version must know its kind, layer and space. Returns false when out of
  * memory.
  */
-bool gmt_events_push(struct gmt_events *events, const struct gmt_snapshot_event *event);
+bool gmt_events_push(struct gmt_events *events, const struct gmt_recording_event *event);
 
 /*
  * Appends rows[0] to rows[count - 1]. Cheaper per event than gmt_events_push. The rows hold numbers
@@ -75,7 +75,7 @@ bool gmt_events_push_rows(struct gmt_events *events, const struct gmt_events_row
 	size_t count);
 
 /* Fills `ret_row` from an event. Returns false when out of memory. */
-bool gmt_events_row_of(struct gmt_shapes *shapes, const struct gmt_snapshot_event *event,
+bool gmt_events_row_of(struct gmt_event_shapes *shapes, const struct gmt_recording_event *event,
 	struct gmt_events_row *ret_row);
 
 /*
@@ -119,8 +119,8 @@ enum gmt_events_fields {
 struct gmt_events_reader {
 	const struct gmt_events *events;
 	size_t first, count; /* the events that `rows` holds; no events at first */
-	struct gmt_snapshot_event *rows;
-	struct gmt_snapshot_event *shapes; /* the first shapes, unpacked as events */
+	struct gmt_recording_event *rows;
+	struct gmt_recording_event *shapes; /* the first shapes, unpacked as events */
 	size_t shape_count;
 	uint8_t *column; /* buffer for a column that lies in the file */
 	unsigned fields; /* enum gmt_events_fields, or-ed */
@@ -140,7 +140,7 @@ void gmt_events_unpack(struct gmt_events_reader *reader, size_t index);
  * Returns event number `index`, which must exist. The pointer is valid until the caller requests an
  * event of another chunk.
  */
-static inline const struct gmt_snapshot_event *gmt_events_at(struct gmt_events_reader *reader,
+static inline const struct gmt_recording_event *gmt_events_at(struct gmt_events_reader *reader,
 	size_t index)
 {
 	if (index - reader->first >= reader->count)

@@ -8,13 +8,13 @@
 #include "reader/load/clock.h"
 #include "reader/load/load_events.h"
 #include "reader/load/order.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 #include "source/read_ahead.h"
 #include "source/source.h"
 
 /* State that only loading needs. */
 struct loader {
-	struct gmt_snapshot *snapshot;
+	struct gmt_recording *recording;
 	struct gmt_load_events events;
 	struct gmt_intern drop_keys; /* key: thread and reason; the id is the index in `drops` */
 };
@@ -23,7 +23,7 @@ struct loader {
  * Record kinds whose rows are stored unchanged: the vector of each, and its id map if it has ids.
  */
 struct kept {
-	size_t items, ids, id; /* offsets: vector and map in the snapshot, id in the row */
+	size_t items, ids, id; /* offsets: vector and map in the recording, id in the row */
 };
 
 enum { NO_IDS = 0 };
@@ -31,11 +31,12 @@ enum { NO_IDS = 0 };
 static const struct kept *kept_of(uint32_t kind)
 {
 #define KEPT(KIND, vector, id_map, id_field, row) \
-	[GMT_RECORD_##KIND] = { offsetof(struct gmt_snapshot, vector), id_map, id_field }
+	[GMT_RECORD_##KIND] = { offsetof(struct gmt_recording, vector), id_map, id_field }
 #define KEPT_BY_ID(KIND, vector, id_map, id_field, row) \
-	KEPT(KIND, vector, offsetof(struct gmt_snapshot, id_map), offsetof(struct row, id_field), row)
+	KEPT(KIND, vector, offsetof(struct gmt_recording, id_map), offsetof(struct row, id_field), row)
 	static const struct kept kept[] = {
 		KEPT(OPTION, options, NO_IDS, NO_IDS, gmt_option),
+		KEPT(ENVIRONMENT, environment, NO_IDS, NO_IDS, gmt_environment),
 		KEPT_BY_ID(API, apis, api_ids, id, gmt_api),
 		KEPT_BY_ID(DEVICE, devices, device_ids, ordinal, gmt_device),
 		KEPT_BY_ID(THREAD, threads, thread_ids, id, gmt_thread),
@@ -56,15 +57,15 @@ static const struct kept *kept_of(uint32_t kind)
 	return kind < sizeof(kept) / sizeof(*kept) && kept[kind].items ? &kept[kind] : NULL;
 }
 
-static bool own_slice(struct gmt_snapshot *snapshot, struct gmt_slice *slice)
+static bool own_slice(struct gmt_recording *recording, struct gmt_slice *slice)
 {
-	slice->text = gmt_arena_copy(&snapshot->arena, slice->text, slice->length);
+	slice->text = gmt_arena_copy(&recording->arena, slice->text, slice->length);
 	return slice->text;
 }
 
-static bool own_list(struct gmt_snapshot *snapshot, struct gmt_list *list)
+static bool own_list(struct gmt_recording *recording, struct gmt_list *list)
 {
-	uint64_t *items = gmt_arena_alloc(&snapshot->arena, (size_t)list->count * sizeof(*items));
+	uint64_t *items = gmt_arena_alloc(&recording->arena, (size_t)list->count * sizeof(*items));
 
 	if (items && list->count)
 		memcpy(items, list->items, (size_t)list->count * sizeof(*items));
@@ -72,30 +73,31 @@ static bool own_list(struct gmt_snapshot *snapshot, struct gmt_list *list)
 	return items;
 }
 
-/* Copies the strings and lists of a row into the snapshot's arena. */
-static bool own_row(struct gmt_snapshot *snapshot, const struct gmt_record_info *record, char *row)
+/* Copies the strings and lists of a row into the recording's arena. */
+static bool own_row(struct gmt_recording *recording, const struct gmt_record_info *record,
+	char *row)
 {
 	for (uint32_t f = 0; f < record->field_count; f++) {
 		char *cell = row + record->fields[f].offset;
 
-		if (record->fields[f].encoding == 'S' && !own_slice(snapshot, (struct gmt_slice *)cell))
+		if (record->fields[f].encoding == 'S' && !own_slice(recording, (struct gmt_slice *)cell))
 			return false;
-		if (record->fields[f].encoding == 'L' && !own_list(snapshot, (struct gmt_list *)cell))
+		if (record->fields[f].encoding == 'L' && !own_list(recording, (struct gmt_list *)cell))
 			return false;
 	}
 	return true;
 }
 
-static bool keep_row(struct gmt_snapshot *snapshot, const struct kept *kept,
+static bool keep_row(struct gmt_recording *recording, const struct kept *kept,
 	const struct gmt_record_info *record, const char *row)
 {
 	/* All GMT_VEC types have this layout. */
-	GMT_VEC(char) *vector = (void *)((char *)snapshot + kept->items);
-	struct gmt_map *ids = kept->ids ? (struct gmt_map *)((char *)snapshot + kept->ids) : NULL;
+	GMT_VEC(char) *vector = (void *)((char *)recording + kept->items);
+	struct gmt_map *ids = kept->ids ? (struct gmt_map *)((char *)recording + kept->ids) : NULL;
 	uint64_t before;
 
 	if (ids && gmt_map_find(ids, *(const uint32_t *)(row + kept->id), &before)) {
-		snapshot->repeated_ids++;
+		recording->repeated_ids++;
 		return true;
 	}
 	if (ids && !gmt_map_put(ids, *(const uint32_t *)(row + kept->id), vector->count))
@@ -106,58 +108,58 @@ static bool keep_row(struct gmt_snapshot *snapshot, const struct kept *kept,
 
 	char *copy = vector->items + vector->count++ * record->row_bytes;
 	memcpy(copy, row, record->row_bytes);
-	return own_row(snapshot, record, copy);
+	return own_row(recording, record, copy);
 }
 
 /*
  * Drops the empty arguments that a program leaves when it sets its own title. Such a program
  * overwrites its arguments: one argument is left, and the arguments after it are empty.
  */
-static void strip_title(struct gmt_snapshot *snapshot)
+static void strip_title(struct gmt_recording *recording)
 {
-	size_t count = snapshot->command.count;
+	size_t count = recording->command.count;
 
-	while (count > 1 && !*snapshot->command.items[count - 1])
+	while (count > 1 && !*recording->command.items[count - 1])
 		count--;
 	/* A single empty argument may be the program's own. */
-	if (count == 1 && snapshot->command.count > 2)
-		snapshot->command.count = 1;
+	if (count == 1 && recording->command.count > 2)
+		recording->command.count = 1;
 }
 
-static bool load_process(struct gmt_snapshot *snapshot, const struct gmt_process *row)
+static bool load_process(struct gmt_recording *recording, const struct gmt_process *row)
 {
-	struct gmt_process *process = &snapshot->process;
+	struct gmt_process *process = &recording->process;
 
-	if (snapshot->has_process) {
-		snapshot->repeated_ids++;
+	if (recording->has_process) {
+		recording->repeated_ids++;
 		return true;
 	}
 	*process = *row;
-	if (!own_row(snapshot, gmt_record_info(GMT_RECORD_PROCESS), (char *)process))
+	if (!own_row(recording, gmt_record_info(GMT_RECORD_PROCESS), (char *)process))
 		return false;
-	snapshot->has_process = true;
-	snapshot->host = process->host.text;
-	snapshot->executable = process->executable.text;
-	snapshot->directory = process->directory.text;
-	snapshot->shim_version = process->shim_version.text;
-	snapshot->machine = process->machine.text;
+	recording->has_process = true;
+	recording->host = process->host.text;
+	recording->executable = process->executable.text;
+	recording->directory = process->directory.text;
+	recording->recorder_version = process->recorder_version.text;
+	recording->machine = process->machine.text;
 
 	/* The copy ends with NUL, so a last argument that was cut is also a string. */
 	const char *end = process->command.text + process->command.length;
 	for (const char *at = process->command.text; at < end; at += strlen(at) + 1) {
-		const char **argument = gmt_vec_push(&snapshot->command);
+		const char **argument = gmt_vec_push(&recording->command);
 
 		if (!argument)
 			return false;
 		*argument = at;
 	}
-	strip_title(snapshot);
+	strip_title(recording);
 	return true;
 }
 
 static bool load_drop(struct loader *loader, const struct gmt_drop *row)
 {
-	struct gmt_snapshot *snapshot = loader->snapshot;
+	struct gmt_recording *recording = loader->recording;
 	char key[sizeof(row->thread) + 256];
 	uint32_t length = row->reason.length < 256 ? row->reason.length : 256;
 	uint32_t index;
@@ -166,22 +168,22 @@ static bool load_drop(struct loader *loader, const struct gmt_drop *row)
 	memcpy(key + sizeof(row->thread), row->reason.text, length);
 	if (!gmt_intern(&loader->drop_keys, key, sizeof(row->thread) + length, &index))
 		return false;
-	if (index == snapshot->drops.count) {
-		struct gmt_snapshot_drop *drop = gmt_vec_push(&snapshot->drops);
-		char *reason = gmt_arena_copy(&snapshot->arena, row->reason.text, row->reason.length);
+	if (index == recording->drops.count) {
+		struct gmt_recording_drop *drop = gmt_vec_push(&recording->drops);
+		char *reason = gmt_arena_copy(&recording->arena, row->reason.text, row->reason.length);
 
 		if (!drop || !reason)
 			return false;
-		*drop = (struct gmt_snapshot_drop){ .thread = row->thread, .reason = reason };
+		*drop = (struct gmt_recording_drop){ .thread = row->thread, .reason = reason };
 	}
-	snapshot->drops.items[index].count = row->count;
+	recording->drops.items[index].count = row->count;
 	return true;
 }
 
-static bool load_note(struct gmt_snapshot *snapshot, const struct gmt_note *row)
+static bool load_note(struct gmt_recording *recording, const struct gmt_note *row)
 {
-	const char **note = gmt_vec_push(&snapshot->notes);
-	char *text = gmt_arena_copy(&snapshot->arena, row->text.text, row->text.length);
+	const char **note = gmt_vec_push(&recording->notes);
+	char *text = gmt_arena_copy(&recording->arena, row->text.text, row->text.length);
 
 	if (!note || !text)
 		return false;
@@ -189,49 +191,49 @@ static bool load_note(struct gmt_snapshot *snapshot, const struct gmt_note *row)
 	return true;
 }
 
-static bool load_clock(struct gmt_snapshot *snapshot, const struct gmt_clock *row)
+static bool load_clock(struct gmt_recording *recording, const struct gmt_clock *row)
 {
-	struct gmt_snapshot_clock *clock = gmt_vec_push(&snapshot->clocks);
+	struct gmt_recording_clock *clock = gmt_vec_push(&recording->clocks);
 
 	if (clock)
-		*clock = (struct gmt_snapshot_clock){ row->stamp, row->monotonic_ns, row->realtime_ns };
-	gmt_load_note_stamp(snapshot, row->stamp);
+		*clock = (struct gmt_recording_clock){ row->stamp, row->monotonic_ns, row->realtime_ns };
+	gmt_load_note_stamp(recording, row->stamp);
 	return clock;
 }
 
-static bool load_mark(struct gmt_snapshot *snapshot, const struct gmt_mark *row)
+static bool load_mark(struct gmt_recording *recording, const struct gmt_mark *row)
 {
 	uint64_t index;
 
 	if (!gmt_mark_kind_name(row->kind) || !gmt_mark_source_name(row->source)) {
-		snapshot->unknown_marks++;
+		recording->unknown_marks++;
 		return true;
 	}
 
-	struct gmt_snapshot_mark *mark = gmt_vec_push(&snapshot->marks);
+	struct gmt_recording_mark *mark = gmt_vec_push(&recording->marks);
 	if (!mark)
 		return false;
-	*mark = (struct gmt_snapshot_mark){
+	*mark = (struct gmt_recording_mark){
 		.stamp = row->stamp,
 		.object = row->object,
 		.thread = row->thread,
 		.kind = row->kind,
 		.source = row->source,
-		.position = (uint32_t)snapshot->marks.count,
+		.position = (uint32_t)recording->marks.count,
 		/* The name's record comes before the mark in the file. */
-		.name = gmt_map_find(&snapshot->name_ids, row->name, &index)
-			? snapshot->names.items[index].text.text
+		.name = gmt_map_find(&recording->name_ids, row->name, &index)
+			? recording->names.items[index].text.text
 			: "",
 	};
-	gmt_load_note_stamp(snapshot, row->stamp);
+	gmt_load_note_stamp(recording, row->stamp);
 	return true;
 }
 
-static void check_count(struct gmt_snapshot *snapshot, uint64_t stamp, uint64_t events)
+static void check_count(struct gmt_recording *recording, uint64_t stamp, uint64_t events)
 {
-	gmt_load_note_stamp(snapshot, stamp);
-	snapshot->promised_events = events;
-	snapshot->counts_differ |= events != snapshot->seen_events;
+	gmt_load_note_stamp(recording, stamp);
+	recording->promised_events = events;
+	recording->counts_differ |= events != recording->seen_events;
 }
 
 /*
@@ -240,68 +242,68 @@ static void check_count(struct gmt_snapshot *snapshot, uint64_t stamp, uint64_t 
  */
 static bool load_compacted(struct loader *loader, uint32_t kind, const char *row)
 {
-	struct gmt_snapshot *snapshot = loader->snapshot;
+	struct gmt_recording *recording = loader->recording;
 	const struct gmt_fold *fold = (const struct gmt_fold *)row;
 	const struct gmt_past_site *site = (const struct gmt_past_site *)row;
 	uint32_t *slot;
 
-	if (snapshot->compacted.has_compacted_prefix)
+	if (recording->compacted.has_compacted_prefix)
 		return true;
 	if (kind == GMT_RECORD_PAST_SITE) {
-		slot = gmt_vec_push(&snapshot->compacted_traces);
+		slot = gmt_vec_push(&recording->compacted_traces);
 		if (!slot ||
 			!gmt_load_trace(&loader->events, site->stack, site->frames, site->caller, slot))
 			return false;
 	}
 	/* All events of this layer or space may be compacted into totals. */
 	if (kind == GMT_RECORD_PAST_ACCOUNT)
-		snapshot->has_torch |= ((const struct gmt_past_account *)row)->layer == GMT_LAYER_TORCH;
+		recording->has_torch |= ((const struct gmt_past_account *)row)->layer == GMT_LAYER_TORCH;
 	if (kind == GMT_RECORD_PAST_SPACE)
-		snapshot->has_pool |= ((const struct gmt_past_space *)row)->space == GMT_SPACE_POOL;
+		recording->has_pool |= ((const struct gmt_past_space *)row)->space == GMT_SPACE_POOL;
 	if (kind == GMT_RECORD_FOLD) {
-		snapshot->seen_events = fold->events;
-		snapshot->compaction_why =
-			gmt_arena_copy(&snapshot->arena, fold->why.text, fold->why.length);
-		gmt_load_note_stamp(snapshot, fold->stamp);
-		if (!snapshot->compaction_why || !gmt_load_end_compacted(&loader->events))
+		recording->seen_events = fold->events;
+		recording->compaction_why =
+			gmt_arena_copy(&recording->arena, fold->why.text, fold->why.length);
+		gmt_load_note_stamp(recording, fold->stamp);
+		if (!recording->compaction_why || !gmt_load_end_compacted(&loader->events))
 			return false;
 	}
-	return gmt_compacted_add(&snapshot->compacted, kind, row, 1);
+	return gmt_compacted_prefix_add(&recording->compacted, kind, row, 1);
 }
 
 static bool load_row(struct loader *loader, const struct gmt_record_info *record, const char *row)
 {
-	struct gmt_snapshot *snapshot = loader->snapshot;
+	struct gmt_recording *recording = loader->recording;
 	const struct kept *kept = kept_of(record->number);
 	const struct gmt_sync *sync;
 	const struct gmt_end *end;
 
 	if (kept)
-		return keep_row(snapshot, kept, record, row);
-	if (gmt_compacted_takes(record->number))
+		return keep_row(recording, kept, record, row);
+	if (gmt_compacted_prefix_takes(record->number))
 		return load_compacted(loader, record->number, row);
 	switch (record->number) {
 	case GMT_RECORD_PROCESS:
-		return load_process(snapshot, (const struct gmt_process *)row);
+		return load_process(recording, (const struct gmt_process *)row);
 	case GMT_RECORD_DROP:
 		return load_drop(loader, (const struct gmt_drop *)row);
 	case GMT_RECORD_NOTE:
-		return load_note(snapshot, (const struct gmt_note *)row);
+		return load_note(recording, (const struct gmt_note *)row);
 	case GMT_RECORD_CLOCK:
-		return load_clock(snapshot, (const struct gmt_clock *)row);
+		return load_clock(recording, (const struct gmt_clock *)row);
 	case GMT_RECORD_MARK:
-		return load_mark(snapshot, (const struct gmt_mark *)row);
+		return load_mark(recording, (const struct gmt_mark *)row);
 	case GMT_RECORD_OVERHEAD:
-		snapshot->overhead = *(const struct gmt_overhead *)row;
+		recording->overhead = *(const struct gmt_overhead *)row;
 		return true;
 	case GMT_RECORD_SYNC:
 		sync = (const struct gmt_sync *)row;
-		check_count(snapshot, sync->stamp, sync->events);
+		check_count(recording, sync->stamp, sync->events);
 		return true;
 	case GMT_RECORD_END:
 		end = (const struct gmt_end *)row;
-		check_count(snapshot, end->stamp, end->events);
-		snapshot->has_end = true;
+		check_count(recording, end->stamp, end->events);
+		recording->has_end = true;
 		return true;
 	}
 	return true;
@@ -311,7 +313,7 @@ static enum gmt_status load_block(struct loader *loader, const struct gmt_read_a
 	struct gmt_error *error)
 {
 	if (!block->record) {
-		loader->snapshot->unknown_blocks++;
+		loader->recording->unknown_blocks++;
 		return GMT_OK;
 	}
 	if (block->record->number == GMT_RECORD_EVENT)
@@ -326,7 +328,7 @@ static enum gmt_status load_block(struct loader *loader, const struct gmt_read_a
 }
 
 static enum gmt_status load_blocks(struct loader *loader, struct gmt_source *source,
-	const struct gmt_snapshot_load_options *options, struct gmt_error *error)
+	const struct gmt_recording_load_options *options, struct gmt_error *error)
 {
 	struct gmt_read_ahead *read_ahead = gmt_read_ahead_open(source);
 	struct gmt_read_ahead_block block;
@@ -343,80 +345,82 @@ static enum gmt_status load_blocks(struct loader *loader, struct gmt_source *sou
 			options->progress(options->user, block.progress.read_bytes, block.progress.file_bytes);
 	}
 	gmt_read_ahead_close(read_ahead);
-	loader->snapshot->file_bytes = gmt_source_progress(source).file_bytes;
-	loader->snapshot->recovered = gmt_source_recovered(source);
+	loader->recording->file_bytes = gmt_source_progress(source).file_bytes;
+	loader->recording->recovered = gmt_source_recovered(source);
 	return status;
 }
 
 /*
- * Decides the result of the load from how the input ended: success, a partial snapshot, or an
+ * Decides the result of the load from how the input ended: success, a partial recording, or an
  * error.
  */
 static enum gmt_status judge(struct loader *loader, enum gmt_status status, bool is_cut,
 	struct gmt_error *error)
 {
-	struct gmt_snapshot *snapshot = loader->snapshot;
+	struct gmt_recording *recording = loader->recording;
 
 	if (status != GMT_END && status != GMT_DAMAGED)
 		return status;
-	if (!snapshot->has_process) {
+	if (!recording->has_process) {
 		struct gmt_error why = { .text = "it holds no recording" };
 
 		if (status == GMT_DAMAGED && error)
 			why = *error;
-		return gmt_error_set(error, GMT_FORMAT, "%s: cannot be read: %.512s", snapshot->path,
+		return gmt_error_set(error, GMT_FORMAT, "%s: cannot be read: %.512s", recording->path,
 			why.text);
 	}
-	snapshot->damage = "";
-	if (snapshot->has_end)
-		snapshot->recording_pid = 0;
+	recording->damage = "";
+	if (recording->has_end)
+		recording->recording_pid = 0;
 	/* In a recording that continues, the last block may be incomplete. That is not damage. */
-	if (status == GMT_DAMAGED && !(snapshot->recording_pid && is_cut)) {
-		snapshot->damaged = true;
-		snapshot->damage =
-			error ? gmt_arena_copy(&snapshot->arena, error->text, strlen(error->text)) : "?";
+	if (status == GMT_DAMAGED && !(recording->recording_pid && is_cut)) {
+		recording->damaged = true;
+		recording->is_cut = is_cut;
+		recording->damage =
+			error ? gmt_arena_copy(&recording->arena, error->text, strlen(error->text)) : "?";
 	}
 	/* The file has events after the last count, although it has its end record. */
-	if (snapshot->has_end && snapshot->seen_events != snapshot->promised_events)
-		snapshot->counts_differ = true;
-	gmt_clock_prepare(snapshot);
-	gmt_order_marks(snapshot);
-	if (!snapshot->damage || !gmt_load_finish_events(&loader->events))
+	if (recording->has_end && recording->seen_events != recording->promised_events)
+		recording->counts_differ = true;
+	gmt_clock_prepare(recording);
+	gmt_order_marks(recording);
+	if (!recording->damage || !gmt_load_finish_events(&loader->events))
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	return GMT_OK;
 }
 
-enum gmt_status gmt_snapshot_load(const char *path, const struct gmt_snapshot_load_options *options,
-	struct gmt_snapshot **ret_snapshot, struct gmt_error *error)
+enum gmt_status gmt_recording_load(const char *path,
+	const struct gmt_recording_load_options *options, struct gmt_recording **ret_recording,
+	struct gmt_error *error)
 {
 	struct loader loader = { 0 };
 	struct gmt_source *source;
-	struct gmt_snapshot *snapshot;
+	struct gmt_recording *recording;
 	enum gmt_status status =
 		gmt_source_open_with(path, options ? options->shared_recording : NULL, &source, error);
 
 	gmt_budget_begin();
 	if (status)
 		return status;
-	snapshot = gmt_pages_grow(NULL, 0, sizeof(*snapshot));
-	if (snapshot) {
-		loader.snapshot = loader.events.snapshot = snapshot;
-		loader.events.order.shapes = &snapshot->shapes;
-		snapshot->path = gmt_arena_copy(&snapshot->arena, path, strlen(path));
+	recording = gmt_pages_grow(NULL, 0, sizeof(*recording));
+	if (recording) {
+		loader.recording = loader.events.recording = recording;
+		loader.events.order.shapes = &recording->shapes;
+		recording->path = gmt_arena_copy(&recording->arena, path, strlen(path));
 	}
-	if (!snapshot || !snapshot->path) {
+	if (!recording || !recording->path) {
 		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	} else {
 		status = load_blocks(&loader, source, options, error);
-		snapshot->recording_pid = options ? options->recording_pid : 0;
+		recording->recording_pid = options ? options->recording_pid : 0;
 		status = judge(&loader, status, gmt_source_is_cut(source), error);
 	}
 	gmt_load_events_fini(&loader.events);
 	gmt_intern_fini(&loader.drop_keys);
 	gmt_source_close(source);
 	if (status)
-		gmt_snapshot_free(snapshot);
+		gmt_recording_free(recording);
 	else
-		*ret_snapshot = snapshot;
+		*ret_recording = recording;
 	return status;
 }

@@ -8,7 +8,7 @@
 bool gmt_load_trace(struct gmt_load_events *loader, uint32_t stack, uint32_t frames,
 	uint32_t caller, uint32_t *ret_trace)
 {
-	struct gmt_snapshot *snapshot = loader->snapshot;
+	struct gmt_recording *recording = loader->recording;
 	struct gmt_map *ids = &loader->trace_ids;
 	uint64_t index, key = (uint64_t)stack << 32 | frames;
 
@@ -21,12 +21,12 @@ bool gmt_load_trace(struct gmt_load_events *loader, uint32_t stack, uint32_t fra
 		key = (uint64_t)pair << 32 | caller;
 	}
 	if (!gmt_map_find(ids, key, &index)) {
-		struct gmt_snapshot_trace *trace = gmt_vec_push(&snapshot->traces);
+		struct gmt_recording_trace *trace = gmt_vec_push(&recording->traces);
 
-		index = snapshot->traces.count - 1;
+		index = recording->traces.count - 1;
 		if (!trace || !gmt_map_put(ids, key, index))
 			return false;
-		*trace = (struct gmt_snapshot_trace){ .stack = stack, .frames = frames, .caller = caller };
+		*trace = (struct gmt_recording_trace){ .stack = stack, .frames = frames, .caller = caller };
 	}
 	*ret_trace = (uint32_t)index;
 	return true;
@@ -41,18 +41,18 @@ static inline bool clamp_stamp(struct gmt_load_events *loader, uint32_t thread, 
 	if (!loader->clamp_index_plus_1 || loader->clamp_thread != thread) {
 		uint64_t index;
 
-		if (!gmt_map_find(&loader->clamp_ids, thread, &index)) {
-			index = loader->clamps.count;
-			if (!gmt_vec_reserve(&loader->clamps, 1) ||
-				!gmt_map_put(&loader->clamp_ids, thread, index))
+		if (!gmt_map_find(&loader->last_stamp_ids, thread, &index)) {
+			index = loader->last_stamps.count;
+			if (!gmt_vec_reserve(&loader->last_stamps, 1) ||
+				!gmt_map_put(&loader->last_stamp_ids, thread, index))
 				return false;
-			loader->clamps.items[loader->clamps.count++] = 0;
+			loader->last_stamps.items[loader->last_stamps.count++] = 0;
 		}
 		loader->clamp_thread = thread;
 		loader->clamp_index_plus_1 = index + 1;
 	}
 
-	uint64_t *last = &loader->clamps.items[loader->clamp_index_plus_1 - 1];
+	uint64_t *last = &loader->last_stamps.items[loader->clamp_index_plus_1 - 1];
 	if (*stamp < *last)
 		*stamp = *last;
 	*last = *stamp;
@@ -125,13 +125,13 @@ static bool list_words(struct gmt_load_events *loader, const struct gmt_columns 
 		uint64_t mask;
 		uint8_t field, word, shift;
 	} parts[] = {
-		{ UINT32_MAX, GMT_COLUMN_event_thread, 0, GMT_SHAPE_THREAD },
+		{ UINT32_MAX, GMT_COLUMN_event_thread, 0, GMT_SHAPE_THREAD_SHIFT },
 		{ UINT32_MAX, GMT_COLUMN_event_result, 0, 0 },
-		{ UINT16_MAX, GMT_COLUMN_event_api, 1, GMT_SHAPE_API },
-		{ UINT16_MAX, GMT_COLUMN_event_context, 1, GMT_SHAPE_CONTEXT },
-		{ UINT16_MAX, GMT_COLUMN_event_device, 1, GMT_SHAPE_DEVICE },
-		{ UINT8_MAX, GMT_COLUMN_event_kind, 1, GMT_SHAPE_KIND },
-		{ UINT8_MAX, GMT_COLUMN_event_layer, 1, GMT_SHAPE_LAYER },
+		{ UINT16_MAX, GMT_COLUMN_event_api, 1, GMT_SHAPE_API_SHIFT },
+		{ UINT16_MAX, GMT_COLUMN_event_context, 1, GMT_SHAPE_CONTEXT_SHIFT },
+		{ UINT16_MAX, GMT_COLUMN_event_device, 1, GMT_SHAPE_DEVICE_SHIFT },
+		{ UINT8_MAX, GMT_COLUMN_event_kind, 1, GMT_SHAPE_KIND_SHIFT },
+		{ UINT8_MAX, GMT_COLUMN_event_layer, 1, GMT_SHAPE_LAYER_SHIFT },
 		{ UINT8_MAX, GMT_COLUMN_event_space, 1, 0 },
 	};
 	enum { PARTS = sizeof(parts) / sizeof(*parts) };
@@ -178,16 +178,16 @@ static inline __attribute__((always_inline)) bool load_event(struct gmt_load_eve
 	const struct block *block, uint32_t i)
 {
 	bool is_torch = block->layer[i] == GMT_LAYER_TORCH;
-	struct gmt_shape shape = { { block->words[0][i], block->words[1][i] } };
+	struct gmt_event_shape shape = { { block->words[0][i], block->words[1][i] } };
 	uint64_t stamp = block->stamp[i], kind = block->kind[i];
 	uint32_t trace, number;
 	struct gmt_events_row *row;
 
 	if (is_torch)
-		shape.words[1] &= ~((uint64_t)UINT16_MAX << GMT_SHAPE_CONTEXT);
+		shape.words[1] &= ~((uint64_t)UINT16_MAX << GMT_SHAPE_CONTEXT_SHIFT);
 	if (!find_trace(loader, block->stack[i], block->frames[i], block->caller[i], &trace) ||
 		!clamp_stamp(loader, (uint32_t)block->thread[i], &stamp) ||
-		!gmt_shapes_find(loader->order.shapes, &shape, &number))
+		!gmt_event_shapes_find(loader->order.shapes, &shape, &number))
 		return false;
 	row = gmt_order_push(&loader->order, stamp);
 	if (!row)
@@ -205,16 +205,16 @@ static inline __attribute__((always_inline)) bool load_event(struct gmt_load_eve
 		row->more[1] =
 			block->object[i] || block->context[i] || has_offset(kind) ? block->stream[i] : 0;
 	}
-	gmt_load_note_stamp(loader->snapshot, stamp);
+	gmt_load_note_stamp(loader->recording, stamp);
 	if (kind == GMT_KIND_ALLOC || kind == GMT_KIND_MAP)
-		loader->snapshot->traces.items[trace].requests_memory = true;
+		loader->recording->traces.items[trace].requests_memory = true;
 	return true;
 }
 
 bool gmt_load_event_columns(struct gmt_load_events *loader, struct gmt_columns *columns)
 {
 #define VALUES(field) .field = values_of(loader, columns, GMT_COLUMN_event_##field)
-	loader->snapshot->seen_events += columns->count;
+	loader->recording->seen_events += columns->count;
 	if (loader->count + columns->count >= UINT32_MAX ||
 		!gmt_vec_reserve(&loader->zeros, columns->count) || !list_words(loader, columns, 0) ||
 		!list_words(loader, columns, 1))
@@ -240,7 +240,7 @@ bool gmt_load_event_columns(struct gmt_load_events *loader, struct gmt_columns *
 
 	for (uint32_t i = 0; i < columns->count; i++) {
 		if (!is_known(block.kind[i], block.layer[i]))
-			loader->snapshot->unknown_events++;
+			loader->recording->unknown_events++;
 		else if (!load_event(loader, &block, i))
 			return false;
 		else
@@ -250,32 +250,32 @@ bool gmt_load_event_columns(struct gmt_load_events *loader, struct gmt_columns *
 #undef VALUES
 }
 
-static void note_shapes(struct gmt_snapshot *snapshot)
+static void note_shapes(struct gmt_recording *recording)
 {
-	for (size_t i = 0; i < gmt_shapes_count(&snapshot->shapes); i++) {
-		struct gmt_snapshot_event event;
+	for (size_t i = 0; i < gmt_event_shapes_count(&recording->shapes); i++) {
+		struct gmt_recording_event event;
 
-		gmt_shape_set(&event, gmt_shapes_get(&snapshot->shapes, i));
-		snapshot->has_torch |= event.layer == GMT_LAYER_TORCH;
-		snapshot->has_pool |= event.space == GMT_SPACE_POOL;
-		snapshot->has_refusals |= event.kind == GMT_KIND_ALLOC_FAILED;
+		gmt_event_shape_set(&event, gmt_event_shapes_get(&recording->shapes, i));
+		recording->has_torch |= event.layer == GMT_LAYER_TORCH;
+		recording->has_pool |= event.space == GMT_SPACE_POOL;
+		recording->has_refusals |= event.kind == GMT_KIND_ALLOC_FAILED;
 	}
 }
 
 bool gmt_load_finish_events(struct gmt_load_events *loader)
 {
-	struct gmt_snapshot *snapshot = loader->snapshot;
+	struct gmt_recording *recording = loader->recording;
 
-	note_shapes(snapshot);
-	snapshot->reader = gmt_pages_grow(NULL, 0, sizeof(*snapshot->reader));
-	return snapshot->reader && gmt_order_finish(&loader->order, &snapshot->events) &&
-		gmt_events_reader_init(snapshot->reader, &snapshot->events, GMT_EVENTS_ALL) &&
-		gmt_backward_attribute(snapshot);
+	note_shapes(recording);
+	recording->reader = gmt_pages_grow(NULL, 0, sizeof(*recording->reader));
+	return recording->reader && gmt_order_finish(&loader->order, &recording->events) &&
+		gmt_events_reader_init(recording->reader, &recording->events, GMT_EVENTS_ALL) &&
+		gmt_backward_stacks_attribute(recording);
 }
 
 bool gmt_load_end_compacted(struct gmt_load_events *loader)
 {
-	loader->snapshot->compacted_events = loader->count;
+	loader->recording->compacted_events = loader->count;
 	return gmt_order_part(&loader->order);
 }
 
@@ -283,8 +283,8 @@ void gmt_load_events_fini(struct gmt_load_events *loader)
 {
 	gmt_map_fini(&loader->trace_ids);
 	gmt_map_fini(&loader->caller_ids);
-	gmt_map_fini(&loader->clamp_ids);
-	gmt_vec_fini(&loader->clamps);
+	gmt_map_fini(&loader->last_stamp_ids);
+	gmt_vec_fini(&loader->last_stamps);
 	gmt_vec_fini(&loader->words[0]);
 	gmt_vec_fini(&loader->words[1]);
 	gmt_vec_fini(&loader->zeros);

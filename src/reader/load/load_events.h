@@ -12,7 +12,7 @@
 #include "containers/map.h"
 #include "containers/vec.h"
 #include "reader/load/order.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 #include "format/encoding/columns.h"
 
 /* One entry of the cache of recent traces. */
@@ -24,13 +24,13 @@ struct gmt_load_known_trace {
 
 enum { GMT_LOAD_KNOWN_TRACES = 1024 };
 
-/* Initialize with zeros, then set `snapshot` and `order.shapes`. */
+/* Initialize with zeros, then set `recording` and `order.shapes`. */
 struct gmt_load_events {
-	struct gmt_snapshot *snapshot;
+	struct gmt_recording *recording;
 	struct gmt_map trace_ids;   /* from stack << 32 | frames to the index in `traces` */
 	struct gmt_map caller_ids;  /* from that index << 32 | caller to the trace with this caller */
-	struct gmt_map clamp_ids;   /* from a thread to its index in `clamps` */
-	GMT_VEC(uint64_t) clamps;   /* the last stamp of each thread */
+	struct gmt_map last_stamp_ids;   /* from a thread to its index in `last_stamps` */
+	GMT_VEC(uint64_t) last_stamps;   /* the last stamp of each thread */
 	uint32_t clamp_thread;      /* the thread whose clamp was used last */
 	size_t clamp_index_plus_1;  /* the index of that thread's clamp, plus 1 */
 	struct gmt_load_known_trace known[GMT_LOAD_KNOWN_TRACES];
@@ -58,13 +58,13 @@ bool gmt_load_trace(struct gmt_load_events *loader, uint32_t stack, uint32_t fra
 	uint32_t caller, uint32_t *ret_trace);
 
 /* Notes that the file has a record with this stamp. */
-static inline void gmt_load_note_stamp(struct gmt_snapshot *snapshot, uint64_t stamp)
+static inline void gmt_load_note_stamp(struct gmt_recording *recording, uint64_t stamp)
 {
-	if (stamp > snapshot->last_stamp)
-		snapshot->last_stamp = stamp;
+	if (stamp > recording->last_stamp)
+		recording->last_stamp = stamp;
 }
 
-/* Makes snapshot->events and its reader. Call after the last event. */
+/* Makes recording->events and its reader. Call after the last event. */
 bool gmt_load_finish_events(struct gmt_load_events *loader);
 
 void gmt_load_events_fini(struct gmt_load_events *loader);

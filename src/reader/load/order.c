@@ -43,7 +43,7 @@ static bool make_places(struct gmt_order *order)
 }
 
 /* Puts `count` events of a run back into the window, as keys from index `at` on. */
-static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_snapshot_event *rows,
+static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_recording_event *rows,
 	size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -334,16 +334,16 @@ void gmt_order_fini(struct gmt_order *order)
 
 static int by_stamp(const void *left, const void *right)
 {
-	const struct gmt_snapshot_mark *a = left, *b = right;
+	const struct gmt_recording_mark *a = left, *b = right;
 
 	if (a->stamp != b->stamp)
 		return a->stamp < b->stamp ? -1 : 1;
 	return (a->position > b->position) - (a->position < b->position);
 }
 
-void gmt_order_marks(struct gmt_snapshot *snapshot)
+void gmt_order_marks(struct gmt_recording *recording)
 {
-	if (snapshot->marks.count)
-		qsort(snapshot->marks.items, snapshot->marks.count, sizeof(*snapshot->marks.items),
+	if (recording->marks.count)
+		qsort(recording->marks.items, recording->marks.count, sizeof(*recording->marks.items),
 			by_stamp);
 }

@@ -5,7 +5,7 @@
 /*
  * Sorts events from file order into time order: by stamp, and by file order where stamps are equal.
  * The stamps of one thread never decrease (the loader ensures it), so the events of one thread keep
- * their order. In the flow: feed -> load -> order -> snapshot->events.
+ * their order. In the flow: read_ahead -> load -> order -> recording->events.
  *
  * For each event: *gmt_order_push(&order, row.stamp) = row. Call gmt_order_part(&order) where all
  * events to come are later than the events so far, whatever their stamps. At the end, call
@@ -24,7 +24,7 @@
 
 #include "reader/load/events.h"
 #include "reader/load/order_keys.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 
 struct gmt_order_run {
 	struct gmt_events events;
@@ -34,7 +34,7 @@ struct gmt_order_run {
 
 /* Initialize with zeros, then set `shapes`. */
 struct gmt_order {
-	struct gmt_shapes *shapes; /* the shapes whose numbers the rows hold */
+	struct gmt_event_shapes *shapes; /* the shapes whose numbers the rows hold */
 	/* keys of the waiting events; the first `sorted` keys are in order */
 	GMT_VEC(struct gmt_order_key) window;
 	size_t sorted, window_events;
@@ -101,7 +101,7 @@ bool gmt_order_finish(struct gmt_order *order, struct gmt_events *ret_events);
 
 void gmt_order_fini(struct gmt_order *order);
 
-/* Sorts snapshot->marks by stamp, and by file order where stamps are equal. */
-void gmt_order_marks(struct gmt_snapshot *snapshot);
+/* Sorts recording->marks by stamp, and by file order where stamps are equal. */
+void gmt_order_marks(struct gmt_recording *recording);
 
 #endif

@@ -3,13 +3,13 @@
 
 #include "containers/bisect.h"
 
-bool gmt_spans_read(struct gmt_spans *spans, const struct gmt_snapshot *snapshot,
+bool gmt_spans_read(struct gmt_spans *spans, const struct gmt_recording *recording,
 	enum gmt_mark_kind begins, enum gmt_mark_kind ends)
 {
 	uint64_t open = 0;
 
-	for (size_t i = 0; i < snapshot->marks.count; i++) {
-		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+	for (size_t i = 0; i < recording->marks.count; i++) {
+		const struct gmt_recording_mark *mark = &recording->marks.items[i];
 		struct gmt_span *span;
 
 		if (mark->kind == ends && open) {

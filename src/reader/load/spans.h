@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "containers/vec.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 
 struct gmt_span {
 	uint64_t begin, end; /* stamps; `end` is UINT64_MAX if the span did not end */
@@ -22,7 +22,7 @@ struct gmt_spans {
  * Fills `spans` (zeroed) with the times when more marks of kind `begins` than of kind `ends` have
  * occurred. Ignores an end without a beginning. Returns false when out of memory.
  */
-bool gmt_spans_read(struct gmt_spans *spans, const struct gmt_snapshot *snapshot,
+bool gmt_spans_read(struct gmt_spans *spans, const struct gmt_recording *recording,
 	enum gmt_mark_kind begins, enum gmt_mark_kind ends);
 
 bool gmt_spans_have(const struct gmt_spans *spans, uint64_t stamp);

@@ -29,7 +29,7 @@ const uint64_t gmt_replay_quiet = UINT64_MAX;
 /* The state of one replay while it runs. */
 struct session {
 	struct gmt_replay *replay;
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	const struct gmt_replay_options *options;
 	struct gmt_event_interpreter interpreter;
@@ -39,7 +39,7 @@ struct session {
 	uint32_t before_kinds; /* ... except for these kinds */
 	/* stamp of the end of the program's work; UINT64_MAX: unknown, or already saved */
 	uint64_t work_end;
-	const struct gmt_snapshot_event *event; /* the current event, ... */
+	const struct gmt_recording_event *event; /* the current event, ... */
 	struct gmt_interpret_event played;         /* ... its form for the interpreter, ... */
 	size_t index;                           /* ... and its number */
 	struct namesakes namesakes[NAMESAKES];
@@ -102,8 +102,8 @@ static void listen(struct session *session)
  * Returns the current event as an event about a single block. The interpreter may split an event
  * into several such events. Usually the event is about one block and is returned unchanged.
  */
-static const struct gmt_snapshot_event *of_block(const struct session *session,
-	const struct gmt_interpret_event *event, struct gmt_snapshot_event *buffer)
+static const struct gmt_recording_event *of_block(const struct session *session,
+	const struct gmt_interpret_event *event, struct gmt_recording_event *buffer)
 {
 	if (event == &session->played)
 		return session->event;
@@ -126,15 +126,15 @@ static bool made_site(void *user, const struct gmt_interpret_event *event, uint3
 	(void)site;
 	if (!slot || !gmt_vec_reserve(&replay->site_threads, 1))
 		return false;
-	*slot = event->place;
+	*slot = event->stack;
 	replay->site_threads.count++; /* the new entry is all zeros */
 	return true;
 }
 
-static bool have_one_name(const struct gmt_snapshot *snapshot, uint32_t a, uint32_t b)
+static bool have_one_name(const struct gmt_recording *recording, uint32_t a, uint32_t b)
 {
-	const struct gmt_thread *left = gmt_snapshot_thread(snapshot, a),
-							*right = gmt_snapshot_thread(snapshot, b);
+	const struct gmt_thread *left = gmt_recording_thread(recording, a),
+							*right = gmt_recording_thread(recording, b);
 
 	return left && right && left->name.length == right->name.length &&
 		memcmp(left->name.text, right->name.text, left->name.length) == 0;
@@ -145,7 +145,7 @@ static bool are_namesakes(struct session *session, uint32_t a, uint32_t b)
 	struct namesakes *pair = &session->namesakes[(a * 31 + b) % NAMESAKES];
 
 	if (pair->a != a || pair->b != b)
-		*pair = (struct namesakes){ a, b, have_one_name(session->snapshot, a, b) };
+		*pair = (struct namesakes){ a, b, have_one_name(session->recording, a, b) };
 	return pair->are;
 }
 
@@ -166,9 +166,9 @@ static bool requested(void *user, const struct gmt_interpret_event *event, uint3
 static bool began(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
 	const struct session *session = user;
-	struct gmt_snapshot_event buffer;
+	struct gmt_recording_event buffer;
 
-	const struct gmt_snapshot_event *block_event = of_block(session, event, &buffer);
+	const struct gmt_recording_event *block_event = of_block(session, event, &buffer);
 
 	NOTIFY(session, began, block_event, site);
 	return true;
@@ -178,9 +178,9 @@ static bool ended(void *user, const struct gmt_interpret_event *event,
 	const struct gmt_account_block *block)
 {
 	const struct session *session = user;
-	struct gmt_snapshot_event buffer;
+	struct gmt_recording_event buffer;
 
-	const struct gmt_snapshot_event *block_event = of_block(session, event, &buffer);
+	const struct gmt_recording_event *block_event = of_block(session, event, &buffer);
 
 	NOTIFY(session, ended, block_event, block);
 	return true;
@@ -189,9 +189,9 @@ static bool ended(void *user, const struct gmt_interpret_event *event,
 static bool mapped(void *user, const struct gmt_interpret_event *event, uint64_t number)
 {
 	const struct session *session = user;
-	struct gmt_snapshot_event buffer;
+	struct gmt_recording_event buffer;
 
-	const struct gmt_snapshot_event *block_event = of_block(session, event, &buffer);
+	const struct gmt_recording_event *block_event = of_block(session, event, &buffer);
 
 	NOTIFY(session, mapped, block_event, number);
 	return true;
@@ -218,7 +218,7 @@ static bool refused_free(void *user, const struct gmt_interpret_event *event, bo
 	 * In the compacted prefix it is unknown what lived at the address. True means: conclude
 	 * nothing.
 	 */
-	is_live |= session->index < session->snapshot->compacted_events;
+	is_live |= session->index < session->recording->compacted_events;
 	if (row)
 		*row = (struct gmt_replay_refused_free){ .event = session->index, .is_live = is_live };
 	return row;
@@ -227,11 +227,11 @@ static bool refused_free(void *user, const struct gmt_interpret_event *event, bo
 /* Indexes the marks that name heaps. The mark may be anywhere in the file. */
 static bool note_heap_names(struct session *session)
 {
-	const struct gmt_snapshot *snapshot = session->snapshot;
+	const struct gmt_recording *recording = session->recording;
 
 	session->knows_heap_names = true;
-	for (size_t i = 0; i < snapshot->marks.count; i++) {
-		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+	for (size_t i = 0; i < recording->marks.count; i++) {
+		const struct gmt_recording_mark *mark = &recording->marks.items[i];
 		uint64_t before;
 
 		if (mark->kind == GMT_MARK_KIND_HEAP &&
@@ -250,8 +250,8 @@ static bool name_heap(void *user, uint64_t number, const char **ret_name, uint8_
 	if (!session->knows_heap_names && !note_heap_names(session))
 		return false;
 	if (gmt_map_find(&session->heap_names, number, &index)) {
-		*ret_name = session->snapshot->marks.items[index].name;
-		*ret_source = session->snapshot->marks.items[index].source;
+		*ret_name = session->recording->marks.items[index].name;
+		*ret_source = session->recording->marks.items[index].source;
 	}
 	return true;
 }
@@ -259,18 +259,18 @@ static bool name_heap(void *user, uint64_t number, const char **ret_name, uint8_
 /* Sets field by field: copying a structure made elsewhere would stall the processor. */
 static void set_current(struct session *session)
 {
-	const struct gmt_snapshot_event *event = session->event;
+	const struct gmt_recording_event *event = session->event;
 	struct gmt_interpret_event *played = &session->played;
-	struct gmt_snapshot_object about = gmt_snapshot_object(event);
-	struct gmt_snapshot_totals totals = { 0 };
+	struct gmt_recording_object about = gmt_recording_object(event);
+	struct gmt_recording_totals totals = { 0 };
 
-	played->has_totals = gmt_snapshot_totals(event, &totals);
+	played->has_totals = gmt_recording_totals(event, &totals);
 	played->allocated_bytes = totals.allocated_bytes;
 	played->reserved_bytes = totals.reserved_bytes;
 	played->object = about.object;
 	played->offset = about.offset;
 	played->context = about.context;
-	played->place = session->traces->stack_of_trace[event->trace];
+	played->stack = session->traces->stack_of_trace[event->trace];
 	played->tag = event->trace;
 	played->stamp = event->stamp;
 	played->address = event->address;
@@ -286,10 +286,11 @@ static void set_current(struct session *session)
 
 static bool notify_before(struct session *session)
 {
-	const struct gmt_snapshot_event *event = session->event;
+	const struct gmt_recording_event *event = session->event;
 
 	/* Survivors of a compaction are replayed before the accounting is complete. */
-	if (event->stamp > session->work_end && session->index >= session->snapshot->compacted_events) {
+	if (event->stamp > session->work_end &&
+		session->index >= session->recording->compacted_events) {
 		if (!gmt_replay_end_take(session->replay, session->work_end))
 			return false;
 		session->work_end = UINT64_MAX;
@@ -309,7 +310,7 @@ static bool notify_before(struct session *session)
 
 static bool replay_event(struct session *session, size_t index)
 {
-	const struct gmt_snapshot_event *event = gmt_events_at(&session->reader, index);
+	const struct gmt_recording_event *event = gmt_events_at(&session->reader, index);
 
 	session->index = index;
 	session->event = event;
@@ -324,7 +325,7 @@ static bool take_compacted_place(void *user, const struct gmt_past_site *row, ui
 {
 	const struct session *session = user;
 	uint32_t trace =
-		session->snapshot->compacted_traces.items[row - session->snapshot->compacted.sites.items];
+		session->recording->compacted_traces.items[row - session->recording->compacted.sites.items];
 
 	*ret_place = session->traces->stack_of_trace[trace];
 	return true;
@@ -335,8 +336,8 @@ static const char *take_compacted_name(void *user, uint32_t name)
 	const struct session *session = user;
 	uint64_t index;
 
-	return gmt_map_find(&session->snapshot->name_ids, name, &index)
-		? session->snapshot->names.items[index].text.text
+	return gmt_map_find(&session->recording->name_ids, name, &index)
+		? session->recording->names.items[index].text.text
 		: "";
 }
 
@@ -348,32 +349,32 @@ static bool take_compacted_thread(void *user, const struct gmt_past_site *row, u
 
 	if (allocating_thread->thread && allocating_thread->thread != row->thread)
 		allocating_thread->several |=
-			!have_one_name(session->snapshot, allocating_thread->thread, row->thread);
+			!have_one_name(session->recording, allocating_thread->thread, row->thread);
 	allocating_thread->thread = row->thread;
 	allocating_thread->several |= row->several;
-	session->replay->compacted_sites.items[row - session->snapshot->compacted.sites.items] =
+	session->replay->compacted_sites.items[row - session->recording->compacted.sites.items] =
 		site + 1;
 	return true;
 }
 
-static struct gmt_compacted_names compacted_names(struct session *session)
+static struct gmt_compacted_prefix_names compacted_names(struct session *session)
 {
-	return (struct gmt_compacted_names){ take_compacted_place, take_compacted_name,
+	return (struct gmt_compacted_prefix_names){ take_compacted_place, take_compacted_name,
 		take_compacted_thread, session };
 }
 
 /* Adds the compacted prefix to the accounting. Call when the survivors have been replayed. */
 static bool set_compacted(struct session *session)
 {
-	struct gmt_compacted_names names = compacted_names(session);
+	struct gmt_compacted_prefix_names names = compacted_names(session);
 
 	/* The new entries are all zeros. */
 	if (!gmt_vec_reserve(&session->replay->compacted_sites,
-			session->snapshot->compacted.sites.count))
+			session->recording->compacted.sites.count))
 		return false;
-	session->replay->compacted_sites.count = session->snapshot->compacted.sites.count;
-	if (!gmt_compacted_set_accounting(&session->snapshot->compacted, &session->interpreter, &names,
-			&session->replay->compacted_mismatches))
+	session->replay->compacted_sites.count = session->recording->compacted.sites.count;
+	if (!gmt_compacted_prefix_set_accounting(&session->recording->compacted, &session->interpreter,
+			&names, &session->replay->compacted_mismatches))
 		return false;
 	NOTIFY(session, compacted);
 	look_ahead(session);
@@ -382,49 +383,49 @@ static bool set_compacted(struct session *session)
 
 static bool replay_all(struct session *session, size_t count)
 {
-	const struct gmt_snapshot *snapshot = session->snapshot;
-	bool has_compacted_prefix = snapshot->compacted.has_compacted_prefix &&
-		(count > snapshot->compacted_events ||
+	const struct gmt_recording *recording = session->recording;
+	bool has_compacted_prefix = recording->compacted.has_compacted_prefix &&
+		(count > recording->compacted_events ||
 			session->options->until_ns >=
-				gmt_clock_time_ns(snapshot, snapshot->compacted.fold.stamp));
-	struct gmt_compacted_names names = compacted_names(session);
+				gmt_clock_time_ns(recording, recording->compacted.fold.stamp));
+	struct gmt_compacted_prefix_names names = compacted_names(session);
 
 	/* Creates accounts and sites in the same order as in the complete recording. */
 	if (has_compacted_prefix &&
-		!gmt_compacted_prepare(&snapshot->compacted, &session->interpreter, &names))
+		!gmt_compacted_prefix_prepare(&recording->compacted, &session->interpreter, &names))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if ((has_compacted_prefix && i == snapshot->compacted_events && !set_compacted(session)) ||
+		if ((has_compacted_prefix && i == recording->compacted_events && !set_compacted(session)) ||
 			!replay_event(session, i))
 			return false;
-	if (has_compacted_prefix && count <= snapshot->compacted_events && !set_compacted(session))
+	if (has_compacted_prefix && count <= recording->compacted_events && !set_compacted(session))
 		return false;
 	session->replay->events = count;
 	session->replay->end_time_ns = session->options->until_ns != GMT_REPLAY_TO_END
 		? session->options->until_ns
-		: gmt_snapshot_duration_ns(session->snapshot);
+		: gmt_recording_duration_ns(session->recording);
 	if (!session->replay->end.is_taken && !gmt_replay_end_take(session->replay, UINT64_MAX))
 		return false;
 	NOTIFY(session, finished);
 	return true;
 }
 
-size_t gmt_replay_count(const struct gmt_snapshot *snapshot, uint64_t until_ns)
+size_t gmt_replay_count(const struct gmt_recording *recording, uint64_t until_ns)
 {
 	return until_ns == GMT_REPLAY_TO_END
-		? snapshot->events.count
-		: GMT_BISECT(at, snapshot->events.count,
-			  gmt_clock_time_ns(snapshot, gmt_snapshot_event(snapshot, at).stamp) <= until_ns);
+		? recording->events.count
+		: GMT_BISECT(at, recording->events.count,
+			  gmt_clock_time_ns(recording, gmt_recording_event(recording, at).stamp) <= until_ns);
 }
 
-enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_snapshot *snapshot,
+enum gmt_status gmt_replay_run(struct gmt_replay *ret_replay, const struct gmt_recording *recording,
 	const struct gmt_traces *traces, const struct gmt_replay_options *options,
 	struct gmt_error *error)
 {
 	struct session session = {
-		.replay = ret_replay, .snapshot = snapshot, .traces = traces, .options = options,
-		.work_end = gmt_phases_work_end(snapshot),
-		.interpreter = { .accounting = &ret_replay->accounting, .heaps = &ret_replay->heaps, .owner = {
+		.replay = ret_replay, .recording = recording, .traces = traces, .options = options,
+		.work_end = gmt_phases_work_end(recording),
+		.interpreter = { .accounting = &ret_replay->accounting, .heap_groups = &ret_replay->heaps, .observer = {
 			.made_site = made_site, .requested = requested, .began = began, .ended = ended, .mapped = mapped,
 			.refused = refused, .refused_free = refused_free, .name_heap = name_heap, .user = &session,
 		} },
@@ -432,8 +433,8 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 	bool done;
 
 	listen(&session);
-	done = gmt_events_reader_init(&session.reader, &snapshot->events, GMT_EVENTS_ALL) &&
-		replay_all(&session, gmt_replay_count(snapshot, options->until_ns));
+	done = gmt_events_reader_init(&session.reader, &recording->events, GMT_EVENTS_ALL) &&
+		replay_all(&session, gmt_replay_count(recording, options->until_ns));
 
 	gmt_event_interpreter_finish(&session.interpreter);
 	gmt_event_interpreter_fini(&session.interpreter);
@@ -443,10 +444,10 @@ enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_
 		gmt_replay_fini(ret_replay);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
-	if (gmt_events_failed(&snapshot->events)) {
+	if (gmt_events_failed(&recording->events)) {
 		gmt_replay_fini(ret_replay);
 		return gmt_error_set(error, GMT_NO_FILE,
-			"%s: the temporary file with its events cannot be read", snapshot->path);
+			"%s: the temporary file with its events cannot be read", recording->path);
 	}
 	return GMT_OK;
 }

@@ -3,7 +3,7 @@
 #define GMT_READER_REPLAY_REPLAY_H
 
 /*
- * Replays the events of a snapshot into the accounting. In the flow: snapshot + traces -> replay ->
+ * Replays the events of a recording into the accounting. In the flow: recording + traces -> replay ->
  * analysis. A site is one merged stack in one layer, device and space.
  */
 
@@ -13,7 +13,7 @@
 #include "containers/vec.h"
 #include "accounting/accounting.h"
 #include "accounting/interpret.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 #include "reader/stacks/traces.h"
 
 #define GMT_REPLAY_TO_END UINT64_MAX
@@ -73,7 +73,7 @@ struct gmt_replay {
 	GMT_VEC(uint32_t) compacted_sites;
 	GMT_VEC(struct gmt_replay_refusal) refusals;
 	GMT_VEC(struct gmt_replay_refused_free) refused_frees;
-	struct gmt_interpret_heaps heaps; /* by the accounting's heap number */
+	struct gmt_interpret_heap_groups heaps; /* by the accounting's heap number */
 	uint64_t events; /* number of replayed events */
 	/* numbers in the compacted prefix that do not add up; above 0: damaged file */
 	uint64_t compacted_mismatches;
@@ -93,7 +93,7 @@ struct gmt_replay_observer {
 	 * and events whose kind has a bit in `before_kinds`. Most observers need only few events.
 	 */
 	bool (*before)(void *user, const struct gmt_replay *replay,
-		const struct gmt_snapshot_event *event, size_t index);
+		const struct gmt_recording_event *event, size_t index);
 	const uint64_t *next_needed_stamp; /* a stamp that `before` and `compacted` may change */
 	uint32_t before_kinds;
 	/*
@@ -102,19 +102,19 @@ struct gmt_replay_observer {
 	 * call's.
 	 */
 	bool (*ended)(void *user, const struct gmt_replay *replay,
-		const struct gmt_snapshot_event *event, const struct gmt_account_block *block);
+		const struct gmt_recording_event *event, const struct gmt_account_block *block);
 	/*
 	 * The event began a block of this site, which is now in the accounting. Here the event's
 	 * address is the block's number.
 	 */
 	bool (*began)(void *user, const struct gmt_replay *replay,
-		const struct gmt_snapshot_event *event, uint32_t site);
+		const struct gmt_recording_event *event, uint32_t site);
 	/*
 	 * The event also mapped the memory with this accounting number at the event's address. Here the
 	 * event's layer, space and device are the memory's.
 	 */
 	bool (*mapped)(void *user, const struct gmt_replay *replay,
-		const struct gmt_snapshot_event *event, uint64_t number);
+		const struct gmt_recording_event *event, uint64_t number);
 	/*
 	 * The accounting now includes the compacted prefix. Until now, the observer received only the
 	 * events of its survivors.
@@ -137,7 +137,7 @@ struct gmt_replay_options {
  * the events cannot be read back. The caller owns `ret_replay` (zeroed) and frees it with
  * gmt_replay_fini.
  */
-enum gmt_status gmt_replay_init(struct gmt_replay *ret_replay, const struct gmt_snapshot *snapshot,
+enum gmt_status gmt_replay_run(struct gmt_replay *ret_replay, const struct gmt_recording *recording,
 	const struct gmt_traces *traces, const struct gmt_replay_options *options,
 	struct gmt_error *error);
 
@@ -151,7 +151,7 @@ struct gmt_replay_live gmt_replay_end_site(const struct gmt_replay *replay, size
 struct gmt_replay_live gmt_replay_end_heap(const struct gmt_replay *replay, size_t heap);
 
 /* Returns how many events lie at or before `until_ns`. A replay until then replays these events. */
-size_t gmt_replay_count(const struct gmt_snapshot *snapshot, uint64_t until_ns);
+size_t gmt_replay_count(const struct gmt_recording *recording, uint64_t until_ns);
 
 void gmt_replay_fini(struct gmt_replay *replay);
 

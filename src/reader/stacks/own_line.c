@@ -47,16 +47,35 @@ static bool in_standard_library(const char *file)
 	return at && strchr(at + strlen("/lib/python3"), '/');
 }
 
+/*
+ * Returns whether the code is a cell of a notebook. ipykernel calls it
+ * TMPDIR/ipykernel_PID/HASH.py, IPython <ipython-input-N-HASH>, and the code below %%time
+ * <timed exec>.
+ */
+static bool is_cell(const char *file)
+{
+	const char *at = strstr(file, "/ipykernel_");
+
+	if (starts_with(file, "<ipython") || starts_with(file, "<timed "))
+		return true;
+	if (!at)
+		return false;
+	at += strlen("/ipykernel_");
+	size_t digits = strspn(at, "0123456789");
+	return digits && at[digits] == '/';
+}
+
 static enum ownership of_python(const char *file)
 {
-	if (starts_with(file, "<stdin") || starts_with(file, "<ipython"))
+	if (starts_with(file, "<stdin") || is_cell(file))
 		return OWN_SCRIPT;
 	if (starts_with(file, "<frozen"))
 		return OWN_PYTHON;
 	if (*file == '<')
 		return OWN_GENERATED;
 	if (!*file || strstr(file, "/site-packages/") || strstr(file, "/dist-packages/") ||
-		in_standard_library(file) || ends_with(file, "/gpumemtrace.py"))
+		in_standard_library(file) || ends_with(file, "/gpumemtrace.py") ||
+		ends_with(file, "/gpumemtrace/__init__.py") || strstr(file, "/gpumemtrace/python/"))
 		return OWN_PYTHON;
 	return OWN_SCRIPT;
 }

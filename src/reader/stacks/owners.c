@@ -15,22 +15,22 @@ struct last_request {
 /* Finds the segments among memory without a native stack. */
 struct search {
 	struct gmt_owners *owners;
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	struct gmt_map threads; /* from id to index in `request` */
 	GMT_VEC(struct last_request) request;
 	GMT_VEC(bool) others; /* for each trace: it also got memory that is no segment */
 };
 
-static bool lacks_native(const struct gmt_snapshot *snapshot, uint32_t trace)
+static bool lacks_native(const struct gmt_recording *recording, uint32_t trace)
 {
-	return trace < snapshot->traces.count && !snapshot->traces.items[trace].stack;
+	return trace < recording->traces.count && !recording->traces.items[trace].stack;
 }
 
 /*
  * Returns whether the event gets memory that could be a segment. Physical memory counts when it is
  * mapped.
  */
-static bool could_be_segment(const struct gmt_snapshot_event *event)
+static bool could_be_segment(const struct gmt_recording_event *event)
 {
 	return event->kind == GMT_KIND_MAP ||
 		(event->kind == GMT_KIND_ALLOC && event->layer == GMT_LAYER_CUDA &&
@@ -39,7 +39,7 @@ static bool could_be_segment(const struct gmt_snapshot_event *event)
 
 static void judge_request(struct search *search, const struct last_request *request)
 {
-	if (!request->size_bytes || !lacks_native(search->snapshot, request->trace))
+	if (!request->size_bytes || !lacks_native(search->recording, request->trace))
 		return;
 	if (request->is_segment)
 		search->owners->segment_traces.items[request->trace] = true;
@@ -51,7 +51,7 @@ static void judge_request(struct search *search, const struct last_request *requ
  * Returns whether the event's block overlaps the memory. If an expandable segment grew for a block,
  * the block may begin before the newly mapped memory.
  */
-static bool overlaps(const struct last_request *request, const struct gmt_snapshot_event *event)
+static bool overlaps(const struct last_request *request, const struct gmt_recording_event *event)
 {
 	return event->address >= request->address
 		? event->address - request->address < request->size_bytes
@@ -63,7 +63,7 @@ static bool overlaps(const struct last_request *request, const struct gmt_snapsh
  * several maps.
  */
 static void note_request(struct search *search, struct last_request *request,
-	const struct gmt_snapshot_event *event)
+	const struct gmt_recording_event *event)
 {
 	if (event->kind == GMT_KIND_MAP && event->trace == request->trace &&
 		request->address + request->size_bytes == event->address) {
@@ -77,7 +77,7 @@ static void note_request(struct search *search, struct last_request *request,
 }
 
 /* Returns false when out of memory. */
-static bool examine_event(struct search *search, const struct gmt_snapshot_event *event)
+static bool examine_event(struct search *search, const struct gmt_recording_event *event)
 {
 	bool requests_memory = could_be_segment(event);
 	struct last_request *request;
@@ -105,20 +105,20 @@ static bool examine_event(struct search *search, const struct gmt_snapshot_event
  * Finds segments without native frames, which look like any memory of the program. But when PyTorch
  * gets a segment, the same thread places a block into it at once.
  */
-static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *snapshot)
+static bool find_segments(struct gmt_owners *owners, const struct gmt_recording *recording)
 {
-	struct search search = { .owners = owners, .snapshot = snapshot };
+	struct search search = { .owners = owners, .recording = recording };
 	struct gmt_events_reader reader;
 	bool done, has_request = false;
 
 	/* The vectors are all zeros, indexed by trace. Nothing is pushed to them. */
-	done = gmt_events_reader_init(&reader, &snapshot->events,
+	done = gmt_events_reader_init(&reader, &recording->events,
 			   GMT_EVENTS_ADDRESS | GMT_EVENTS_SIZE | GMT_EVENTS_TRACE) &&
-		gmt_vec_reserve(&owners->segment_traces, snapshot->traces.count + 1) &&
-		gmt_vec_reserve(&search.others, snapshot->traces.count + 1);
-	for (uint32_t i = 0; i < snapshot->traces.count; i++)
-		has_request |= lacks_native(snapshot, i) && snapshot->traces.items[i].requests_memory;
-	for (size_t i = 0; has_request && done && i < snapshot->events.count; i++)
+		gmt_vec_reserve(&owners->segment_traces, recording->traces.count + 1) &&
+		gmt_vec_reserve(&search.others, recording->traces.count + 1);
+	for (uint32_t i = 0; i < recording->traces.count; i++)
+		has_request |= lacks_native(recording, i) && recording->traces.items[i].requests_memory;
+	for (size_t i = 0; has_request && done && i < recording->events.count; i++)
 		done = examine_event(&search, gmt_events_at(&reader, i));
 	for (size_t i = 0; i < search.request.count; i++)
 		judge_request(&search, &search.request.items[i]);
@@ -126,8 +126,8 @@ static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *
 	 * A trace without any stack may combine many places. It counts only if all its memory is
 	 * segments.
 	 */
-	for (size_t i = 0; done && i < snapshot->traces.count; i++)
-		if (!snapshot->traces.items[i].frames && search.others.items[i])
+	for (size_t i = 0; done && i < recording->traces.count; i++)
+		if (!recording->traces.items[i].frames && search.others.items[i])
 			owners->segment_traces.items[i] = false;
 	gmt_events_reader_fini(&reader);
 	gmt_map_fini(&search.threads);
@@ -137,7 +137,7 @@ static bool find_segments(struct gmt_owners *owners, const struct gmt_snapshot *
 }
 
 enum gmt_status gmt_owners_init(struct gmt_owners *owners, const struct gmt_owner_rules *rules,
-	const struct gmt_snapshot *snapshot, struct gmt_error *error)
+	const struct gmt_recording *recording, struct gmt_error *error)
 {
 	/* in the order of GMT_OWNER_... */
 	static const char *const fixed[] = { "unknown", "program", "PyTorch" };
@@ -148,12 +148,12 @@ enum gmt_status gmt_owners_init(struct gmt_owners *owners, const struct gmt_owne
 	if (status)
 		return status;
 	owners->rules = rules ? rules : &owners->defaults;
-	owners->executable = snapshot->executable;
+	owners->executable = recording->executable;
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
 		if (!gmt_intern_text(&owners->names, fixed[i], &id))
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	return find_segments(owners, snapshot) ? GMT_OK
-										   : gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	return find_segments(owners, recording) ? GMT_OK
+											: gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 }
 
 static bool intern(struct gmt_owners *owners, const char *name, size_t length, uint32_t *ret_id)

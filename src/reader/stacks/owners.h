@@ -20,7 +20,7 @@
 #include "containers/intern.h"
 #include "containers/vec.h"
 #include "reader/stacks/owner_rules.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 
 /* Owners that need no rule. */
 enum {
@@ -30,8 +30,8 @@ enum {
 };
 
 /*
- * Answers to: is memory part of an arena, of which an allocator hands out blocks that the recorder
- * cannot see?
+ * Says whether memory is part of an arena. A library's allocator hands out blocks of an arena, and
+ * the recorder cannot see these blocks.
  */
 enum gmt_owner_arena {
 	GMT_ARENA_NO,
@@ -76,17 +76,17 @@ struct gmt_owners {
 	struct gmt_intern names;
 	GMT_VEC(struct gmt_owner_verdict) places; /* for each place */
 	GMT_VEC(struct gmt_owner_answer) stacks;  /* for each stack */
-	/* for each trace of the snapshot: it has no native stack, but allocates segments */
+	/* for each trace of the recording: it has no native stack, but allocates segments */
 	GMT_VEC(bool) segment_traces;
 };
 
 /*
- * Prepares the owners of a snapshot. `rules` may be NULL for the built-in rules; otherwise they
+ * Prepares the owners of a recording. `rules` may be NULL for the built-in rules; otherwise they
  * must outlive `owners`. Fails only when out of memory. The caller owns `owners` (zeroed) and must
  * call gmt_owners_fini, also after a failure.
  */
 enum gmt_status gmt_owners_init(struct gmt_owners *owners, const struct gmt_owner_rules *rules,
-	const struct gmt_snapshot *snapshot, struct gmt_error *error);
+	const struct gmt_recording *recording, struct gmt_error *error);
 
 /* Determines the verdict of the next place. Returns false when out of memory. */
 bool gmt_owners_add_place(struct gmt_owners *owners, const struct gmt_owner_frame *frame);

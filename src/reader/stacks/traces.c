@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/pages.h"
-#include "reader/stacks/traces_parts.h"
+#include "reader/stacks/traces_merger.h"
 
 /* Stores the current merged stack, with its frame kinds and its owner. */
 static bool keep_stack(struct gmt_traces_merger *merger, size_t trace)
@@ -26,18 +26,18 @@ static bool keep_stack(struct gmt_traces_merger *merger, size_t trace)
 
 static bool merge_all(struct gmt_traces_merger *merger)
 {
-	const struct gmt_snapshot *snapshot = merger->snapshot;
+	const struct gmt_recording *recording = merger->recording;
 
-	for (size_t t = 0; t < snapshot->traces.count; t++) {
-		const struct gmt_snapshot_trace *trace = &snapshot->traces.items[t];
-		const struct gmt_stack *stack = gmt_snapshot_stack(snapshot, trace->stack);
-		const struct gmt_frames *frames = gmt_snapshot_frames(snapshot, trace->frames);
+	for (size_t t = 0; t < recording->traces.count; t++) {
+		const struct gmt_recording_trace *trace = &recording->traces.items[t];
+		const struct gmt_stack *stack = gmt_recording_stack(recording, trace->stack);
+		const struct gmt_frames *frames = gmt_recording_frames(recording, trace->frames);
 
 		merger->traces->missing += (trace->stack && !stack) + (trace->frames && !frames);
 		merger->frame_kinds = 0;
 		merger->owner = (struct gmt_owner_walk){ 0 };
 		if (!gmt_traces_merge(merger, stack, frames,
-				gmt_snapshot_frames(snapshot, trace->caller)) ||
+				gmt_recording_frames(recording, trace->caller)) ||
 			!keep_stack(merger, t))
 			return false;
 	}
@@ -46,9 +46,9 @@ static bool merge_all(struct gmt_traces_merger *merger)
 
 static bool list_problems(struct gmt_traces_merger *merger)
 {
-	const struct gmt_snapshot *snapshot = merger->snapshot;
+	const struct gmt_recording *recording = merger->recording;
 
-	for (size_t i = 0; i < snapshot->modules.count; i++) {
+	for (size_t i = 0; i < recording->modules.count; i++) {
 		enum gmt_symbols_state state = gmt_symbols_state(merger->symbols, i);
 		const char *why = state == GMT_SYMBOLS_NO_FILE ? "not found on this machine"
 			: state == GMT_SYMBOLS_OTHER_FILE          ? "its build differs from the recorded one"
@@ -60,28 +60,29 @@ static bool list_problems(struct gmt_traces_merger *merger)
 		struct gmt_traces_problem *problem = gmt_vec_push(&merger->traces->problems);
 		if (!problem)
 			return false;
-		*problem = (struct gmt_traces_problem){ snapshot->modules.items[i].path.text, why };
+		*problem = (struct gmt_traces_problem){ recording->modules.items[i].path.text, why };
 	}
 	return true;
 }
 
-enum gmt_status gmt_traces_init(struct gmt_traces *ret_traces, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces_options *options, struct gmt_error *error)
+enum gmt_status gmt_traces_compute(struct gmt_traces *ret_traces,
+	const struct gmt_recording *recording, const struct gmt_traces_options *options,
+	struct gmt_error *error)
 {
 	struct gmt_traces_merger merger = {
-		.traces = ret_traces, .snapshot = snapshot, .native = options->native
+		.traces = ret_traces, .recording = recording, .native = options->native
 	};
 	uint32_t empty;
 
-	ret_traces->trace_count = snapshot->traces.count;
-	ret_traces->stack_of_trace =
-		gmt_pages_grow(NULL, 0, (snapshot->traces.count + 1) * sizeof(*ret_traces->stack_of_trace));
-	merger.symbols = gmt_symbols_open(snapshot, options->symbol_directories,
+	ret_traces->trace_count = recording->traces.count;
+	ret_traces->stack_of_trace = gmt_pages_grow(NULL, 0,
+		(recording->traces.count + 1) * sizeof(*ret_traces->stack_of_trace));
+	merger.symbols = gmt_symbols_open(recording, options->symbol_directories,
 		options->symbol_directory_count, options->symbols_cache);
 
 	bool done = ret_traces->stack_of_trace && merger.symbols &&
 		gmt_intern_text(&ret_traces->strings, "", &empty) &&
-		!gmt_owners_init(&ret_traces->owners, options->owner_rules, snapshot, error) &&
+		!gmt_owners_init(&ret_traces->owners, options->owner_rules, recording, error) &&
 		gmt_traces_resolve_all(&merger) && merge_all(&merger) && list_problems(&merger);
 
 	gmt_symbols_close(merger.symbols);

@@ -5,7 +5,7 @@
 /*
  * Merged stacks. Each pair of a native and a Python stack becomes one stack. In it, the Python
  * frames replace the native frames of the interpreter's loop that ran them. Equal merged stacks are
- * stored once. In the flow: snapshot + symbols -> traces -> replay, renderers.
+ * stored once. In the flow: recording + symbols -> traces -> replay, renderers.
  */
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #include "containers/vec.h"
 #include "reader/stacks/frame_kinds.h"
 #include "reader/stacks/owners.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 
 struct gmt_symbols_cache; /* reader/symbols/symbols_cache.h */
 
@@ -65,7 +65,7 @@ struct gmt_traces {
 	struct gmt_intern strings;
 	struct gmt_intern places; /* struct gmt_place */
 	struct gmt_intern stacks; /* arrays of place ids, leaf first */
-	uint32_t *stack_of_trace; /* for each trace of the snapshot: id in `stacks` */
+	uint32_t *stack_of_trace; /* for each trace of the recording: id in `stacks` */
 	size_t trace_count;
 	/* for each stack: frame kinds of its frames, including hidden frames (frame_kinds.h) */
 	GMT_VEC(uint32_t) stack_frame_kinds;
@@ -83,11 +83,12 @@ struct gmt_traces {
 };
 
 /*
- * Merges the stacks of all traces of the snapshot. Fails only when out of memory. The caller owns
+ * Merges the stacks of all traces of the recording. Fails only when out of memory. The caller owns
  * `ret_traces` (zeroed) and frees it with gmt_traces_fini.
  */
-enum gmt_status gmt_traces_init(struct gmt_traces *ret_traces, const struct gmt_snapshot *snapshot,
-	const struct gmt_traces_options *options, struct gmt_error *error);
+enum gmt_status gmt_traces_compute(struct gmt_traces *ret_traces,
+	const struct gmt_recording *recording, const struct gmt_traces_options *options,
+	struct gmt_error *error);
 
 /* Returns the places of a merged stack, leaf first. */
 const uint32_t *gmt_traces_stack(const struct gmt_traces *traces, uint32_t stack,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds out whether an optimizer made an allocation itself, or a closure that it called. */
-#include "reader/stacks/traces_parts.h"
+#include "reader/stacks/traces_merger.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reader/stacks/traces_parts.h"
+#include "reader/stacks/traces_merger.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "reader/symbols/demangle.h"
 #include "reader/symbols/symbols_cold.h"
 #include "reader/symbols/symbols_elf.h"
-#include "reader/stacks/traces_parts.h"
+#include "reader/stacks/traces_merger.h"
 
 static const char *base_name(const char *path)
 {
@@ -112,10 +112,10 @@ static bool resolve_new(struct gmt_traces_merger *merger, uint32_t generation, u
 		.first = (uint32_t)merger->resolved_places.count,
 		.count = (uint16_t)answer.count,
 		.is_eval = is_eval(outer->function),
-		.is_python = answer.module && gmt_elf_is_python(answer.module->path.text),
+		.is_python = answer.module && gmt_symbols_elf_is_python(answer.module->path.text),
 	};
 	if (answer.module) {
-		size_t index = (size_t)(answer.module - merger->snapshot->modules.items);
+		size_t index = (size_t)(answer.module - merger->recording->modules.items);
 
 		resolved->module_plus_1 = (uint32_t)index + 1;
 		merger->module_has_eval.items[index] |= resolved->is_eval;
@@ -149,12 +149,12 @@ bool gmt_traces_resolve(struct gmt_traces_merger *merger, uint32_t generation, u
 /* Announces all addresses to the symbols reader before the first lookup. */
 static bool list_addresses(struct gmt_traces_merger *merger)
 {
-	const struct gmt_snapshot *snapshot = merger->snapshot;
+	const struct gmt_recording *recording = merger->recording;
 	uint32_t known = 0, id;
 
-	for (size_t t = 0; t < snapshot->traces.count; t++) {
+	for (size_t t = 0; t < recording->traces.count; t++) {
 		const struct gmt_stack *stack =
-			gmt_snapshot_stack(snapshot, snapshot->traces.items[t].stack);
+			gmt_recording_stack(recording, recording->traces.items[t].stack);
 
 		for (uint32_t i = 0; stack && i < gmt_traces_depth(&stack->items); i++) {
 			uint64_t address = stack->items.items[i];
@@ -173,7 +173,7 @@ static bool list_addresses(struct gmt_traces_merger *merger)
 bool gmt_traces_resolve_all(struct gmt_traces_merger *merger)
 {
 	/* The vector is all zeros, indexed by module. Nothing is pushed to it. */
-	if (!gmt_vec_reserve(&merger->module_has_eval, merger->snapshot->modules.count + 1) ||
+	if (!gmt_vec_reserve(&merger->module_has_eval, merger->recording->modules.count + 1) ||
 		!list_addresses(merger))
 		return false;
 	for (uint32_t id = 0; id < merger->addresses.entries.count; id++) {
@@ -188,8 +188,8 @@ bool gmt_traces_resolve_all(struct gmt_traces_merger *merger)
 bool gmt_traces_python_place(struct gmt_traces_merger *merger, uint32_t frame_id,
 	uint32_t *ret_place)
 {
-	const struct gmt_frame *frame = gmt_snapshot_frame(merger->snapshot, frame_id);
-	const struct gmt_code *code = frame ? gmt_snapshot_code(merger->snapshot, frame->code) : NULL;
+	const struct gmt_frame *frame = gmt_recording_frame(merger->recording, frame_id);
+	const struct gmt_code *code = frame ? gmt_recording_code(merger->recording, frame->code) : NULL;
 	struct gmt_intern *strings = &merger->traces->strings;
 	struct gmt_place place = { .kind = GMT_PLACE_PYTHON, .line = frame ? frame->line : 0 };
 	uint64_t known;

@@ -20,24 +20,24 @@ static uint64_t id_of(enum gmt_mark_source source, uint64_t object, uint32_t thr
 		: gmt_hash_u64(thread) ^ gmt_hash_bytes(name, strlen(name));
 }
 
-static const char *name_of(const struct gmt_snapshot *snapshot, uint32_t id)
+static const char *name_of(const struct gmt_recording *recording, uint32_t id)
 {
 	uint64_t name;
 
-	return gmt_map_find(&snapshot->name_ids, id, &name) ? snapshot->names.items[name].text.text
-														: "";
+	return gmt_map_find(&recording->name_ids, id, &name) ? recording->names.items[name].text.text
+														 : "";
 }
 
 /* Each mark has a row for each account, so repeated rows are skipped. */
 static bool find_counts(struct gmt_compacted_steps *compacted_steps, enum gmt_mark_source source)
 {
-	const struct gmt_compacted *compacted = &compacted_steps->snapshot->compacted;
+	const struct gmt_compacted_prefix *compacted = &compacted_steps->recording->compacted;
 	uint64_t sum = 0, before = 0;
 
 	for (size_t i = 0; i < compacted->steps.count; i++) {
 		const struct gmt_past_step *row = &compacted->steps.items[i];
-		uint64_t id =
-			id_of(source, row->object, row->thread, name_of(compacted_steps->snapshot, row->name)) ^
+		uint64_t id = id_of(source, row->object, row->thread,
+						  name_of(compacted_steps->recording, row->name)) ^
 			gmt_hash_u64(row->stamp);
 
 		if (row->source != source || row->steps < 2 || id == before)
@@ -55,12 +55,12 @@ static bool find_counts(struct gmt_compacted_steps *compacted_steps, enum gmt_ma
 }
 
 uint32_t gmt_compacted_steps_count(const struct gmt_compacted_steps *compacted_steps,
-	const struct gmt_snapshot_mark *mark)
+	const struct gmt_recording_mark *mark)
 {
 	uint64_t count;
 
 	if (!compacted_steps->counts.count ||
-		mark->stamp > compacted_steps->snapshot->compacted.fold.stamp ||
+		mark->stamp > compacted_steps->recording->compacted.fold.stamp ||
 		!gmt_map_find(&compacted_steps->counts,
 			id_of((enum gmt_mark_source)mark->source, mark->object, mark->thread, mark->name) ^
 				gmt_hash_u64(mark->stamp),
@@ -70,16 +70,16 @@ uint32_t gmt_compacted_steps_count(const struct gmt_compacted_steps *compacted_s
 }
 
 bool gmt_compacted_steps_init(struct gmt_compacted_steps *compacted_steps,
-	const struct gmt_snapshot *snapshot, enum gmt_mark_source source)
+	const struct gmt_recording *recording, enum gmt_mark_source source)
 {
-	compacted_steps->snapshot = snapshot;
-	for (size_t i = 0; i < snapshot->compacted.counters.count; i++) {
-		const struct gmt_past_counter *row = &snapshot->compacted.counters.items[i];
+	compacted_steps->recording = recording;
+	for (size_t i = 0; i < recording->compacted.counters.count; i++) {
+		const struct gmt_past_counter *row = &recording->compacted.counters.items[i];
 		uint64_t index, name;
 
 		if (row->source != source)
 			continue;
-		index = id_of(source, row->object, row->thread, name_of(snapshot, row->name));
+		index = id_of(source, row->object, row->thread, name_of(recording, row->name));
 		if (!gmt_map_find(&compacted_steps->ids, index, &name) &&
 			!gmt_map_put(&compacted_steps->ids, index, i))
 			return false;
@@ -88,14 +88,14 @@ bool gmt_compacted_steps_init(struct gmt_compacted_steps *compacted_steps,
 }
 
 bool gmt_compacted_steps_note(struct gmt_compacted_steps *compacted_steps,
-	struct gmt_step_series *series, const struct gmt_snapshot_mark *mark)
+	struct gmt_step_series *series, const struct gmt_recording_mark *mark)
 {
-	const struct gmt_snapshot *snapshot = compacted_steps->snapshot;
+	const struct gmt_recording *recording = compacted_steps->recording;
 	struct gmt_step_compacted *row;
 	uint32_t count = gmt_compacted_steps_count(compacted_steps, mark);
 	uint64_t counter, index;
 
-	if (!snapshot->compacted.has_compacted_prefix || mark->stamp > snapshot->compacted.fold.stamp)
+	if (!recording->compacted.has_compacted_prefix || mark->stamp > recording->compacted.fold.stamp)
 		return true;
 	/* A mark without a step: it has the same stamp as the previous mark. */
 	compacted_steps->mismatches |=
@@ -123,12 +123,12 @@ bool gmt_compacted_steps_note(struct gmt_compacted_steps *compacted_steps,
 void gmt_compacted_steps_end(struct gmt_compacted_steps *compacted_steps,
 	struct gmt_step_series *series)
 {
-	const struct gmt_snapshot *snapshot = compacted_steps->snapshot;
+	const struct gmt_recording *recording = compacted_steps->recording;
 
 	series->lacks_compacted_samples = compacted_steps->mismatches;
 	for (size_t i = 0; i < series->compacted.count; i++)
 		series->lacks_compacted_samples |=
-			snapshot->compacted.counters.items[series->compacted.items[i].counter].marks !=
+			recording->compacted.counters.items[series->compacted.items[i].counter].marks !=
 			series->compacted.items[i].steps;
 	gmt_map_fini(&compacted_steps->ids);
 	gmt_map_fini(&compacted_steps->counts);

@@ -13,7 +13,7 @@
 #include "reader/steps/timeline.h"
 
 struct gmt_compacted_steps {
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	struct gmt_map ids;  /* from counter to index in compacted.counters */
 	/* from counter and stamp to the number of steps of a mark, if more than one */
 	struct gmt_map counts;
@@ -23,15 +23,15 @@ struct gmt_compacted_steps {
 
 /* Prepares `compacted_steps` (zeroed) for the counters of this source. */
 bool gmt_compacted_steps_init(struct gmt_compacted_steps *compacted_steps,
-	const struct gmt_snapshot *snapshot, enum gmt_mark_source source);
+	const struct gmt_recording *recording, enum gmt_mark_source source);
 
 /* Returns how many steps end at this mark: 1, or more if the compaction merged steps. */
 uint32_t gmt_compacted_steps_count(const struct gmt_compacted_steps *compacted_steps,
-	const struct gmt_snapshot_mark *mark);
+	const struct gmt_recording_mark *mark);
 
 /* Notes that the last step of the series ends at this mark. */
 bool gmt_compacted_steps_note(struct gmt_compacted_steps *compacted_steps,
-	struct gmt_step_series *series, const struct gmt_snapshot_mark *mark);
+	struct gmt_step_series *series, const struct gmt_recording_mark *mark);
 
 /* Checks the counts when all marks were noted, and frees the memory of `compacted_steps`. */
 void gmt_compacted_steps_end(struct gmt_compacted_steps *compacted_steps,

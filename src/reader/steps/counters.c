@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-/* Things that are used in sequence. */
+/* Things that are used in sequence; they count as one. */
 struct chain {
 	uint64_t class;
-	uint64_t last;
-	uint64_t count, late;
-	bool in_rows; /* each of its things counts several times in a row */
+	uint64_t last; /* stamp */
+	uint64_t count, second_half_count;
+	bool in_rows; /* each of its things counts IN_A_ROW times or more in a row, on average */
 };
 
-/* A thing counts in a row if its count per run is at least this, on average. */
+/* A thing counts in rows if its average count per run is at least this. */
 enum { IN_A_ROW = 3 };
 
 static uint64_t class_of(const char *class)
@@ -41,7 +41,7 @@ bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *c
 	counters->rows.items[index].runs += counters->last_plus_1 != index + 1;
 	counters->last_plus_1 = index + 1;
 	counters->rows.items[index].count++;
-	counters->rows.items[index].late += counters->is_late;
+	counters->rows.items[index].second_half_count += counters->is_second_half;
 	return true;
 }
 
@@ -51,8 +51,8 @@ void gmt_counters_add_more(struct gmt_counters *counters, uint64_t more)
 }
 
 /*
- * Maximum number of chains a thing is compared with. Otherwise a hostile file could make the cost
- * quadratic.
+ * Maximum number of chains with which a thing is compared. Without this limit, a hostile file could
+ * make the cost quadratic.
  */
 enum { MAX_CHAINS = 256 };
 
@@ -90,12 +90,13 @@ bool gmt_counters_chain(struct gmt_counters *counters, enum gmt_counters_chainin
 				row->last > chains.items[c].last ? row->last : chains.items[c].last;
 			chains.items[c].in_rows &= row->count >= IN_A_ROW * row->runs;
 			chains.items[c].count += row->count;
-			chains.items[c].late += row->late;
+			chains.items[c].second_half_count += row->second_half_count;
 		}
 	}
 	for (size_t c = 0; c < chains.count; c++)
-		if (counters->is_late ? chains.items[c].late > chains.items[counters->winner].late
-							  : chains.items[c].count > chains.items[counters->winner].count)
+		if (counters->is_second_half ? chains.items[c].second_half_count >
+					chains.items[counters->winner].second_half_count
+									 : chains.items[c].count > chains.items[counters->winner].count)
 			counters->winner = (uint32_t)c;
 	gmt_vec_fini(&chains);
 	return done;

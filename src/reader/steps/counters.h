@@ -4,9 +4,9 @@
 
 /*
  * Chooses which of several things (optimizers, marks) counts the steps. Things of one class form
- * one counter if they are used in sequence: one ends before the other begins. The counter with the
- * highest count wins; among equal counters, the counter that began first. If the caller sets
- * is_late, only the late counts decide.
+ * one chain if they are used in sequence: one ends before the other begins. The chain with the
+ * highest count wins. Among chains with equal counts, the chain that began first wins. If the
+ * caller sets is_second_half, only the counts of the second half decide.
  */
 
 #include <stdbool.h>
@@ -19,18 +19,21 @@ struct gmt_counter {
 	uint64_t class; /* hash of the class name */
 	uint64_t first, last; /* stamps */
 	uint64_t count;
-	uint64_t late; /* the part of `count` while is_late was set */
-	uint64_t runs; /* how many times it counted after another thing had counted */
-	uint32_t chain;
+	uint64_t second_half_count; /* part of `count`: counted while is_second_half was set */
+	uint64_t runs; /* sequences of its counts without a count of another thing in between */
+	uint32_t chain; /* number of the chain that it belongs to */
 };
 
 struct gmt_counters {
-	struct gmt_map ids; /* from thing and class to index */
+	struct gmt_map ids; /* from thing and class to index in rows */
 	GMT_VEC(struct gmt_counter) rows;
-	size_t last_plus_1; /* row that counted last */
-	/* set by the caller: only later counts decide. Helpers that fill a cache count less and less */
-	bool is_late;
-	uint32_t winner; /* chain */
+	size_t last_plus_1; /* index of the row that counted last, + 1; 0: none has counted */
+	/*
+	 * The caller may set this when half of the calls are counted. Then only the later counts decide,
+	 * because helpers that fill a cache are called less and less often.
+	 */
+	bool is_second_half;
+	uint32_t winner; /* number of the winning chain */
 };
 
 /*
@@ -40,7 +43,10 @@ struct gmt_counters {
 bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *class,
 	uint64_t stamp);
 
-/* Which things form one counter. */
+/* Counts `more` for the thing that counted last, at the same stamp. */
+void gmt_counters_add_more(struct gmt_counters *counters, uint64_t more);
+
+/* Which things form one chain. */
 enum gmt_counters_chaining {
 	GMT_COUNTERS_OF_A_CLASS, /* things of one class in sequence */
 	/* any things in sequence, such as one optimizer for the warm-up and another for the rest */
@@ -49,16 +55,13 @@ enum gmt_counters_chaining {
 	GMT_COUNTERS_IN_ROWS,
 };
 
-/* Counts `more` for the thing that counted last, at the same stamp. */
-void gmt_counters_add_more(struct gmt_counters *counters, uint64_t more);
-
 /*
  * Chains the things and chooses the winner. Call after all counts. Returns false when out of
  * memory.
  */
 bool gmt_counters_chain(struct gmt_counters *counters, enum gmt_counters_chaining chaining);
 
-/* Returns whether a thing belongs to the winning counter. */
+/* Returns whether a thing belongs to the winning chain. */
 bool gmt_counters_counts(const struct gmt_counters *counters, uint64_t key, const char *class);
 
 void gmt_counters_fini(struct gmt_counters *counters);

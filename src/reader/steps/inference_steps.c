@@ -186,7 +186,7 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 	if (finder->calls.count)
 		qsort(finder->calls.items, finder->calls.count, sizeof(*finder->calls.items), by_stamp);
 	for (size_t i = 0; done && i < finder->calls.count; i++) {
-		counters.is_late = i >= finder->calls.count / 2;
+		counters.is_second_half = i >= finder->calls.count / 2;
 		done = gmt_counters_add(&counters, finder->calls.items[i].context, "",
 			finder->calls.items[i].stamp);
 	}
@@ -223,11 +223,11 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 	return done;
 }
 
-bool gmt_inference_steps(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+bool gmt_inference_steps(const struct gmt_recording *recording, const struct gmt_traces *traces,
 	const struct gmt_step_series *main, uint64_t work_end, struct gmt_step_series *ret_series)
 {
 	struct finder finder = {
-		.runs = { .snapshot = snapshot, .traces = traces, .main = main, .work_end = work_end },
+		.runs = { .recording = recording, .traces = traces, .main = main, .work_end = work_end },
 	};
 	bool done = gmt_module_runs_collect(&finder.runs);
 

@@ -7,26 +7,25 @@
 
 #include "reader/steps/loop_paths.h"
 #include "reader/steps/period.h"
-#include "reader/steps/repeats.h"
+#include "reader/steps/allocations.h"
 
 enum {
 	MANY_PASSES = 16, /* tried first, because an inner loop has many passes ... */
 	MIN_PASSES = 10, /* ... where the outermost loop has few */
-	/* at least one in MIN_LATE passes begins in the second half of the recording */
-	MIN_LATE = 4,
-	MIN_FREED = 4, /* at least one in MIN_FREED blocks is freed */
+	/* at least one in SECOND_HALF_SHARE passes begins in the second half of the recording */
+	SECOND_HALF_SHARE = 4,
 	MAX_PARTS = 8, /* maximum number of parts of a pass, if lines decrease within an expression */
-	ALIKE = 9,
-	ALIKE_OF = 10, /* at least 9 of 10 passes begin with the same stack */
+	SAME_STACK_NUMERATOR = 9,
+	SAME_STACK_DENOMINATOR = 10, /* at least 9 of 10 passes begin with the same stack */
 	MIN_ONCE = 3, /* at least one in MIN_ONCE passes has that stack exactly once */
-	MOST_OFTEN = 50, /* at most one in MOST_OFTEN passes has it more than twice */
+	MANY_TIMES_DIVISOR = 50, /* at most one in MANY_TIMES_DIVISOR passes has it more than twice */
 };
 
 /* How often a function went back from one line to another. */
 struct edge {
 	uint32_t node;
 	uint32_t to, from; /* lines */
-	uint32_t late; /* of `count`, those in the second half of the recording */
+	uint32_t second_half_count; /* part of `count`: in the second half of the recording */
 	uint64_t count;
 };
 
@@ -50,7 +49,7 @@ struct pass {
 };
 
 struct finder {
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	uint64_t work_end;
 	struct gmt_events_reader reader;
@@ -83,7 +82,7 @@ static bool add_edge(struct finder *finder, uint32_t node, uint32_t to, uint32_t
 		*edge = (struct edge){ .node = node, .to = to, .from = from };
 	}
 	finder->edges.items[index].count++;
-	finder->edges.items[index].late += finder->is_second_half;
+	finder->edges.items[index].second_half_count += finder->is_second_half;
 	return true;
 }
 
@@ -110,17 +109,20 @@ static bool note_pass(struct finder *finder, uint32_t line, bool went_back, uint
 static bool visit(struct finder *finder, uint32_t thread, const struct gmt_loop_level *level,
 	uint64_t stamp, uint32_t stack)
 {
-	uint64_t key = (uint64_t)thread << 32 | level->node, last = 0;
-	bool was_there = gmt_map_find(&finder->last_lines, key, &last);
-	bool went_back = was_there && level->line < last;
+	uint64_t key = (uint64_t)thread << 32 | level->node, last;
+	struct gmt_map_slot *slot = gmt_map_slot_with_room(&finder->last_lines, key);
+	bool went_back;
 
+	if (!slot)
+		return false;
+	went_back = slot->value_plus_1 && level->line < slot->value_plus_1 - 1;
+	last = went_back ? slot->value_plus_1 - 1 : 0;
+	gmt_map_fill(&finder->last_lines, slot, key, level->line);
 	if (!finder->is_chosen && went_back &&
 		!add_edge(finder, level->node, level->line, (uint32_t)last))
 		return false;
-	if (finder->is_chosen && level->node == finder->loop.node &&
-		!note_pass(finder, level->line, went_back, stamp, stack))
-		return false;
-	return gmt_map_put(&finder->last_lines, key, level->line);
+	return !finder->is_chosen || level->node != finder->loop.node ||
+		note_pass(finder, level->line, went_back, stamp, stack);
 }
 
 /* Returns whether a path goes through a loop. */
@@ -168,7 +170,7 @@ static bool follow(struct finder *finder, uint32_t thread, uint32_t path_plus_1,
 	return true;
 }
 
-static bool visit_alloc(struct finder *finder, const struct gmt_snapshot_event *event)
+static bool visit_alloc(struct finder *finder, const struct gmt_recording_event *event)
 {
 	uint32_t stack = finder->traces->stack_of_trace[event->trace], path_plus_1;
 	struct gmt_loop_path *path;
@@ -194,12 +196,12 @@ static bool visit_alloc(struct finder *finder, const struct gmt_snapshot_event *
 /* Visits all events: notes edges, or the passes of the chosen loop. */
 static bool scan_events(struct finder *finder)
 {
-	size_t first = finder->snapshot->compacted_events, count = finder->snapshot->events.count;
+	size_t first = finder->recording->compacted_events, count = finder->recording->events.count;
 
 	for (size_t i = first; i < count; i++) {
-		const struct gmt_snapshot_event *event = gmt_events_at(&finder->reader, i);
+		const struct gmt_recording_event *event = gmt_events_at(&finder->reader, i);
 
-		if (!gmt_repeats_counts(finder->snapshot, event, finder->work_end))
+		if (!gmt_allocations_includes(finder->recording, event, finder->work_end))
 			continue;
 		finder->is_second_half = i - first >= (count - first) / 2;
 		finder->loop_frees += event->kind == GMT_KIND_FREE && finder->passes.count;
@@ -253,14 +255,14 @@ static const struct edge *edges_of(const struct finder *finder, uint32_t node, s
 static bool find_begin(const struct finder *finder, const struct edge *edges, size_t count,
 	struct loop *loop)
 {
-	uint64_t passes = 1, late = 0;
+	uint64_t passes = 1, second_half_passes = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		passes += edges[i].count;
-		late += edges[i].late;
+		second_half_passes += edges[i].second_half_count;
 		loop->begin = edges[i].to;
 		if ((i + 1 == count || edges[i + 1].to != edges[i].to) && passes >= finder->min_passes &&
-			late * MIN_LATE >= passes)
+			second_half_passes * SECOND_HALF_SHARE >= passes)
 			return true;
 	}
 	return false;
@@ -351,7 +353,8 @@ static bool join_passes(struct finder *finder)
 		stacks.items[i] = finder->passes.items[i].stack;
 	done = done && gmt_period_find(stacks.items, passes, &period, &length);
 	gmt_vec_fini(&stacks);
-	if (!done || period < 2 || period > MAX_PARTS || length * ALIKE_OF < passes * ALIKE)
+	if (!done || period < 2 || period > MAX_PARTS ||
+		length * SAME_STACK_DENOMINATOR < passes * SAME_STACK_NUMERATOR)
 		return done;
 	for (size_t i = (passes - length) % period; i < passes; i += period)
 		finder->passes.items[kept++] = finder->passes.items[i];
@@ -373,14 +376,14 @@ static bool add_repeats(struct finder *finder)
 
 	for (size_t i = 0; i < count; i++)
 		begin_with += finder->passes.items[i].stack == stack;
-	if (begin_with * ALIKE_OF < count * ALIKE)
+	if (begin_with * SAME_STACK_DENOMINATOR < count * SAME_STACK_NUMERATOR)
 		return true;
-	for (size_t i = finder->snapshot->compacted_events; done && i < finder->snapshot->events.count;
-		i++) {
-		const struct gmt_snapshot_event *event = gmt_events_at(&finder->reader, i);
+	for (size_t i = finder->recording->compacted_events;
+		done && i < finder->recording->events.count; i++) {
+		const struct gmt_recording_event *event = gmt_events_at(&finder->reader, i);
 
 		if (event->kind != GMT_KIND_ALLOC ||
-			!gmt_repeats_counts(finder->snapshot, event, finder->work_end) ||
+			!gmt_allocations_includes(finder->recording, event, finder->work_end) ||
 			finder->traces->stack_of_trace[event->trace] != stack ||
 			event->stamp < finder->passes.items[0].stamp)
 			continue;
@@ -396,7 +399,8 @@ static bool add_repeats(struct finder *finder)
 		if (done)
 			*row = (struct pass){ event->stamp, stack };
 	}
-	if (done && once * MIN_ONCE >= count && often * MOST_OFTEN <= count && all.count > count) {
+	if (done && once * MIN_ONCE >= count && often * MANY_TIMES_DIVISOR <= count &&
+		all.count > count) {
 		gmt_vec_fini(&finder->passes);
 		finder->passes.items = all.items;
 		finder->passes.count = all.count;
@@ -461,7 +465,8 @@ static bool find(struct finder *finder, struct gmt_timeline *timeline,
 		return false;
 	if (!join_passes(finder) || (finder->passes.count && !add_repeats(finder)))
 		return false;
-	if (finder->passes.count < MIN_PASSES || finder->loop_frees * MIN_FREED < finder->loop_allocs)
+	if (finder->passes.count < MIN_PASSES ||
+		!gmt_allocations_frees_enough(finder->loop_frees, finder->loop_allocs))
 		return true;
 	name_loop(finder, timeline->name_text, sizeof(timeline->name_text));
 	series->name = timeline->name_text;
@@ -469,13 +474,13 @@ static bool find(struct finder *finder, struct gmt_timeline *timeline,
 	return make_steps(finder, series);
 }
 
-bool gmt_loops_steps(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+bool gmt_loops_steps(const struct gmt_recording *recording, const struct gmt_traces *traces,
 	struct gmt_timeline *timeline, struct gmt_step_series *ret_series)
 {
 	struct finder finder = {
-		.snapshot = snapshot, .traces = traces, .work_end = timeline->work_end
+		.recording = recording, .traces = traces, .work_end = timeline->work_end
 	};
-	bool done = gmt_events_reader_init(&finder.reader, &snapshot->events,
+	bool done = gmt_events_reader_init(&finder.reader, &recording->events,
 					GMT_EVENTS_STAMP | GMT_EVENTS_TRACE) &&
 		gmt_loop_paths_init(&finder.paths, traces) && find(&finder, timeline, ret_series);
 

@@ -29,7 +29,7 @@
  * timeline->work_end. The series stays empty if there is no such loop. Returns false when out of
  * memory.
  */
-bool gmt_loops_steps(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+bool gmt_loops_steps(const struct gmt_recording *recording, const struct gmt_traces *traces,
 	struct gmt_timeline *timeline, struct gmt_step_series *ret_series);
 
 #endif

@@ -88,10 +88,10 @@ static bool kind_of(struct gmt_module_runs *runs, uint32_t stack, uint32_t *ret_
  * Returns an event if it counts, else NULL. Events of PyTorch's blocks before the end of the work
  * count. With PyTorch's backend cudaMallocAsync, these are the driver's events.
  */
-static const struct gmt_snapshot_event *next_counted_event(struct gmt_module_runs *runs,
+static const struct gmt_recording_event *next_counted_event(struct gmt_module_runs *runs,
 	size_t index, bool with_frees)
 {
-	const struct gmt_snapshot_event *event = gmt_events_at(&runs->reader, index);
+	const struct gmt_recording_event *event = gmt_events_at(&runs->reader, index);
 
 	return (event->kind == GMT_KIND_ALLOC || (with_frees && event->kind == GMT_KIND_FREE)) &&
 			(event->layer == GMT_LAYER_TORCH || event->space == GMT_SPACE_POOL) &&
@@ -124,8 +124,8 @@ static bool count_contexts(struct gmt_module_runs *runs)
 {
 	uint32_t step = 0, kind, last_context_plus_1 = 0;
 
-	for (size_t i = 0; i < runs->snapshot->events.count; i++) {
-		const struct gmt_snapshot_event *event = next_counted_event(runs, i, false);
+	for (size_t i = 0; i < runs->recording->events.count; i++) {
+		const struct gmt_recording_event *event = next_counted_event(runs, i, false);
 
 		if (!event)
 			continue;
@@ -171,7 +171,7 @@ static uint64_t run_of_thread(const struct gmt_module_runs *runs, uint32_t threa
 	return run;
 }
 
-static bool add_to_run(struct gmt_module_runs *runs, const struct gmt_snapshot_event *event,
+static bool add_to_run(struct gmt_module_runs *runs, const struct gmt_recording_event *event,
 	uint32_t context)
 {
 	uint64_t run = run_of_thread(runs, event->thread);
@@ -200,7 +200,7 @@ static bool add_to_run(struct gmt_module_runs *runs, const struct gmt_snapshot_e
  * Notes that a run frees one of its own blocks. These frees show where calls end: equal layers free
  * each other's blocks, but a call frees the result of the previous call.
  */
-static void note_free(struct gmt_module_runs *runs, const struct gmt_snapshot_event *event)
+static void note_free(struct gmt_module_runs *runs, const struct gmt_recording_event *event)
 {
 	uint64_t token, run = run_of_thread(runs, event->thread);
 
@@ -245,7 +245,7 @@ static bool close_run(struct gmt_module_runs *runs, uint32_t thread, uint32_t st
 	return gmt_map_put(&runs->open_runs, thread, 0);
 }
 
-static bool collect_event(struct gmt_module_runs *runs, const struct gmt_snapshot_event *event)
+static bool collect_event(struct gmt_module_runs *runs, const struct gmt_recording_event *event)
 {
 	uint32_t stack, kind;
 
@@ -270,8 +270,8 @@ static bool collect_runs(struct gmt_module_runs *runs)
 	for (size_t i = 0; i < runs->contexts.count; i++)
 		evaluations += runs->contexts.items[i].is_evaluation;
 	/* Without evaluation there is nothing to collect, as in most training loops. */
-	for (size_t i = 0; evaluations && i < runs->snapshot->events.count; i++) {
-		const struct gmt_snapshot_event *event = next_counted_event(runs, i, true);
+	for (size_t i = 0; evaluations && i < runs->recording->events.count; i++) {
+		const struct gmt_recording_event *event = next_counted_event(runs, i, true);
 
 		if (event && !collect_event(runs, event))
 			return false;
@@ -307,9 +307,9 @@ static bool sort_tokens(struct gmt_module_runs *runs)
 /*
  * Returns whether module calls are possible: events of such blocks, and a stack with a module call.
  */
-static bool has_calls(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces)
+static bool has_calls(const struct gmt_recording *recording, const struct gmt_traces *traces)
 {
-	if (!snapshot->has_torch && !snapshot->has_pool)
+	if (!recording->has_torch && !recording->has_pool)
 		return false;
 	for (size_t i = 0; i < traces->stacks.entries.count; i++)
 		if (traces->stack_frame_kinds.items[i] & GMT_FRAME_KIND_BIT(MODULE_CALL))
@@ -319,10 +319,10 @@ static bool has_calls(const struct gmt_snapshot *snapshot, const struct gmt_trac
 
 bool gmt_module_runs_collect(struct gmt_module_runs *runs)
 {
-	if (!has_calls(runs->snapshot, runs->traces))
+	if (!has_calls(runs->recording, runs->traces))
 		return true;
 	/* stack_kinds is all zeros and indexed by stack. Nothing is pushed to it. */
-	return gmt_events_reader_init(&runs->reader, &runs->snapshot->events,
+	return gmt_events_reader_init(&runs->reader, &runs->recording->events,
 			   GMT_EVENTS_STAMP | GMT_EVENTS_ADDRESS | GMT_EVENTS_SIZE | GMT_EVENTS_TRACE) &&
 		gmt_loop_paths_init(&runs->paths, runs->traces) &&
 		gmt_vec_reserve(&runs->stack_kinds, runs->traces->stacks.entries.count + 1) &&

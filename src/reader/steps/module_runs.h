@@ -49,7 +49,7 @@ struct gmt_module_token {
 };
 
 struct gmt_module_runs {
-	const struct gmt_snapshot *snapshot;
+	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	const struct gmt_step_series *main; /* the program's steps; NULL: no steps */
 	uint64_t work_end;

@@ -3,7 +3,7 @@
 
 #include "containers/vec.h"
 
-typedef GMT_VEC(size_t) borders_t;
+typedef GMT_VEC(uint32_t) borders_t; /* a recording has fewer than 2^32 events */
 
 /* borders[m]: longest proper border of the last m tokens, read backward (Knuth, Morris, Pratt). */
 static bool find_borders(const uint64_t *tokens, size_t count, borders_t *borders)
@@ -16,12 +16,18 @@ static bool find_borders(const uint64_t *tokens, size_t count, borders_t *border
 		while (border && *(last - border) != *(last - (m - 1)))
 			border = borders->items[border];
 		border += *(last - border) == *(last - (m - 1));
-		borders->items[m] = border;
+		borders->items[m] = (uint32_t)border;
 	}
 	return true;
 }
 
 bool gmt_period_find(const uint64_t *tokens, size_t count, size_t *ret_period, size_t *ret_length)
+{
+	return gmt_period_find_of(tokens, count, count / 2 + count % 2, ret_period, ret_length);
+}
+
+bool gmt_period_find_of(const uint64_t *tokens, size_t count, size_t least, size_t *ret_period,
+	size_t *ret_length)
 {
 	borders_t borders = { 0 };
 
@@ -30,7 +36,7 @@ bool gmt_period_find(const uint64_t *tokens, size_t count, size_t *ret_period, s
 		return true;
 	if (!find_borders(tokens, count, &borders))
 		return false;
-	for (size_t m = count; !*ret_period && m >= 3 && 2 * m >= count; m--) {
+	for (size_t m = count; !*ret_period && m >= 3 && m >= least; m--) {
 		size_t period = m - borders.items[m];
 
 		if (m >= 3 * period) {

@@ -14,6 +14,10 @@
  */
 bool gmt_period_find(const uint64_t *tokens, size_t count, size_t *ret_period, size_t *ret_length);
 
+/* Same as gmt_period_find, except that at least the last `least` tokens must repeat. */
+bool gmt_period_find_of(const uint64_t *tokens, size_t count, size_t least, size_t *ret_period,
+	size_t *ret_length);
+
 /*
  * Finds the period of the longest end of `tokens` that repeats `min` times or more. The end may
  * be short compared with all tokens. Sets *ret_period to 0 if there is no period. O(count). Returns

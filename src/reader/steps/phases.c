@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "reader/steps/phases.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ struct reader {
 	GMT_VEC(struct open_phase) open;
 };
 
-static bool open_phase(struct reader *reader, const struct gmt_snapshot_mark *mark, uint64_t key,
+static bool open_phase(struct reader *reader, const struct gmt_recording_mark *mark, uint64_t key,
 	bool numbered)
 {
 	struct gmt_phase *phase = gmt_vec_push(&reader->timeline->phases);
@@ -43,7 +44,7 @@ static bool open_phase(struct reader *reader, const struct gmt_snapshot_mark *ma
 	return true;
 }
 
-static void close_phase(struct reader *reader, const struct gmt_snapshot_mark *mark, uint64_t key,
+static void close_phase(struct reader *reader, const struct gmt_recording_mark *mark, uint64_t key,
 	bool numbered)
 {
 	for (size_t i = reader->open.count; i-- > 0;) {
@@ -83,21 +84,21 @@ static void end_open_phases(struct gmt_timeline *timeline, uint64_t last_stamp)
 	}
 }
 
-uint64_t gmt_phases_work_end(const struct gmt_snapshot *snapshot)
+uint64_t gmt_phases_work_end(const struct gmt_recording *recording)
 {
-	for (size_t i = 0; i < snapshot->marks.count; i++)
-		if (snapshot->marks.items[i].kind == GMT_MARK_KIND_TEARDOWN)
-			return snapshot->marks.items[i].stamp;
+	for (size_t i = 0; i < recording->marks.count; i++)
+		if (recording->marks.items[i].kind == GMT_MARK_KIND_TEARDOWN)
+			return recording->marks.items[i].stamp;
 	return UINT64_MAX;
 }
 
-static bool read_marks(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot)
+static bool read_marks(struct gmt_timeline *timeline, const struct gmt_recording *recording)
 {
 	struct reader reader = { .timeline = timeline };
 	bool done = true;
 
-	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
-		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+	for (size_t i = 0; done && i < recording->marks.count; i++) {
+		const struct gmt_recording_mark *mark = &recording->marks.items[i];
 		/* `object` identifies the NVTX domain: each domain nests separately on a thread. */
 		uint64_t stack_key =
 			gmt_hash_u64((uint64_t)mark->thread << 8 | mark->source) ^ mark->object;
@@ -113,8 +114,8 @@ static bool read_marks(struct gmt_timeline *timeline, const struct gmt_snapshot 
 		else if (mark->kind == GMT_MARK_KIND_STOP)
 			close_phase(&reader, mark, mark->object, true);
 	}
-	timeline->work_end = gmt_phases_work_end(snapshot);
-	end_open_phases(timeline, snapshot->last_stamp);
+	timeline->work_end = gmt_phases_work_end(recording);
+	end_open_phases(timeline, recording->last_stamp);
 	gmt_vec_fini(&reader.open);
 	return done;
 }
@@ -150,6 +151,17 @@ struct cutter {
 	uint32_t innermost_plus_1;
 };
 
+/*
+ * Returns whether the phase is a cell of a notebook (python/gpumemtrace/notebook.py). What a cell
+ * leaves is for the next cells.
+ */
+static bool is_cell(const struct gmt_phase *phase)
+{
+	int length = 0;
+
+	return sscanf(phase->name, "In [%*[0-9]]%n", &length) == 0 && length && !phase->name[length];
+}
+
 static bool list_edges(struct cutter *cutter, bool own)
 {
 	cutter->edges.count = 0;
@@ -162,7 +174,7 @@ static bool list_edges(struct cutter *cutter, bool own)
 		 * before its begin.
 		 */
 		if (phase->end <= phase->begin ||
-			(own && (phase->source != GMT_MARK_SOURCE_PROGRAM || phase->open)))
+			(own && (phase->source != GMT_MARK_SOURCE_PROGRAM || phase->open || is_cell(phase))))
 			continue;
 		if (!gmt_vec_reserve(&cutter->edges, 2))
 			return false;
@@ -224,10 +236,10 @@ static bool cut(struct cutter *cutter, struct gmt_timeline *timeline)
 	return true;
 }
 
-bool gmt_phases_read(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot)
+bool gmt_phases_read(struct gmt_timeline *timeline, const struct gmt_recording *recording)
 {
 	struct cutter cutter = { .timeline = timeline };
-	bool done = read_marks(timeline, snapshot) && cut(&cutter, timeline);
+	bool done = read_marks(timeline, recording) && cut(&cutter, timeline);
 
 	gmt_vec_fini(&cutter.edges);
 	gmt_vec_fini(&cutter.active);

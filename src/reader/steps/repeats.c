@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "reader/steps/allocations.h"
 #include "reader/steps/period.h"
 
 enum {
@@ -10,72 +11,50 @@ enum {
 	MIN_STEPS = 64,
 	ALLOCS_A_STEP = 1000,
 	MIN_ALLOCS_A_STEP = 50,
-	MIN_FREED = 4, /* at least one in MIN_FREED blocks is freed */
 	/* at least 9 of 10 allocations from the first period on belong to periods */
-	ALIKE = 9,
-	ALIKE_OF = 10,
+	SAME_STACK_NUMERATOR = 9,
+	SAME_STACK_DENOMINATOR = 10,
 	COMPARISONS_AN_ALLOCATION = 64, /* bounds the search for an interrupted period */
 };
 
 struct finder {
-	const struct gmt_snapshot *snapshot;
-	const struct gmt_traces *traces;
-	uint64_t work_end;
-	struct gmt_events_reader reader;
-	GMT_VEC(uint64_t) stacks; /* for each allocation */
-	GMT_VEC(uint64_t) stamps;
-	uint64_t frees;
+	struct gmt_allocations allocations;
+	GMT_VEC(uint32_t) period; /* places of the last period */
 	bool has_python;
+	bool has_failed; /* out of memory */
 };
 
-bool gmt_repeats_counts(const struct gmt_snapshot *snapshot, const struct gmt_snapshot_event *event,
-	uint64_t work_end)
+static uint64_t stamp_at(struct finder *finder, size_t index)
 {
-	if (event->stamp > work_end)
-		return false;
-	return snapshot->has_torch || snapshot->has_pool
-		? event->layer == GMT_LAYER_TORCH || event->space == GMT_SPACE_POOL
-		: gmt_layer_can_leak(event->layer);
+	const struct gmt_allocations_block *block =
+		gmt_allocations_block_of(&finder->allocations, index);
+
+	finder->has_failed |= !block;
+	return block ? block->stamps[index % GMT_ALLOCATIONS_BLOCK] : 0;
 }
 
-static bool collect(struct finder *finder)
+static uint32_t place_at(struct finder *finder, size_t index)
 {
-	for (size_t i = finder->snapshot->compacted_events; i < finder->snapshot->events.count; i++) {
-		const struct gmt_snapshot_event *event = gmt_events_at(&finder->reader, i);
-		uint64_t *stack, *stamp;
+	const struct gmt_allocations_block *block =
+		gmt_allocations_block_of(&finder->allocations, index);
 
-		if (!gmt_repeats_counts(finder->snapshot, event, finder->work_end))
-			continue;
-		finder->frees += event->kind == GMT_KIND_FREE;
-		if (event->kind != GMT_KIND_ALLOC)
-			continue;
-		stack = gmt_vec_push(&finder->stacks);
-		stamp = gmt_vec_push(&finder->stamps);
-		if (!stack || !stamp)
-			return false;
-		/*
-		 * Without Python, distinguish places by address: without debug information, a native
-		 * function has no lines.
-		 */
-		*stack = finder->has_python ? finder->traces->stack_of_trace[event->trace] : event->trace;
-		*stamp = event->stamp;
-	}
-	return true;
+	finder->has_failed |= !block;
+	return block ? block->places[index % GMT_ALLOCATIONS_BLOCK] : 0;
 }
 
 /*
  * Makes steps of a fixed number of allocations, from `first` on. The last step gets the remainder.
  */
-static bool make_steps(const struct finder *finder, size_t first, size_t allocs_a_step,
+static bool make_steps(struct finder *finder, size_t first, size_t allocs_a_step,
 	struct gmt_step_series *series)
 {
-	size_t steps = (finder->stamps.count - first) / allocs_a_step;
+	size_t count = finder->allocations.count, steps = (count - first) / allocs_a_step;
 	uint64_t before = 0;
 
 	for (size_t i = 0; i < steps; i++) {
-		uint64_t last = finder->stamps.items[i + 1 < steps ? first + (i + 1) * allocs_a_step - 1
-														   : finder->stamps.count - 1];
-		uint64_t begin = finder->stamps.items[first + i * allocs_a_step];
+		uint64_t last =
+			stamp_at(finder, i + 1 < steps ? first + (i + 1) * allocs_a_step - 1 : count - 1);
+		uint64_t begin = stamp_at(finder, first + i * allocs_a_step);
 		struct gmt_step *step;
 
 		begin -= begin != 0;
@@ -91,19 +70,27 @@ static bool make_steps(const struct finder *finder, size_t first, size_t allocs_
 	/* A step lasts until the next step begins. */
 	for (size_t i = 1; i < series->steps.count; i++)
 		series->steps.items[i - 1].end = series->steps.items[i].begin;
-	return true;
+	return !finder->has_failed;
+}
+
+/* Keeps the places of the last period. */
+static bool keep_period(struct finder *finder, size_t period)
+{
+	if (!gmt_vec_reserve(&finder->period, period))
+		return false;
+	for (size_t i = 0; i < period; i++)
+		finder->period.items[i] = place_at(finder, finder->allocations.count - period + i);
+	return !finder->has_failed;
 }
 
 /*
  * Returns whether the last period stands at `at`. Takes what it compares from `left`; without it,
  * false.
  */
-static bool is_at(const struct finder *finder, size_t at, size_t period, size_t *left)
+static bool is_at(struct finder *finder, size_t at, size_t period, size_t *left)
 {
-	const uint64_t *stacks = finder->stacks.items, *last = stacks + finder->stacks.count - period;
-
 	for (size_t i = 0; i < period; i++) {
-		if (!*left || stacks[at + i] != last[i])
+		if (!*left || place_at(finder, at + i) != finder->period.items[i])
 			return false;
 		--*left;
 	}
@@ -119,24 +106,29 @@ static bool is_at(const struct finder *finder, size_t at, size_t period, size_t 
 static bool find_interrupted(struct finder *finder, struct gmt_step_series *series,
 	size_t *ret_period)
 {
-	size_t count = finder->stacks.count, period, times = 0, first = count,
+	size_t count = finder->allocations.count, period, times = 0, first = count,
 		   left = COMPARISONS_AN_ALLOCATION * count;
 
 	*ret_period = 0;
-	if (!gmt_period_at_end(finder->stacks.items, count, MIN_PERIODS, &period))
+	if (!gmt_period_at_end(finder->allocations.last.items, finder->allocations.last.count,
+			MIN_PERIODS, &period))
 		return false;
+	gmt_allocations_forget_last(&finder->allocations);
 	if (!period)
 		return true;
+	if (!keep_period(finder, period))
+		return false;
 	for (size_t i = 0; i + period <= count;) {
 		struct gmt_step *step,
 			*before = series->steps.count ? &series->steps.items[series->steps.count - 1] : NULL;
-		uint64_t begin = finder->stamps.items[i];
+		uint64_t begin;
 
 		if (!is_at(finder, i, period, &left)) {
 			i++;
 			continue;
 		}
 		first = i < first ? i : first;
+		begin = stamp_at(finder, i);
 		begin -= begin != 0;
 		i += period;
 		times++;
@@ -147,16 +139,41 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 		step = gmt_vec_push(&series->steps);
 		if (!step)
 			return false;
-		*step = (struct gmt_step){ .begin = begin, .end = finder->stamps.items[count - 1] };
+		*step = (struct gmt_step){ .begin = begin, .end = stamp_at(finder, count - 1) };
 	}
-	if (left && times * period * ALIKE_OF >= (count - first) * ALIKE &&
+	if (left && times * period * SAME_STACK_DENOMINATOR >= (count - first) * SAME_STACK_NUMERATOR &&
 		(count - first) * 2 >= count) {
 		*ret_period = period;
 		series->frees_itself = !finder->has_python;
 	} else {
 		series->steps.count = 0;
 	}
-	return true;
+	return !finder->has_failed;
+}
+
+/*
+ * Finds the period with which the allocations repeat up to the end, and the number of allocations
+ * that repeat. The last GMT_ALLOCATIONS_LAST allocations show the period, and a search backward from
+ * them shows how many repeat. So of longer recordings, only periods up to a third of this number
+ * are found. Sets *ret_period to 0 if less than half of the allocations repeat.
+ */
+static bool find_period(struct finder *finder, size_t *ret_period, size_t *ret_length)
+{
+	size_t count = finder->allocations.count, least = count / 2 + count % 2,
+		   last_count = finder->allocations.last.count;
+
+	if (!gmt_period_find_of(finder->allocations.last.items, last_count,
+			least < last_count ? least : last_count, ret_period, ret_length))
+		return false;
+	if (!*ret_period || *ret_length < last_count)
+		return true;
+	while (*ret_length < count &&
+		place_at(finder, count - *ret_length - 1) ==
+			place_at(finder, count - *ret_length - 1 + *ret_period))
+		++*ret_length;
+	if (*ret_length < least)
+		*ret_period = 0;
+	return !finder->has_failed;
 }
 
 static void name_pattern(size_t period, struct gmt_timeline *timeline,
@@ -171,21 +188,16 @@ static void name_pattern(size_t period, struct gmt_timeline *timeline,
 static bool find(struct finder *finder, struct gmt_timeline *timeline,
 	struct gmt_step_series *series, const char **ret_why)
 {
-	size_t count, period, length, a_step;
+	size_t count = finder->allocations.count, period, length, a_step;
 
-	for (uint32_t i = 0; i < finder->traces->stacks.entries.count && !finder->has_python; i++)
-		finder->has_python = gmt_traces_has_python(finder->traces, i);
-	if (!collect(finder))
-		return false;
-	count = finder->stacks.count;
 	if (!count)
 		return true;
-	if (finder->frees * MIN_FREED < count) {
+	if (!gmt_allocations_frees_enough(finder->allocations.frees, count)) {
 		*ret_why =
 			"the program frees less than a quarter of its blocks, so no pattern of steps is visible";
 		return true;
 	}
-	if (!gmt_period_find(finder->stacks.items, count, &period, &length))
+	if (!find_period(finder, &period, &length))
 		return false;
 	if (period && length / period >= MIN_PERIODS) {
 		name_pattern(period, timeline, series);
@@ -208,18 +220,22 @@ static bool find(struct finder *finder, struct gmt_timeline *timeline,
 	return make_steps(finder, 0, a_step, series);
 }
 
-bool gmt_repeats_steps(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+bool gmt_repeats_steps(const struct gmt_recording *recording, const struct gmt_traces *traces,
 	struct gmt_timeline *timeline, struct gmt_step_series *ret_series, const char **ret_why)
 {
-	struct finder finder = {
-		.snapshot = snapshot, .traces = traces, .work_end = timeline->work_end
-	};
-	bool done = gmt_events_reader_init(&finder.reader, &snapshot->events,
-					GMT_EVENTS_STAMP | GMT_EVENTS_TRACE) &&
-		find(&finder, timeline, ret_series, ret_why);
+	struct finder finder = { 0 };
+	bool done;
 
-	gmt_events_reader_fini(&finder.reader);
-	gmt_vec_fini(&finder.stacks);
-	gmt_vec_fini(&finder.stamps);
+	for (uint32_t i = 0; i < traces->stacks.entries.count && !finder.has_python; i++)
+		finder.has_python = gmt_traces_has_python(traces, i);
+	/*
+	 * Without Python, distinguish places by address: without debug information, a native function
+	 * has no lines.
+	 */
+	done = gmt_allocations_compute(&finder.allocations, recording, traces, timeline->work_end,
+			   finder.has_python) &&
+		find(&finder, timeline, ret_series, ret_why);
+	gmt_allocations_fini(&finder.allocations);
+	gmt_vec_fini(&finder.period);
 	return done;
 }

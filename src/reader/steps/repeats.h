@@ -24,14 +24,7 @@
  * Sets *ret_why to the reason if there are no steps; leaves it unchanged if there are no
  * allocations. Returns false when out of memory.
  */
-bool gmt_repeats_steps(const struct gmt_snapshot *snapshot, const struct gmt_traces *traces,
+bool gmt_repeats_steps(const struct gmt_recording *recording, const struct gmt_traces *traces,
 	struct gmt_timeline *timeline, struct gmt_step_series *ret_series, const char **ret_why);
-
-/*
- * Returns whether steps of loops and repeats take an event into account. These are events of
- * PyTorch's blocks; in programs without such blocks, of all allocations.
- */
-bool gmt_repeats_counts(const struct gmt_snapshot *snapshot, const struct gmt_snapshot_event *event,
-	uint64_t work_end);
 
 #endif

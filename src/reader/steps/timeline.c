@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "containers/bisect.h"
+#include "reader/load/clock.h"
 #include "reader/steps/counters.h"
 #include "reader/steps/inference_steps.h"
 #include "reader/steps/loops.h"
@@ -76,7 +77,7 @@ static bool add_steps(struct gmt_step_series *series, uint64_t begin, uint64_t e
  * Makes the series of steps that end at marks of `mark_source`, from the counter with the highest
  * count.
  */
-static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot,
+static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_recording *recording,
 	enum gmt_mark_source mark_source, enum gmt_step_source source)
 {
 	struct gmt_step_series *series = &timeline->series[0];
@@ -85,9 +86,9 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 	uint64_t begin = 0;
 	bool done;
 
-	done = gmt_compacted_steps_init(&compacted_steps, snapshot, mark_source);
-	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
-		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+	done = gmt_compacted_steps_init(&compacted_steps, recording, mark_source);
+	for (size_t i = 0; done && i < recording->marks.count; i++) {
+		const struct gmt_recording_mark *mark = &recording->marks.items[i];
 
 		if (mark->kind != GMT_MARK_KIND_STEP || mark->source != mark_source)
 			continue;
@@ -101,8 +102,8 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
 		gmt_counters_chain(&counters,
 			mark_source == GMT_MARK_SOURCE_OPTIMIZER ? GMT_COUNTERS_OF_ANY
 													 : GMT_COUNTERS_OF_A_CLASS);
-	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
-		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+	for (size_t i = 0; done && i < recording->marks.count; i++) {
+		const struct gmt_recording_mark *mark = &recording->marks.items[i];
 
 		if (mark->kind != GMT_MARK_KIND_STEP || mark->source != mark_source ||
 			!gmt_counters_counts(&counters,
@@ -124,10 +125,11 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_snaps
  * Finds the begin of the first module call that the compaction recorded. Returns false if there is
  * no such call.
  */
-static bool find_marked_calls(const struct gmt_snapshot *snapshot, uint64_t *ret_begin)
+static bool find_marked_calls(const struct gmt_recording *recording, uint64_t *ret_begin)
 {
-	for (size_t i = 0; snapshot->compacted.has_compacted_prefix && i < snapshot->marks.count; i++) {
-		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+	for (size_t i = 0; recording->compacted.has_compacted_prefix && i < recording->marks.count;
+		i++) {
+		const struct gmt_recording_mark *mark = &recording->marks.items[i];
 
 		if (mark->kind != GMT_MARK_KIND_POINT || mark->source != GMT_MARK_SOURCE_READER)
 			continue;
@@ -143,14 +145,14 @@ static bool find_marked_calls(const struct gmt_snapshot *snapshot, uint64_t *ret
  * there (reader/steps/inference_steps.c).
  */
 static bool steps_to_marked_calls(const struct gmt_step_series *main,
-	const struct gmt_snapshot *snapshot, uint64_t begin, struct gmt_step_series *series)
+	const struct gmt_recording *recording, uint64_t begin, struct gmt_step_series *series)
 {
 	struct gmt_compacted_steps compacted_steps = { 0 };
-	bool done = gmt_compacted_steps_init(&compacted_steps, snapshot, GMT_MARK_SOURCE_READER);
+	bool done = gmt_compacted_steps_init(&compacted_steps, recording, GMT_MARK_SOURCE_READER);
 	uint32_t step;
 
-	for (size_t i = 0; done && i < snapshot->marks.count; i++) {
-		const struct gmt_snapshot_mark *mark = &snapshot->marks.items[i];
+	for (size_t i = 0; done && i < recording->marks.count; i++) {
+		const struct gmt_recording_mark *mark = &recording->marks.items[i];
 		uint64_t begins = begin;
 
 		if (mark->kind != GMT_MARK_KIND_STEP || mark->source != GMT_MARK_SOURCE_READER)
@@ -266,31 +268,34 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 	return done;
 }
 
-static const char *no_steps(const struct gmt_snapshot *snapshot, bool may_be_compacted)
+static const char *no_steps(const struct gmt_recording *recording, bool may_be_compacted)
 {
-	if (!snapshot->has_torch)
-		return "the program marks no steps, has no NVTX ranges named like steps, and does not use PyTorch's allocator";
-	if (strcmp(gmt_snapshot_option(snapshot, "steps"), "off") == 0)
+	if (!recording->has_torch)
+		return "the program marks no steps, has no NVTX ranges named like steps, "
+			   "and does not use PyTorch's allocator";
+	if (strcmp(gmt_recording_option(recording, "steps"), "off") == 0)
 		return "automatic steps are switched off (steps=off), and the program marks no steps";
-	if (strcmp(gmt_snapshot_option(snapshot, "stacks"), "none") == 0 ||
-		strcmp(gmt_snapshot_option(snapshot, "stacks"), "native") == 0)
-		return "no optimizer made a step, the program marks no steps, and calls of modules are not visible without Python stacks";
+	if (strcmp(gmt_recording_option(recording, "stacks"), "none") == 0 ||
+		strcmp(gmt_recording_option(recording, "stacks"), "native") == 0)
+		return "no optimizer made a step, the program marks no steps, "
+			   "and calls of modules are not visible without Python stacks";
 	if (may_be_compacted)
-		return "no optimizer made a step, the program sets no marks, and the folded part of the recording does not show calls of modules";
+		return "no optimizer made a step, the program sets no marks, "
+			   "and the folded part of the recording does not show calls of modules";
 	return "no optimizer made a step, no module was called, and the program marks no steps";
 }
 
-static void set_why_none(struct gmt_timeline *timeline, const struct gmt_snapshot *snapshot,
+static void set_why_none(struct gmt_timeline *timeline, const struct gmt_recording *recording,
 	const char *why_no_repeats)
 {
 	snprintf(timeline->name_text, sizeof(timeline->name_text), "%s%s%s",
-		no_steps(snapshot, timeline->may_be_compacted), why_no_repeats ? "; " : "",
+		no_steps(recording, timeline->may_be_compacted), why_no_repeats ? "; " : "",
 		why_no_repeats ? why_no_repeats : "");
 	timeline->why_none = timeline->name_text;
 }
 
-enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline,
-	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces, struct gmt_error *error)
+enum gmt_status gmt_timeline_compute(struct gmt_timeline *ret_timeline,
+	const struct gmt_recording *recording, const struct gmt_traces *traces, struct gmt_error *error)
 {
 	struct gmt_timeline *timeline = ret_timeline;
 	struct gmt_step_series *first = &timeline->series[0];
@@ -298,15 +303,15 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline,
 
 	timeline->work_end = UINT64_MAX;
 	first->name = "";
-	done = gmt_phases_read(timeline, snapshot) &&
-		steps_to_marks(timeline, snapshot, GMT_MARK_SOURCE_PROGRAM, GMT_STEPS_PROGRAM);
+	done = gmt_phases_read(timeline, recording) &&
+		steps_to_marks(timeline, recording, GMT_MARK_SOURCE_PROGRAM, GMT_STEPS_PROGRAM);
 	if (done && !first->steps.count)
 		done = steps_of_ranges(timeline);
 	if (done && !first->steps.count)
-		done = steps_to_marks(timeline, snapshot, GMT_MARK_SOURCE_OPTIMIZER, GMT_STEPS_OPTIMIZER);
+		done = steps_to_marks(timeline, recording, GMT_MARK_SOURCE_OPTIMIZER, GMT_STEPS_OPTIMIZER);
 	/* In a compacted prefix, the begins of passes are unknown. */
-	if (done && !first->steps.count && !snapshot->compacted.has_compacted_prefix)
-		done = gmt_loops_steps(snapshot, traces, timeline, first);
+	if (done && !first->steps.count && !recording->compacted.has_compacted_prefix)
+		done = gmt_loops_steps(recording, traces, timeline, first);
 	timeline->series_count = first->steps.count != 0;
 	/* If the program sets marks itself, they define what counts: find no further steps. */
 	if (done && (!timeline->series_count || first->source == GMT_STEPS_OPTIMIZER)) {
@@ -314,30 +319,46 @@ enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline,
 		const struct gmt_step_series *main = timeline->series_count ? first : NULL;
 		uint64_t begin;
 
-		if (find_marked_calls(snapshot, &begin)) {
-			done = steps_to_marked_calls(main, snapshot, begin, module_calls);
+		if (find_marked_calls(recording, &begin)) {
+			done = steps_to_marked_calls(main, recording, begin, module_calls);
 		} else {
-			done = gmt_inference_steps(snapshot, traces, main, timeline->work_end, module_calls);
+			done = gmt_inference_steps(recording, traces, main, timeline->work_end, module_calls);
 			module_calls->lacks_compacted_samples = timeline->may_be_compacted =
-				gmt_snapshot_compacted_events(snapshot);
+				gmt_recording_compacted_events(recording);
 		}
 		timeline->series_count += module_calls->steps.count != 0;
 	}
 	if (done && !timeline->series_count) {
-		const char *why = snapshot->compacted.has_compacted_prefix
+		const char *why = recording->compacted.has_compacted_prefix
 			? "patterns cannot be found, because the first events were folded"
 			: NULL;
 
-		if (!snapshot->compacted.has_compacted_prefix)
-			done = gmt_repeats_steps(snapshot, traces, timeline, first, &why);
+		if (!recording->compacted.has_compacted_prefix)
+			done = gmt_repeats_steps(recording, traces, timeline, first, &why);
 		timeline->series_count = first->steps.count != 0;
 		if (!timeline->series_count)
-			set_why_none(timeline, snapshot, why);
+			set_why_none(timeline, recording, why);
 	}
 	if (done)
 		return GMT_OK;
 	gmt_timeline_fini(timeline);
 	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+}
+
+void gmt_timeline_end_phases(struct gmt_timeline *timeline, const struct gmt_recording *recording,
+	uint64_t until_ns)
+{
+	const struct gmt_phase *phases = timeline->phases.items;
+	const struct gmt_phase_segment *all = timeline->segments.items,
+								   *own = timeline->own_segments.items;
+
+	/* All three are in order of their begins. */
+	timeline->phases.count = GMT_BISECT(at, timeline->phases.count,
+		gmt_clock_time_ns(recording, phases[at].begin) <= until_ns);
+	timeline->segments.count = GMT_BISECT(at, timeline->segments.count,
+		gmt_clock_time_ns(recording, all[at].begin) <= until_ns);
+	timeline->own_segments.count = GMT_BISECT(at, timeline->own_segments.count,
+		gmt_clock_time_ns(recording, own[at].begin) <= until_ns);
 }
 
 void gmt_timeline_fini(struct gmt_timeline *timeline)

@@ -3,7 +3,7 @@
 #define GMT_READER_STEPS_TIMELINE_H
 
 /*
- * Steps and phases of a recording. In the flow: snapshot + traces -> timeline -> replay observers,
+ * Steps and phases of a recording. In the flow: recording + traces -> timeline -> replay observers,
  * analyses. docs/internals/leak-rules.md describes the rules.
  *
  * Steps come from the first of these sources that has any: the program's own marks; NVTX ranges
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "containers/vec.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 #include "reader/stacks/traces.h"
 
 enum gmt_step_source {
@@ -51,7 +51,7 @@ struct gmt_step {
 
 /* A counter whose steps were compacted. */
 struct gmt_step_compacted {
-	uint32_t counter; /* index in the snapshot's compacted.counters */
+	uint32_t counter; /* index in the recording's compacted.counters */
 	uint32_t first_step;
 	uint32_t steps;   /* number of its steps in the series */
 };
@@ -97,7 +97,7 @@ struct gmt_timeline {
 	char name_text[320];
 	GMT_VEC(struct gmt_phase) phases; /* in order of `begin` */
 	GMT_VEC(struct gmt_phase_segment) segments; /* of all phases */
-	/* of phases that the program itself marked and closed */
+	/* of phases that the program itself marked and closed, except cells of notebooks */
 	GMT_VEC(struct gmt_phase_segment) own_segments;
 	uint64_t work_end; /* stamp: later events are teardown; UINT64_MAX: unknown */
 };
@@ -106,8 +106,16 @@ struct gmt_timeline {
  * Finds the steps and phases. Fails only when out of memory. The caller owns `ret_timeline`
  * (zeroed) and frees it with gmt_timeline_fini.
  */
-enum gmt_status gmt_timeline_init(struct gmt_timeline *ret_timeline,
-	const struct gmt_snapshot *snapshot, const struct gmt_traces *traces, struct gmt_error *error);
+enum gmt_status gmt_timeline_compute(struct gmt_timeline *ret_timeline,
+	const struct gmt_recording *recording, const struct gmt_traces *traces,
+	struct gmt_error *error);
+
+/*
+ * Removes the phases that begin after a moment, in nanoseconds since the recording began. Later
+ * lookups must be about stamps up to that moment.
+ */
+void gmt_timeline_end_phases(struct gmt_timeline *timeline, const struct gmt_recording *recording,
+	uint64_t until_ns);
 
 void gmt_timeline_fini(struct gmt_timeline *timeline);
 

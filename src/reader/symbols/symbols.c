@@ -17,9 +17,9 @@
 /* The open files of one module. */
 struct opened {
 	enum gmt_symbols_state state;
-	struct gmt_elf *functions;  /* the file with the best symbol table */
-	struct gmt_elf *lines_file; /* the file with lines; may be the same file */
-	struct gmt_dwarf *lines;
+	struct gmt_symbols_elf *functions;  /* the file with the best symbol table */
+	struct gmt_symbols_elf *lines_file; /* the file with lines; may be the same file */
+	struct gmt_symbols_dwarf *lines;
 	bool lines_tried;
 	/* known results of these files; NULL: results are not stored */
 	struct gmt_symbols_answers *answers;
@@ -28,7 +28,7 @@ struct opened {
 /* Modules sorted by start. */
 struct place {
 	uint64_t start;
-	uint32_t module; /* index in the snapshot */
+	uint32_t module; /* index in the recording */
 };
 
 /*
@@ -44,10 +44,10 @@ struct piece {
 
 struct gmt_symbols {
 	struct gmt_symbols_cache *cache; /* may be NULL */
-	const struct gmt_snapshot *snapshot;
-	struct gmt_symbol_files *files;
+	const struct gmt_recording *recording;
+	struct gmt_symbols_files *files;
 	size_t module_count;
-	/* for each module of the snapshot; used only for the first module of each file */
+	/* for each module of the recording; used only for the first module of each file */
 	struct opened *opened;
 	uint32_t *first_of;    /* for each module: the first module with the same file */
 	struct place *places;
@@ -70,7 +70,7 @@ static int by_start(const void *left, const void *right)
  */
 static bool find_first_generations(struct gmt_symbols *symbols)
 {
-	const struct gmt_module *modules = symbols->snapshot->modules.items;
+	const struct gmt_module *modules = symbols->recording->modules.items;
 	struct gmt_intern files = { .entries = { 0 } };
 	struct gmt_map first_ones = { 0 };
 	bool is_done = true;
@@ -101,7 +101,7 @@ static uint64_t rank_of(const struct gmt_module *modules, uint32_t module)
 
 static void sort_places(struct gmt_symbols *symbols)
 {
-	const struct gmt_module *modules = symbols->snapshot->modules.items;
+	const struct gmt_module *modules = symbols->recording->modules.items;
 
 	for (size_t i = 0; i < symbols->module_count; i++)
 		symbols->places[i] = (struct place){
@@ -129,17 +129,17 @@ static void sort_places(struct gmt_symbols *symbols)
 	}
 }
 
-struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot,
+struct gmt_symbols *gmt_symbols_open(const struct gmt_recording *recording,
 	const char *const *directories, size_t directory_count, struct gmt_symbols_cache *cache)
 {
 	struct gmt_symbols *symbols = gmt_pages_grow(NULL, 0, sizeof(*symbols));
 
 	if (!symbols)
 		return NULL;
-	symbols->snapshot = snapshot;
+	symbols->recording = recording;
 	symbols->cache = cache;
-	symbols->module_count = snapshot->modules.count;
-	symbols->files = gmt_symbol_files_open(directories, directory_count);
+	symbols->module_count = recording->modules.count;
+	symbols->files = gmt_symbols_files_open(directories, directory_count);
 	symbols->opened =
 		gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->opened));
 	symbols->first_of =
@@ -194,7 +194,7 @@ static const struct gmt_module *find_module(const struct gmt_symbols *symbols, u
 {
 	size_t begun = GMT_BISECT(at, symbols->module_count, symbols->places[at].start <= address);
 	uint64_t best = search(symbols, 1, 0, symbols->leaf_count, begun, generation, address, 0);
-	return best ? &symbols->snapshot->modules.items[(uint32_t)best - 1] : NULL;
+	return best ? &symbols->recording->modules.items[(uint32_t)best - 1] : NULL;
 }
 
 struct candidate {
@@ -203,45 +203,46 @@ struct candidate {
 };
 
 /* Keeps a file if it is useful, else gives it back. Returns false if no better file is possible. */
-static bool keep_if_useful(struct candidate *candidate, struct gmt_elf *elf)
+static bool keep_if_useful(struct candidate *candidate, struct gmt_symbols_elf *elf)
 {
 	struct opened *opened = candidate->opened;
 	bool used = false;
 
-	if (strcmp(gmt_elf_build_id(elf), candidate->build_id) != 0) {
-		gmt_elf_close(elf);
+	if (strcmp(gmt_symbols_elf_build_id(elf), candidate->build_id) != 0) {
+		gmt_symbols_elf_close(elf);
 		return true;
 	}
 	if (!opened->functions ||
-		(!gmt_elf_has_all_functions(opened->functions) && gmt_elf_has_all_functions(elf))) {
+		(!gmt_symbols_elf_has_all_functions(opened->functions) &&
+			gmt_symbols_elf_has_all_functions(elf))) {
 		if (opened->functions != opened->lines_file)
-			gmt_elf_close(opened->functions);
+			gmt_symbols_elf_close(opened->functions);
 		opened->functions = elf;
 		used = true;
 	}
-	if (!opened->lines_file && gmt_elf_has_lines(elf)) {
+	if (!opened->lines_file && gmt_symbols_elf_has_lines(elf)) {
 		opened->lines_file = elf;
 		used = true;
 	}
 	if (!used)
-		gmt_elf_close(elf);
-	return !(opened->lines_file && gmt_elf_has_all_functions(opened->functions));
+		gmt_symbols_elf_close(elf);
+	return !(opened->lines_file && gmt_symbols_elf_has_all_functions(opened->functions));
 }
 
 static bool try_file(void *user, const char *path)
 {
 	struct candidate *candidate = user;
-	struct gmt_elf *elf = gmt_elf_open(path);
+	struct gmt_symbols_elf *elf = gmt_symbols_elf_open(path);
 
 	return !elf || keep_if_useful(candidate, elf);
 }
 
 /* Returns the module's path on this machine. */
-static void full_path(const struct gmt_snapshot *snapshot, const struct gmt_module *module,
+static void full_path(const struct gmt_recording *recording, const struct gmt_module *module,
 	char ret_path[PATH_MAX])
 {
 	const char *path = module->path.text;
-	const char *directory = *path == '/' ? "" : snapshot->directory;
+	const char *directory = *path == '/' ? "" : recording->directory;
 
 	if (snprintf(ret_path, PATH_MAX, "%s%s%s", directory, *directory ? "/" : "", path) >= PATH_MAX)
 		ret_path[0] = 0;
@@ -253,17 +254,18 @@ static void open_module(struct gmt_symbols *symbols, const struct gmt_module *mo
 	struct candidate candidate = { opened, module->build_id.text };
 	char path[PATH_MAX];
 
-	full_path(symbols->snapshot, module, path);
+	full_path(symbols->recording, module, path);
 
-	struct gmt_elf *elf = *path ? gmt_elf_open(path) : NULL;
-	bool is_other = elf && strcmp(gmt_elf_build_id(elf), candidate.build_id) != 0;
+	struct gmt_symbols_elf *elf = *path ? gmt_symbols_elf_open(path) : NULL;
+	bool is_other = elf && strcmp(gmt_symbols_elf_build_id(elf), candidate.build_id) != 0;
 	bool is_verified = *candidate.build_id;
 
 	if (elf)
 		keep_if_useful(&candidate, elf);
 	/* Search also if the file itself was found: another file may have more symbols, or lines. */
-	if (is_verified && !(opened->lines_file && gmt_elf_has_all_functions(opened->functions)))
-		gmt_symbol_files_find(symbols->files, candidate.build_id, try_file, &candidate);
+	if (is_verified &&
+		!(opened->lines_file && gmt_symbols_elf_has_all_functions(opened->functions)))
+		gmt_symbols_files_find(symbols->files, candidate.build_id, try_file, &candidate);
 	if (opened->functions)
 		opened->state = is_verified ? GMT_SYMBOLS_FOUND : GMT_SYMBOLS_UNVERIFIED;
 	else
@@ -275,15 +277,16 @@ static void open_module(struct gmt_symbols *symbols, const struct gmt_module *mo
 
 static void find_in_files(struct opened *opened, struct gmt_symbols_answer *answer)
 {
-	struct gmt_dwarf_frame lines[GMT_SYMBOLS_MAX_FRAMES];
+	struct gmt_symbols_dwarf_frame lines[GMT_SYMBOLS_MAX_FRAMES];
 	size_t count = 0;
 
 	if (opened->lines_file && !opened->lines_tried) {
 		opened->lines_tried = true;
-		opened->lines = gmt_dwarf_open(gmt_elf_handle(opened->lines_file));
+		opened->lines = gmt_symbols_dwarf_open(gmt_symbols_elf_handle(opened->lines_file));
 	}
 	if (opened->lines)
-		count = gmt_dwarf_find(opened->lines, answer->file_address, lines, GMT_SYMBOLS_MAX_FRAMES);
+		count = gmt_symbols_dwarf_find(opened->lines, answer->file_address, lines,
+			GMT_SYMBOLS_MAX_FRAMES);
 	for (size_t i = 0; i < count; i++)
 		answer->frames[i] = (struct gmt_symbols_frame){
 			lines[i].function,
@@ -295,8 +298,9 @@ static void find_in_files(struct opened *opened, struct gmt_symbols_answer *answ
 	/*
 	 * The symbol table has the full name of the real function. DWARF often has only "operator()".
 	 */
-	const char *function =
-		opened->functions ? gmt_elf_find_function(opened->functions, answer->file_address) : NULL;
+	const char *function = opened->functions
+		? gmt_symbols_elf_find_function(opened->functions, answer->file_address)
+		: NULL;
 	if (function)
 		answer->frames[answer->count - 1].function = function;
 }
@@ -340,7 +344,7 @@ static struct opened *locate(struct gmt_symbols *symbols, uint32_t generation, u
 	*ret_file_address = module ? call - module->bias : call;
 	if (!module)
 		return NULL;
-	opened = &symbols->opened[symbols->first_of[module - symbols->snapshot->modules.items]];
+	opened = &symbols->opened[symbols->first_of[module - symbols->recording->modules.items]];
 	if (opened->state == GMT_SYMBOLS_UNUSED)
 		open_module(symbols, module, opened);
 	return opened;
@@ -354,7 +358,7 @@ void gmt_symbols_expect(struct gmt_symbols *symbols, uint32_t generation, uint64
 	struct opened *opened = locate(symbols, generation, address, &module, &file_address);
 
 	if (opened && opened->functions && !find_known(opened, file_address, frames))
-		gmt_elf_expect(opened->functions, file_address);
+		gmt_symbols_elf_expect(opened->functions, file_address);
 }
 
 void gmt_symbols_find(struct gmt_symbols *symbols, uint32_t generation, uint64_t address,
@@ -380,12 +384,12 @@ void gmt_symbols_close(struct gmt_symbols *symbols)
 	for (size_t i = 0; symbols->opened && i < symbols->module_count; i++) {
 		struct opened *opened = &symbols->opened[i];
 
-		gmt_dwarf_close(opened->lines);
+		gmt_symbols_dwarf_close(opened->lines);
 		if (opened->lines_file != opened->functions)
-			gmt_elf_close(opened->lines_file);
-		gmt_elf_close(opened->functions);
+			gmt_symbols_elf_close(opened->lines_file);
+		gmt_symbols_elf_close(opened->functions);
 	}
-	gmt_symbol_files_close(symbols->files);
+	gmt_symbols_files_close(symbols->files);
 	gmt_pages_free(symbols->opened, (symbols->module_count + 1) * sizeof(*symbols->opened));
 	gmt_pages_free(symbols->first_of, (symbols->module_count + 1) * sizeof(*symbols->first_of));
 	gmt_pages_free(symbols->places, (symbols->module_count + 1) * sizeof(*symbols->places));

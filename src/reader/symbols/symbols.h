@@ -3,7 +3,7 @@
 #define GMT_READER_SYMBOLS_SYMBOLS_H
 
 /*
- * Resolves native addresses to names. In the flow: snapshot (stacks, modules) -> symbols -> traces.
+ * Resolves native addresses to names. In the flow: recording (stacks, modules) -> symbols -> traces.
  * A file is used only if its build-id equals the recorded build-id. So it is the file that the
  * program ran. Exception: neither has a build-id (GMT_SYMBOLS_UNVERIFIED). Files are opened on the
  * first query for one of their addresses.
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 
 struct gmt_symbols;
 struct gmt_symbols_cache; /* reader/symbols/symbols_cache.h */
@@ -46,10 +46,10 @@ struct gmt_symbols_answer {
 };
 
 /*
- * Opens the symbols of a snapshot. `cache` may be NULL. All arguments are borrowed and
+ * Opens the symbols of a recording. `cache` may be NULL. All arguments are borrowed and
  * must outlive the result. Returns NULL when out of memory.
  */
-struct gmt_symbols *gmt_symbols_open(const struct gmt_snapshot *snapshot,
+struct gmt_symbols *gmt_symbols_open(const struct gmt_recording *recording,
 	const char *const *directories, size_t directory_count, struct gmt_symbols_cache *cache);
 
 /*
@@ -66,7 +66,7 @@ void gmt_symbols_find(struct gmt_symbols *symbols, uint32_t generation, uint64_t
 	struct gmt_symbols_answer *ret_answer);
 
 /*
- * Returns the state of module number `index` of the snapshot. Of modules with the same file, only
+ * Returns the state of module number `index` of the recording. Of modules with the same file, only
  * the first has a state.
  */
 enum gmt_symbols_state gmt_symbols_state(const struct gmt_symbols *symbols, size_t index);

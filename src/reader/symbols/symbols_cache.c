@@ -30,7 +30,7 @@ struct gmt_symbols_cache {
 };
 
 /* Describes a file. Another file, or changed contents, gives another text. */
-static void describe(const struct gmt_elf_stamp *stamp, char *text, size_t bytes)
+static void describe(const struct gmt_symbols_elf_stamp *stamp, char *text, size_t bytes)
 {
 	snprintf(text, bytes, "%" PRIu64 " bytes of %" PRId64 " and %" PRId64, stamp->size_bytes,
 		stamp->modified_ns, stamp->changed_ns);
@@ -48,7 +48,7 @@ static bool describe_reader(struct gmt_symbols_cache *cache)
 	if (stat("/proc/self/exe", &about))
 		return false;
 
-	struct gmt_elf_stamp stamp = gmt_elf_stamp_of(&about);
+	struct gmt_symbols_elf_stamp stamp = gmt_symbols_elf_stamp_of(&about);
 
 	describe(&stamp, file, sizeof(file));
 	return snprintf(cache->reader, sizeof(cache->reader), "%s, libdw %.64s", file,
@@ -66,16 +66,18 @@ struct gmt_symbols_cache *gmt_symbols_cache_open(void)
 	return cache;
 }
 
-static bool write_key(const struct gmt_symbols_cache *cache, const struct gmt_elf *functions,
-	const struct gmt_elf *lines, char ret_key[KEY_BYTES])
+static bool write_key(const struct gmt_symbols_cache *cache,
+	const struct gmt_symbols_elf *functions, const struct gmt_symbols_elf *lines,
+	char ret_key[KEY_BYTES])
 {
 	char function_file[128], line_file[128] = "none";
 
-	describe(gmt_elf_stamp(functions), function_file, sizeof(function_file));
+	describe(gmt_symbols_elf_stamp(functions), function_file, sizeof(function_file));
 	if (lines)
-		describe(gmt_elf_stamp(lines), line_file, sizeof(line_file));
+		describe(gmt_symbols_elf_stamp(lines), line_file, sizeof(line_file));
 	return snprintf(ret_key, KEY_BYTES, "build-id %s\nreader %s\nfunctions %s\nlines %s\n",
-			   gmt_elf_build_id(functions), cache->reader, function_file, line_file) < KEY_BYTES;
+			   gmt_symbols_elf_build_id(functions), cache->reader, function_file,
+			   line_file) < KEY_BYTES;
 }
 
 /* Reads the results of earlier runs. */
@@ -91,13 +93,13 @@ static void read_entry(struct gmt_symbols_cache *cache, struct entry *entry, con
 }
 
 struct gmt_symbols_answers *gmt_symbols_cache_get(struct gmt_symbols_cache *cache,
-	const struct gmt_elf *functions, const struct gmt_elf *lines)
+	const struct gmt_symbols_elf *functions, const struct gmt_symbols_elf *lines)
 {
 	char key[KEY_BYTES];
 	uint32_t id;
 
-	if (!cache || !*gmt_elf_build_id(functions) || gmt_elf_has_altlink(functions) ||
-		(lines && gmt_elf_has_altlink(lines)) || !write_key(cache, functions, lines, key))
+	if (!cache || !*gmt_symbols_elf_build_id(functions) || gmt_symbols_elf_has_altlink(functions) ||
+		(lines && gmt_symbols_elf_has_altlink(lines)) || !write_key(cache, functions, lines, key))
 		return NULL;
 	/* Reserve room before the key gets its id: a key with an id must have its entry. */
 	if (!gmt_vec_reserve(&cache->entries, 1) || !gmt_intern_text(&cache->keys, key, &id))
@@ -108,7 +110,7 @@ struct gmt_symbols_answers *gmt_symbols_cache_get(struct gmt_symbols_cache *cach
 		cache->entries.items[cache->entries.count++] = entry;
 		if (entry) {
 			snprintf(entry->name, sizeof(entry->name), "%s-%016" PRIx64,
-				gmt_elf_build_id(functions), gmt_hash_bytes(key, strlen(key)));
+				gmt_symbols_elf_build_id(functions), gmt_hash_bytes(key, strlen(key)));
 			read_entry(cache, entry, key);
 		}
 	}

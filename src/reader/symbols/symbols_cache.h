@@ -37,7 +37,7 @@ struct gmt_symbols_cache *gmt_symbols_cache_open(void);
  * further file. `cache` may be NULL.
  */
 struct gmt_symbols_answers *gmt_symbols_cache_get(struct gmt_symbols_cache *cache,
-	const struct gmt_elf *functions, const struct gmt_elf *lines);
+	const struct gmt_symbols_elf *functions, const struct gmt_symbols_elf *lines);
 
 /* Writes new results, and deletes old files if there are too many. `cache` may be NULL. */
 void gmt_symbols_cache_close(struct gmt_symbols_cache *cache);

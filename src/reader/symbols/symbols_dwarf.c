@@ -26,7 +26,7 @@ struct unit {
 	GMT_VEC(struct range) ranges;
 };
 
-struct gmt_dwarf {
+struct gmt_symbols_dwarf {
 	Dwarf *dwarf;
 	Dwarf_Aranges *aranges; /* NULL: the file has no such table */
 	GMT_VEC(struct unit) units; /* the units that were needed, or all units */
@@ -82,7 +82,7 @@ static bool is_unit(Dwarf_Die *die)
 }
 
 /* Finds or makes the unit with this DIE. Returns false when out of memory. */
-static bool get_unit(struct gmt_dwarf *dwarf, Dwarf_Off die, size_t *ret_index)
+static bool get_unit(struct gmt_symbols_dwarf *dwarf, Dwarf_Off die, size_t *ret_index)
 {
 	uint64_t index = dwarf->units.count;
 	struct unit *unit;
@@ -97,7 +97,7 @@ static bool get_unit(struct gmt_dwarf *dwarf, Dwarf_Off die, size_t *ret_index)
 	return true;
 }
 
-static void list_units(struct gmt_dwarf *dwarf)
+static void list_units(struct gmt_symbols_dwarf *dwarf)
 {
 	Dwarf_Off at = 0, next;
 	size_t header_bytes, index;
@@ -129,7 +129,8 @@ static bool has_address(struct unit *unit, Dwarf_Die *die, uint64_t address)
  * Finds a unit in the file's own address table. The table may be wrong, so the unit's ranges are
  * checked.
  */
-static struct unit *find_in_table(struct gmt_dwarf *dwarf, uint64_t address, Dwarf_Die *ret_die)
+static struct unit *find_in_table(struct gmt_symbols_dwarf *dwarf, uint64_t address,
+	Dwarf_Die *ret_die)
 {
 	Dwarf_Arange *arange = dwarf->aranges ? dwarf_getarange_addr(dwarf->aranges, address) : NULL;
 	Dwarf_Off offset;
@@ -147,7 +148,7 @@ static struct unit *find_in_table(struct gmt_dwarf *dwarf, uint64_t address, Dwa
  * Returns the unit that contains the address, or NULL. If the table lacks the address, this reads
  * all units, which may be thousands.
  */
-static struct unit *find_unit(struct gmt_dwarf *dwarf, uint64_t address, Dwarf_Die *ret_die)
+static struct unit *find_unit(struct gmt_symbols_dwarf *dwarf, uint64_t address, Dwarf_Die *ret_die)
 {
 	struct unit *unit = find_in_table(dwarf, address, ret_die);
 	const struct range *range;
@@ -163,16 +164,16 @@ static struct unit *find_unit(struct gmt_dwarf *dwarf, uint64_t address, Dwarf_D
 	return unit && dwarf_offdie(dwarf->dwarf, unit->die, ret_die) ? unit : NULL;
 }
 
-struct gmt_dwarf *gmt_dwarf_open(struct Elf *elf)
+struct gmt_symbols_dwarf *gmt_symbols_dwarf_open(struct Elf *elf)
 {
-	struct gmt_dwarf *dwarf = gmt_pages_grow(NULL, 0, sizeof(*dwarf));
+	struct gmt_symbols_dwarf *dwarf = gmt_pages_grow(NULL, 0, sizeof(*dwarf));
 	size_t count;
 
 	if (!dwarf)
 		return NULL;
 	dwarf->dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	if (!dwarf->dwarf) {
-		gmt_dwarf_close(dwarf);
+		gmt_symbols_dwarf_close(dwarf);
 		return NULL;
 	}
 	if (dwarf_getaranges(dwarf->dwarf, &dwarf->aranges, &count))
@@ -199,7 +200,7 @@ static void list_functions_below(struct unit *unit, Dwarf_Die *parent, unsigned 
 	} while (dwarf_siblingof(&die, &die) == 0);
 }
 
-static bool find_function(struct gmt_dwarf *dwarf, struct unit *unit, uint64_t address,
+static bool find_function(struct gmt_symbols_dwarf *dwarf, struct unit *unit, uint64_t address,
 	Dwarf_Die *ret_die)
 {
 	Dwarf_Die unit_die;
@@ -252,7 +253,7 @@ static const char *function_name(Dwarf_Die *die)
 	return name ? name : dwarf_diename(die);
 }
 
-static void keep_line(Dwarf_Die *unit_die, uint64_t address, struct gmt_dwarf_frame *frame)
+static void keep_line(Dwarf_Die *unit_die, uint64_t address, struct gmt_symbols_dwarf_frame *frame)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(unit_die, address);
 	int number;
@@ -264,7 +265,8 @@ static void keep_line(Dwarf_Die *unit_die, uint64_t address, struct gmt_dwarf_fr
 }
 
 /* Sets the line where an inlined function was called. It is the line of the enclosing frame. */
-static void keep_call_line(Dwarf_Die *unit_die, Dwarf_Die *inlined, struct gmt_dwarf_frame *frame)
+static void keep_call_line(Dwarf_Die *unit_die, Dwarf_Die *inlined,
+	struct gmt_symbols_dwarf_frame *frame)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word value;
@@ -280,8 +282,8 @@ static void keep_call_line(Dwarf_Die *unit_die, Dwarf_Die *inlined, struct gmt_d
 		frame->file = dwarf_filesrc(files, value, NULL, NULL);
 }
 
-size_t gmt_dwarf_find(struct gmt_dwarf *dwarf, uint64_t address, struct gmt_dwarf_frame *ret_frames,
-	size_t limit)
+size_t gmt_symbols_dwarf_find(struct gmt_symbols_dwarf *dwarf, uint64_t address,
+	struct gmt_symbols_dwarf_frame *ret_frames, size_t limit)
 {
 	Dwarf_Die unit_die, function, inlined[MAX_NESTING];
 	struct unit *unit = limit ? find_unit(dwarf, address, &unit_die) : NULL;
@@ -293,20 +295,20 @@ size_t gmt_dwarf_find(struct gmt_dwarf *dwarf, uint64_t address, struct gmt_dwar
 	bool has_function = find_function(dwarf, unit, address, &function);
 	size_t depth = has_function ? find_inlined(&function, address, inlined, MAX_NESTING) : 0;
 
-	ret_frames[0] = (struct gmt_dwarf_frame){ 0 };
+	ret_frames[0] = (struct gmt_symbols_dwarf_frame){ 0 };
 	keep_line(&unit_die, address, &ret_frames[0]);
 	while (depth && count + 1 < limit) {
 		Dwarf_Die *call = &inlined[--depth];
 
 		ret_frames[count].function = function_name(call);
-		ret_frames[++count] = (struct gmt_dwarf_frame){ 0 };
+		ret_frames[++count] = (struct gmt_symbols_dwarf_frame){ 0 };
 		keep_call_line(&unit_die, call, &ret_frames[count]);
 	}
 	ret_frames[count].function = has_function ? function_name(&function) : NULL;
 	return ret_frames[count].function || ret_frames[count].line || count ? count + 1 : 0;
 }
 
-void gmt_dwarf_close(struct gmt_dwarf *dwarf)
+void gmt_symbols_dwarf_close(struct gmt_symbols_dwarf *dwarf)
 {
 	if (!dwarf)
 		return;

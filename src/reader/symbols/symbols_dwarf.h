@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 struct Elf;
-struct gmt_dwarf;
+struct gmt_symbols_dwarf;
 
-struct gmt_dwarf_frame {
+struct gmt_symbols_dwarf_frame {
 	/* the linker's name if DWARF has it, else the name in the source; may be NULL */
 	const char *function;
 	const char *file;     /* may be NULL */
@@ -24,17 +24,17 @@ struct gmt_dwarf_frame {
 };
 
 /* Reads `elf`, which must stay open. Returns NULL if it has no DWARF, or when out of memory. */
-struct gmt_dwarf *gmt_dwarf_open(struct Elf *elf);
+struct gmt_symbols_dwarf *gmt_symbols_dwarf_open(struct Elf *elf);
 
 /*
  * Fills the frames at `address`: innermost inlined function first, real function last. If there are
  * more than `limit`, fills the innermost frames. Returns the number of frames, or 0 if DWARF lacks
- * the address. Strings are valid until gmt_dwarf_close.
+ * the address. Strings are valid until gmt_symbols_dwarf_close.
  */
-size_t gmt_dwarf_find(struct gmt_dwarf *dwarf, uint64_t address, struct gmt_dwarf_frame *ret_frames,
-	size_t limit);
+size_t gmt_symbols_dwarf_find(struct gmt_symbols_dwarf *dwarf, uint64_t address,
+	struct gmt_symbols_dwarf_frame *ret_frames, size_t limit);
 
 /* Closes the DWARF. `dwarf` may be NULL. */
-void gmt_dwarf_close(struct gmt_dwarf *dwarf);
+void gmt_symbols_dwarf_close(struct gmt_symbols_dwarf *dwarf);
 
 #endif

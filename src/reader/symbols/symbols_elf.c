@@ -16,20 +16,20 @@
 
 enum { BUILD_ID_MAX_BYTES = 64 };
 
-struct gmt_elf {
+struct gmt_symbols_elf {
 	int fd;
 	Elf *elf;
 	struct gmt_arena arena;
 	const char *path;
 	char build_id[BUILD_ID_MAX_BYTES * 2 + 1];
 	bool has_symtab, has_lines, refers_further;
-	struct gmt_elf_stamp stamp;
+	struct gmt_symbols_elf_stamp stamp;
 	uint64_t end; /* of the loaded addresses */
 	struct gmt_symbols_functions functions;
 	struct gmt_symbols_cold cold;
 };
 
-static void keep_build_id(struct gmt_elf *elf, Elf_Data *data)
+static void keep_build_id(struct gmt_symbols_elf *elf, Elf_Data *data)
 {
 	GElf_Nhdr note;
 	size_t name, description, at = 0;
@@ -50,7 +50,7 @@ static void keep_build_id(struct gmt_elf *elf, Elf_Data *data)
 }
 
 /* Reads the section headers to find out what the file has. */
-static void find_sections(struct gmt_elf *elf)
+static void find_sections(struct gmt_symbols_elf *elf)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
@@ -86,9 +86,9 @@ static int64_t nanoseconds(const struct timespec *time)
 	return (int64_t)((uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec);
 }
 
-struct gmt_elf_stamp gmt_elf_stamp_of(const struct stat *about)
+struct gmt_symbols_elf_stamp gmt_symbols_elf_stamp_of(const struct stat *about)
 {
-	return (struct gmt_elf_stamp){
+	return (struct gmt_symbols_elf_stamp){
 		.size_bytes = (uint64_t)about->st_size,
 		.modified_ns = nanoseconds(&about->st_mtim),
 		.changed_ns = nanoseconds(&about->st_ctim),
@@ -100,7 +100,7 @@ struct gmt_elf_stamp gmt_elf_stamp_of(const struct stat *about)
  * process may open only 1,024 files. Exception: if the file refers to another file by a relative
  * path, libdw needs the descriptor to find it.
  */
-static void close_descriptor(struct gmt_elf *elf)
+static void close_descriptor(struct gmt_symbols_elf *elf)
 {
 	if (elf->refers_further || elf_cntl(elf->elf, ELF_C_FDREAD))
 		return;
@@ -108,10 +108,10 @@ static void close_descriptor(struct gmt_elf *elf)
 	elf->fd = -1;
 }
 
-struct gmt_elf *gmt_elf_open(const char *path)
+struct gmt_symbols_elf *gmt_symbols_elf_open(const char *path)
 {
 	struct stat about;
-	struct gmt_elf *elf = gmt_pages_grow(NULL, 0, sizeof(*elf));
+	struct gmt_symbols_elf *elf = gmt_pages_grow(NULL, 0, sizeof(*elf));
 
 	if (!elf)
 		return NULL;
@@ -122,69 +122,69 @@ struct gmt_elf *gmt_elf_open(const char *path)
 	if (elf->path && elf->fd >= 0 && !fstat(elf->fd, &about) && S_ISREG(about.st_mode))
 		elf->elf = elf_begin(elf->fd, ELF_C_READ_MMAP, NULL);
 	if (!elf->elf || elf_kind(elf->elf) != ELF_K_ELF) {
-		gmt_elf_close(elf);
+		gmt_symbols_elf_close(elf);
 		return NULL;
 	}
-	elf->stamp = gmt_elf_stamp_of(&about);
+	elf->stamp = gmt_symbols_elf_stamp_of(&about);
 	find_sections(elf);
 	close_descriptor(elf);
 	return elf;
 }
 
-const struct gmt_elf_stamp *gmt_elf_stamp(const struct gmt_elf *elf)
+const struct gmt_symbols_elf_stamp *gmt_symbols_elf_stamp(const struct gmt_symbols_elf *elf)
 {
 	return &elf->stamp;
 }
 
-const char *gmt_elf_build_id(const struct gmt_elf *elf)
+const char *gmt_symbols_elf_build_id(const struct gmt_symbols_elf *elf)
 {
 	return elf->build_id;
 }
 
-bool gmt_elf_has_all_functions(const struct gmt_elf *elf)
+bool gmt_symbols_elf_has_all_functions(const struct gmt_symbols_elf *elf)
 {
 	return elf->has_symtab;
 }
 
-bool gmt_elf_has_lines(const struct gmt_elf *elf)
+bool gmt_symbols_elf_has_lines(const struct gmt_symbols_elf *elf)
 {
 	return elf->has_lines;
 }
 
-bool gmt_elf_has_altlink(const struct gmt_elf *elf)
+bool gmt_symbols_elf_has_altlink(const struct gmt_symbols_elf *elf)
 {
 	return elf->refers_further;
 }
 
-struct Elf *gmt_elf_handle(const struct gmt_elf *elf)
+struct Elf *gmt_symbols_elf_handle(const struct gmt_symbols_elf *elf)
 {
 	return elf->elf;
 }
 
-bool gmt_elf_is_python(const char *path)
+bool gmt_symbols_elf_is_python(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
 	return strncmp(name, "python", 6) == 0 || strncmp(name, "libpython", 9) == 0;
 }
 
-void gmt_elf_expect(struct gmt_elf *elf, uint64_t address)
+void gmt_symbols_elf_expect(struct gmt_symbols_elf *elf, uint64_t address)
 {
 	gmt_symbols_functions_expect(&elf->functions, address);
 }
 
-const char *gmt_elf_find_function(struct gmt_elf *elf, uint64_t address)
+const char *gmt_symbols_elf_find_function(struct gmt_symbols_elf *elf, uint64_t address)
 {
 	/* .symtab contains all of .dynsym. A stripped file has only .dynsym. */
 	const char *function = gmt_symbols_functions_find(&elf->functions, elf->elf,
 		elf->has_symtab ? SHT_SYMTAB : SHT_DYNSYM, elf->end, address);
 
-	if (function || elf->has_symtab || !gmt_elf_is_python(elf->path))
+	if (function || elf->has_symtab || !gmt_symbols_elf_is_python(elf->path))
 		return function;
 	return gmt_symbols_cold_find(&elf->cold, elf->elf, address);
 }
 
-void gmt_elf_close(struct gmt_elf *elf)
+void gmt_symbols_elf_close(struct gmt_symbols_elf *elf)
 {
 	if (!elf)
 		return;

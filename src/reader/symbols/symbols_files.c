@@ -22,7 +22,7 @@ struct indexed {
 	const char *path;
 };
 
-struct gmt_symbol_files {
+struct gmt_symbols_files {
 	const char *const *directories;
 	size_t directory_count;
 	struct gmt_arena arena;
@@ -31,9 +31,9 @@ struct gmt_symbol_files {
 	size_t seen_files;
 };
 
-struct gmt_symbol_files *gmt_symbol_files_open(const char *const *directories, size_t count)
+struct gmt_symbols_files *gmt_symbols_files_open(const char *const *directories, size_t count)
 {
-	struct gmt_symbol_files *files = gmt_pages_grow(NULL, 0, sizeof(*files));
+	struct gmt_symbols_files *files = gmt_pages_grow(NULL, 0, sizeof(*files));
 
 	if (files) {
 		files->directories = directories;
@@ -42,12 +42,12 @@ struct gmt_symbol_files *gmt_symbol_files_open(const char *const *directories, s
 	return files;
 }
 
-static void index_file(struct gmt_symbol_files *files, const char *path)
+static void index_file(struct gmt_symbols_files *files, const char *path)
 {
-	struct gmt_elf *elf = gmt_elf_open(path);
+	struct gmt_symbols_elf *elf = gmt_symbols_elf_open(path);
 
-	if (elf && *gmt_elf_build_id(elf)) {
-		const char *build_id = gmt_elf_build_id(elf);
+	if (elf && *gmt_symbols_elf_build_id(elf)) {
+		const char *build_id = gmt_symbols_elf_build_id(elf);
 		struct indexed entry = {
 			.build_id = gmt_arena_copy(&files->arena, build_id, strlen(build_id)),
 			.path = gmt_arena_copy(&files->arena, path, strlen(path)),
@@ -57,10 +57,10 @@ static void index_file(struct gmt_symbol_files *files, const char *path)
 		if (slot)
 			*slot = entry;
 	}
-	gmt_elf_close(elf);
+	gmt_symbols_elf_close(elf);
 }
 
-static void index_directory(struct gmt_symbol_files *files, const char *directory, unsigned depth)
+static void index_directory(struct gmt_symbols_files *files, const char *directory, unsigned depth)
 {
 	DIR *stream = depth < MAX_DEPTH ? opendir(directory) : NULL;
 	struct dirent *entry;
@@ -111,7 +111,7 @@ static bool is_build_id(const char *text)
 	return length > 4 && length < 256 && !text[length];
 }
 
-void gmt_symbol_files_find(struct gmt_symbol_files *files, const char *build_id,
+void gmt_symbols_files_find(struct gmt_symbols_files *files, const char *build_id,
 	bool (*visit)(void *user, const char *path), void *user)
 {
 	if (!is_build_id(build_id))
@@ -131,7 +131,7 @@ void gmt_symbol_files_find(struct gmt_symbol_files *files, const char *build_id,
 	visit_build_id_tree(system_directory, build_id, visit, user);
 }
 
-void gmt_symbol_files_close(struct gmt_symbol_files *files)
+void gmt_symbols_files_close(struct gmt_symbols_files *files)
 {
 	if (!files)
 		return;

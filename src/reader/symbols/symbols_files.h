@@ -14,19 +14,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct gmt_symbol_files;
+struct gmt_symbols_files;
 
 /* Prepares a search. `directories` is borrowed. Returns NULL when out of memory. */
-struct gmt_symbol_files *gmt_symbol_files_open(const char *const *directories, size_t count);
+struct gmt_symbols_files *gmt_symbols_files_open(const char *const *directories, size_t count);
 
 /*
  * Calls `visit` with the path of each file that may have this build-id, until `visit` returns
  * false. `visit` must check the build-id.
  */
-void gmt_symbol_files_find(struct gmt_symbol_files *files, const char *build_id,
+void gmt_symbols_files_find(struct gmt_symbols_files *files, const char *build_id,
 	bool (*visit)(void *user, const char *path), void *user);
 
 /* Frees the search. `files` may be NULL. */
-void gmt_symbol_files_close(struct gmt_symbol_files *files);
+void gmt_symbols_files_close(struct gmt_symbols_files *files);
 
 #endif

@@ -20,7 +20,8 @@ static void put_escaped(FILE *file, const char *text, bool is_property)
 {
 	const unsigned char *at = (const unsigned char *)text;
 
-	for (size_t left = gmt_budget_text(strlen(text)), taken; left; at += taken, left -= taken) {
+	for (size_t left = gmt_budget_spend_text(strlen(text)), taken; left;
+		at += taken, left -= taken) {
 		size_t skip, length = gmt_safe_length(at, left, &skip);
 
 		taken = length ? length : skip;
@@ -96,7 +97,8 @@ static void put_cell(FILE *file, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
 
-	for (size_t left = gmt_budget_text(strlen(text)), taken; left; at += taken, left -= taken) {
+	for (size_t left = gmt_budget_spend_text(strlen(text)), taken; left;
+		at += taken, left -= taken) {
 		size_t skip, length = gmt_safe_length(at, left, &skip);
 
 		taken = length ? length : skip;

@@ -18,7 +18,7 @@
 static void put(FILE *file, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
-	size_t left = gmt_budget_text(strlen(text));
+	size_t left = gmt_budget_spend_text(strlen(text));
 
 	while (left) {
 		size_t skip, length = gmt_text_utf8_length(at, left);

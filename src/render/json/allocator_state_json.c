@@ -71,7 +71,7 @@ static void render_segments(const struct gmt_allocator_state_view *view,
 	gmt_json_key_text(json, "moment", gmt_segments_moment_name(segments->moment));
 	gmt_json_key_u64(json, "time_ns",
 		segments->stamp == UINT64_MAX ? view->replay->end_time_ns
-									  : gmt_clock_time_ns(view->snapshot, segments->stamp));
+									  : gmt_clock_time_ns(view->recording, segments->stamp));
 	gmt_json_key_u64(json, "segments", segments->segments);
 	gmt_json_key_u64(json, "reserved_bytes", segments->reserved_bytes);
 	gmt_json_key_u64(json, "allocated_bytes", segments->allocated_bytes);
@@ -137,7 +137,7 @@ static void render_cache_releases(const struct gmt_allocator_state_view *view,
 		const struct gmt_cache_release *row = &device->cache_releases.items[i];
 
 		gmt_json_begin_object(json);
-		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(view->snapshot, row->stamp));
+		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(view->recording, row->stamp));
 		gmt_json_key_u64(json, "bytes", row->bytes);
 		gmt_json_key_u64(json, "segments", row->segments);
 		gmt_json_key_u64(json, "again_bytes", row->reacquired_bytes);

@@ -18,7 +18,7 @@ void gmt_coverage_json(const struct gmt_coverage *coverage, struct gmt_json *jso
 	for (size_t i = 0; i < coverage->unhooked.count; i++) {
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "name", coverage->unhooked.items[i]->name.text);
-		gmt_json_key_text(json, "road", coverage->unhooked.items[i]->road.text);
+		gmt_json_key_text(json, "route", coverage->unhooked.items[i]->route.text);
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);

@@ -3,8 +3,8 @@
 #include "render/space.h"
 #include "render/stack_json.h"
 
-static void render_site(const struct gmt_heaps_view *view, const struct gmt_heap_site *site,
-	struct gmt_json *json)
+static void render_site(const struct gmt_custom_heaps_view *view,
+	const struct gmt_custom_heap_site *site, struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
 	gmt_json_key_u64(json, "peak_bytes", site->peak_bytes);
@@ -19,10 +19,10 @@ static void render_site(const struct gmt_heaps_view *view, const struct gmt_heap
 	gmt_json_end_object(json);
 }
 
-static void render_heap(const struct gmt_heaps_view *view, const struct gmt_heap_row *row,
-	struct gmt_json *json)
+static void render_heap(const struct gmt_custom_heaps_view *view,
+	const struct gmt_custom_heap_row *row, struct gmt_json *json)
 {
-	const struct gmt_interpret_heap *heap = row->heap;
+	const struct gmt_interpret_heap_group *heap = row->heap;
 
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "name", heap->name[0] ? heap->name : NULL);
@@ -50,7 +50,7 @@ static void render_heap(const struct gmt_heaps_view *view, const struct gmt_heap
 	gmt_json_end_object(json);
 }
 
-void gmt_heaps_json(const struct gmt_heaps_view *view, struct gmt_json *json)
+void gmt_custom_heaps_json(const struct gmt_custom_heaps_view *view, struct gmt_json *json)
 {
 	gmt_json_key_array(json, "heaps");
 	for (size_t i = 0; i < view->heaps->rows.count; i++)

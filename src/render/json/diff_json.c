@@ -7,22 +7,23 @@ static const char *const side_names[] = { "base", "new" };
 
 static void render_recording(const struct gmt_diff *diff, int side, struct gmt_json *json)
 {
-	const struct gmt_snapshot *snapshot = diff->sides[side].snapshot;
+	const struct gmt_recording *recording = diff->sides[side].recording;
 	const struct gmt_warnings *warnings = diff->sides[side].warnings;
 
 	gmt_json_key_object(json, side_names[side]);
-	gmt_json_key_text(json, "file", snapshot->path);
-	gmt_json_key_bool(json, "complete", gmt_snapshot_complete(snapshot));
-	gmt_json_key_u64(json, "events", snapshot->seen_events);
-	gmt_json_key_texts(json, "command", snapshot->command.items, snapshot->command.count);
-	gmt_json_key_text(json, "directory", snapshot->directory);
-	gmt_json_key_text(json, "host", snapshot->host);
-	gmt_json_key_u64(json, "pid", snapshot->process.pid);
-	gmt_json_key_known(json, "rank", snapshot->process.rank >= 0, (uint32_t)snapshot->process.rank);
-	gmt_json_key_u64(json, "start_time_ns", snapshot->process.start_time_ns);
-	gmt_json_key_u64(json, "duration_ns", gmt_snapshot_duration_ns(snapshot));
-	gmt_json_key_text(json, "recorder_version", snapshot->shim_version);
-	gmt_head_remarks(json, warnings);
+	gmt_json_key_text(json, "file", recording->path);
+	gmt_json_key_bool(json, "complete", gmt_recording_complete(recording));
+	gmt_json_key_u64(json, "events", recording->seen_events);
+	gmt_json_key_texts(json, "command", recording->command.items, recording->command.count);
+	gmt_json_key_text(json, "directory", recording->directory);
+	gmt_json_key_text(json, "host", recording->host);
+	gmt_json_key_u64(json, "pid", recording->process.pid);
+	gmt_json_key_known(json, "rank", recording->process.rank >= 0,
+		(uint32_t)recording->process.rank);
+	gmt_json_key_u64(json, "start_time_ns", recording->process.start_time_ns);
+	gmt_json_key_u64(json, "duration_ns", gmt_recording_duration_ns(recording));
+	gmt_json_key_text(json, "recorder_version", recording->recorder_version);
+	gmt_head_json_remarks(json, warnings);
 	gmt_json_end_object(json);
 }
 

@@ -6,13 +6,13 @@
 
 static void render_lists(const struct gmt_info *info, struct gmt_json *json)
 {
-	const struct gmt_snapshot *snapshot = info->snapshot;
+	const struct gmt_recording *recording = info->recording;
 
 	gmt_json_key(json, "apis");
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < info->event_counts->apis.count; i++) {
 		const struct gmt_event_counts_api *row = &info->event_counts->apis.items[i];
-		const struct gmt_api *api = gmt_snapshot_api(snapshot, row->api);
+		const struct gmt_api *api = gmt_recording_api(recording, row->api);
 
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "name", api ? api->name.text : NULL);
@@ -28,7 +28,7 @@ static void render_lists(const struct gmt_info *info, struct gmt_json *json)
 	gmt_json_begin_array(json);
 	for (size_t i = 0; i < info->event_counts->threads.count; i++) {
 		const struct gmt_event_counts_thread *row = &info->event_counts->threads.items[i];
-		const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, row->thread);
+		const struct gmt_thread *thread = gmt_recording_thread(recording, row->thread);
 
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "name", thread ? thread->name.text : NULL);
@@ -40,10 +40,10 @@ static void render_lists(const struct gmt_info *info, struct gmt_json *json)
 
 	gmt_json_key(json, "modules");
 	gmt_json_begin_array(json);
-	for (size_t i = 0; i < snapshot->modules.count; i++) {
+	for (size_t i = 0; i < recording->modules.count; i++) {
 		gmt_json_begin_object(json);
-		gmt_json_key_text(json, "path", snapshot->modules.items[i].path.text);
-		gmt_json_key_text(json, "build_id", snapshot->modules.items[i].build_id.text);
+		gmt_json_key_text(json, "path", recording->modules.items[i].path.text);
+		gmt_json_key_text(json, "build_id", recording->modules.items[i].build_id.text);
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);
@@ -66,35 +66,41 @@ static void render_overhead(const struct gmt_overhead_estimate *overhead, struct
 	gmt_json_end_object(json);
 }
 
-void gmt_info_json(const struct gmt_info *info, struct gmt_json *json)
+void gmt_info_recorder_json(const struct gmt_recording *recording,
+	const struct gmt_overhead_estimate *overhead, struct gmt_json *json)
 {
-	const struct gmt_snapshot *snapshot = info->snapshot;
-
-	gmt_json_begin_object(json);
-	gmt_json_key_text(json, "schema", "gpumemtrace.info/1");
-	gmt_json_key_text(json, "file", snapshot->path);
-	gmt_json_key_u64(json, "file_bytes", snapshot->file_bytes);
-	gmt_json_key(json, "complete");
-	gmt_json_bool(json, gmt_snapshot_complete(snapshot));
-	gmt_head_in_progress(json, snapshot);
-	gmt_json_key_u64(json, "events", snapshot->seen_events);
-	gmt_json_key_u64(json, "dropped", gmt_snapshot_dropped(snapshot));
-	gmt_json_key_u64(json, "start_time_ns", snapshot->process.start_time_ns);
-	gmt_json_key_u64(json, "duration_ns", gmt_snapshot_duration_ns(snapshot));
-	gmt_json_key_text(json, "recorder_version", snapshot->shim_version);
-	gmt_json_key_text(json, "machine", snapshot->machine);
 	gmt_json_key(json, "options");
 	gmt_json_begin_object(json);
-	for (size_t i = 0; i < snapshot->options.count; i++)
-		gmt_json_key_text(json, snapshot->options.items[i].key.text,
-			snapshot->options.items[i].value.text);
+	for (size_t i = 0; i < recording->options.count; i++)
+		gmt_json_key_text(json, recording->options.items[i].key.text,
+			recording->options.items[i].value.text);
 	gmt_json_end_object(json);
-	render_overhead(&info->overhead, json);
+	render_overhead(overhead, json);
+}
+
+void gmt_info_json(const struct gmt_info *info, struct gmt_json *json)
+{
+	const struct gmt_recording *recording = info->recording;
+
+	gmt_json_begin_object(json);
+	gmt_json_key_text(json, "schema", "gpumemtrace.info/2");
+	gmt_json_key_text(json, "file", recording->path);
+	gmt_json_key_u64(json, "file_bytes", recording->file_bytes);
+	gmt_json_key(json, "complete");
+	gmt_json_bool(json, gmt_recording_complete(recording));
+	gmt_head_json_in_progress(json, recording);
+	gmt_json_key_u64(json, "events", recording->seen_events);
+	gmt_json_key_u64(json, "dropped", gmt_recording_dropped(recording));
+	gmt_json_key_u64(json, "start_time_ns", recording->process.start_time_ns);
+	gmt_json_key_u64(json, "duration_ns", gmt_recording_duration_ns(recording));
+	gmt_json_key_text(json, "recorder_version", recording->recorder_version);
+	gmt_json_key_text(json, "machine", recording->machine);
+	gmt_info_recorder_json(recording, &info->overhead, json);
 	render_lists(info, json);
 	if (info->coverage) {
 		gmt_json_key(json, "coverage");
 		gmt_coverage_json(info->coverage, json);
 	}
-	gmt_head_remarks(json, info->warnings);
+	gmt_head_json_remarks(json, info->warnings);
 	gmt_json_end_object(json);
 }

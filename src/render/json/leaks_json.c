@@ -191,14 +191,17 @@ static void write_step(const struct gmt_leaks_view *view, size_t series, size_t 
 	gmt_json_key_u64(json, "index", step);
 	gmt_json_key_text(json, "source", gmt_step_source_name(steps->source));
 	gmt_json_key_u64(json, "begin_ns",
-		gmt_clock_time_ns(view->snapshot, steps->steps.items[step].begin));
+		gmt_clock_time_ns(view->recording, steps->steps.items[step].begin));
 	gmt_json_key_u64(json, "end_ns",
-		gmt_clock_time_ns(view->snapshot, steps->steps.items[step].end));
+		gmt_clock_time_ns(view->recording, steps->steps.items[step].end));
 	gmt_json_key_array(json, "devices");
 	for (size_t i = 0; i < view->replay->accounting.accounts.count && i < GMT_HISTORY_ACCOUNTS;
 		i++) {
 		struct gmt_history_step row = gmt_history_step_of(history, step, i);
 
+		/* An account that never held anything says nothing, for example layer driver. */
+		if (!view->replay->accounting.accounts.items[i].peak_bytes)
+			continue;
 		gmt_json_begin_object(json);
 		gmt_json_key_device(json, view->replay->accounting.accounts.items[i].device);
 		gmt_json_key_text(json, "layer",
@@ -238,29 +241,95 @@ static void write_parts(const struct gmt_leaks_view *view, struct gmt_json *json
 	gmt_json_end_array(json);
 }
 
+/* Returns the largest peak of an account in a step. */
+static uint64_t largest_peak(const struct gmt_leaks_view *view, size_t series, size_t step)
+{
+	uint64_t largest = 0;
+
+	for (size_t i = 0; i < view->replay->accounting.accounts.count && i < GMT_HISTORY_ACCOUNTS;
+		i++) {
+		uint64_t peak = gmt_history_step_of(&view->history->series[series], step, i).peak_bytes;
+
+		largest = peak > largest ? peak : largest;
+	}
+	return largest;
+}
+
+static void write_steps_of(const struct gmt_leaks_view *view, size_t series, struct gmt_json *json)
+{
+	size_t count = view->history->series[series].step_count,
+		   parts = view->is_bounded && count > GMT_LEAKS_STEPS ? GMT_LEAKS_STEPS : count;
+
+	for (size_t part = 0; part < parts; part++) {
+		size_t chosen = part * count / parts, end = (part + 1) * count / parts;
+		uint64_t largest = end - chosen > 1 ? largest_peak(view, series, chosen) : 0;
+
+		for (size_t step = chosen + 1; step < end; step++) {
+			uint64_t peak = largest_peak(view, series, step);
+
+			chosen = peak > largest ? step : chosen;
+			largest = peak > largest ? peak : largest;
+		}
+		write_step(view, series, chosen, json);
+	}
+}
+
+static void write_phase_memory(const struct gmt_leaks_view *view, size_t phase,
+	struct gmt_json *json)
+{
+	const struct gmt_phase_memory_phase *counted = &view->phase_memory->phases.items[phase];
+
+	if (!counted->is_counted) {
+		gmt_json_key(json, "memory");
+		gmt_json_null(json);
+		return;
+	}
+	gmt_json_key_array(json, "memory");
+	for (size_t i = 0; i < counted->rows.count; i++) {
+		const struct gmt_phase_memory_row *row = &counted->rows.items[i];
+
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "layer",
+			row->layer == GMT_PHASE_MEMORY_PROGRAM ? NULL : gmt_layer_name(row->layer));
+		gmt_json_key_device(json, row->device);
+		gmt_json_key_u64(json, "begin_bytes", row->begin_bytes);
+		gmt_json_key_u64(json, "peak_bytes", row->peak_bytes);
+		gmt_json_key_u64(json, "peak_ns", gmt_clock_time_ns(view->recording, row->peak_stamp));
+		gmt_json_key_u64(json, "end_bytes", row->end_bytes);
+		gmt_json_key_u64(json, "alloc_count", row->alloc_count);
+		gmt_json_key_u64(json, "free_count", row->free_count);
+		gmt_json_key_u64(json, "alloc_bytes", row->alloc_bytes);
+		gmt_json_end_object(json);
+	}
+	gmt_json_end_array(json);
+}
+
 void gmt_steps_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 {
 	const struct gmt_timeline *timeline = view->timeline;
+	size_t phases =
+		view->is_bounded && timeline->phases.count > GMT_LEAKS_PHASES ? 0 : timeline->phases.count;
 
 	gmt_json_key_array(json, "steps");
 	for (size_t series = 0; series < timeline->series_count; series++)
-		for (size_t step = 0; step < view->history->series[series].step_count; step++)
-			write_step(view, series, step, json);
+		write_steps_of(view, series, json);
 	gmt_json_end_array(json);
 	gmt_json_key_text(json, "no_steps", timeline->why_none);
 	if (view->step_parts)
 		write_parts(view, json);
 	gmt_json_key_array(json, "phases");
-	for (size_t i = 0; i < timeline->phases.count; i++) {
+	for (size_t i = 0; i < phases; i++) {
 		const struct gmt_phase *phase = &timeline->phases.items[i];
 
 		gmt_json_begin_object(json);
 		gmt_json_key_text(json, "name", phase->name);
-		gmt_json_key_u64(json, "begin_ns", gmt_clock_time_ns(view->snapshot, phase->begin));
-		gmt_json_key_u64(json, "end_ns", gmt_clock_time_ns(view->snapshot, phase->end));
+		gmt_json_key_u64(json, "begin_ns", gmt_clock_time_ns(view->recording, phase->begin));
+		gmt_json_key_u64(json, "end_ns", gmt_clock_time_ns(view->recording, phase->end));
 		gmt_json_key_u64(json, "thread", phase->thread);
 		gmt_json_key_text(json, "source", gmt_mark_source_name(phase->source));
 		gmt_json_key_u64(json, "depth", phase->depth);
+		if (view->phase_memory && !view->is_bounded)
+			write_phase_memory(view, i, json);
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);

@@ -6,7 +6,7 @@ static void render_moment(const struct gmt_ledger_entry *entry, struct gmt_json 
 {
 	gmt_json_key_u64(json, "time_ns", entry->time_ns);
 	gmt_json_key_known(json, "asked_at_ns", entry->has_answer, entry->answer_time_ns);
-	gmt_json_key_bool(json, "moved", entry->is_moved);
+	gmt_json_key_bool(json, "moved", entry->is_adjusted);
 	gmt_json_key_u64(json, "total_bytes", entry->total_bytes);
 	gmt_json_key_u64(json, "used_bytes", entry->used_bytes);
 	gmt_json_key_array(json, "lines");

@@ -7,23 +7,24 @@
 #include "render/custom_heaps.h"
 #include "render/ledger.h"
 #include "render/ooms.h"
+#include "render/overview.h"
 #include "render/space.h"
 #include "render/stack_json.h"
 
 static void render_events(const struct gmt_report *report, struct gmt_json *json)
 {
-	const struct gmt_snapshot *snapshot = report->snapshot;
+	const struct gmt_recording *recording = report->recording;
 
 	gmt_json_key_object(json, "events");
-	gmt_json_key_u64(json, "recorded", snapshot->seen_events);
-	gmt_json_key_u64(json, "dropped", gmt_snapshot_dropped(snapshot));
+	gmt_json_key_u64(json, "recorded", recording->seen_events);
+	gmt_json_key_u64(json, "dropped", gmt_recording_dropped(recording));
 	gmt_json_key_u64(json, "replayed", report->replay->events);
 	gmt_json_key_array(json, "drops");
-	for (size_t i = 0; i < snapshot->drops.count; i++) {
+	for (size_t i = 0; i < recording->drops.count; i++) {
 		gmt_json_begin_object(json);
-		gmt_json_key_u64(json, "thread", snapshot->drops.items[i].thread);
-		gmt_json_key_text(json, "reason", snapshot->drops.items[i].reason);
-		gmt_json_key_u64(json, "count", snapshot->drops.items[i].count);
+		gmt_json_key_u64(json, "thread", recording->drops.items[i].thread);
+		gmt_json_key_text(json, "reason", recording->drops.items[i].reason);
+		gmt_json_key_u64(json, "count", recording->drops.items[i].count);
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);
@@ -32,35 +33,36 @@ static void render_events(const struct gmt_report *report, struct gmt_json *json
 
 static void render_compacted(const struct gmt_report *report, struct gmt_json *json)
 {
-	const struct gmt_snapshot *snapshot = report->snapshot;
+	const struct gmt_recording *recording = report->recording;
 
 	gmt_json_key_object(json, "folded");
-	gmt_json_key_u64(json, "until_ns", gmt_clock_time_ns(snapshot, snapshot->compacted.fold.stamp));
-	gmt_json_key_u64(json, "events", gmt_snapshot_compacted_events(snapshot));
-	gmt_json_key_u64(json, "survivors", snapshot->compacted_events);
-	gmt_json_key_u64(json, "merged_sites", snapshot->compacted.fold.merged_sites);
-	gmt_json_key_text(json, "why", snapshot->compaction_why);
+	gmt_json_key_u64(json, "until_ns",
+		gmt_clock_time_ns(recording, recording->compacted.fold.stamp));
+	gmt_json_key_u64(json, "events", gmt_recording_compacted_events(recording));
+	gmt_json_key_u64(json, "survivors", recording->compacted_events);
+	gmt_json_key_u64(json, "merged_sites", recording->compacted.fold.merged_sites);
+	gmt_json_key_text(json, "why", recording->compaction_why);
 	gmt_json_end_object(json);
 }
 
 static void render_process(const struct gmt_report *report, struct gmt_json *json)
 {
-	const struct gmt_snapshot *snapshot = report->snapshot;
-	const struct gmt_process *process = &snapshot->process;
+	const struct gmt_recording *recording = report->recording;
+	const struct gmt_process *process = &recording->process;
 
 	gmt_json_key_object(json, "process");
 	gmt_json_key_u64(json, "pid", process->pid);
-	gmt_json_key_text(json, "host", snapshot->host);
+	gmt_json_key_text(json, "host", recording->host);
 	gmt_json_key_known(json, "rank", process->rank >= 0, (uint32_t)process->rank);
 	gmt_json_key_known(json, "local_rank", process->local_rank >= 0, (uint32_t)process->local_rank);
-	gmt_json_key_texts(json, "command", snapshot->command.items, snapshot->command.count);
-	gmt_json_key_text(json, "executable", snapshot->executable);
-	gmt_json_key_text(json, "directory", snapshot->directory);
-	gmt_json_key_text(json, "machine", snapshot->machine);
+	gmt_json_key_texts(json, "command", recording->command.items, recording->command.count);
+	gmt_json_key_text(json, "executable", recording->executable);
+	gmt_json_key_text(json, "directory", recording->directory);
+	gmt_json_key_text(json, "machine", recording->machine);
 	gmt_json_key_u64(json, "parent_pid", process->parent_pid);
 	gmt_json_key_u64(json, "start_time_ns", process->start_time_ns);
-	gmt_json_key_u64(json, "duration_ns", gmt_snapshot_duration_ns(snapshot));
-	gmt_json_key_text(json, "recorder_version", snapshot->shim_version);
+	gmt_json_key_u64(json, "duration_ns", gmt_recording_duration_ns(recording));
+	gmt_json_key_text(json, "recorder_version", recording->recorder_version);
 	gmt_json_end_object(json);
 }
 
@@ -94,12 +96,12 @@ static void render_account(const struct gmt_summary_layer *layer, struct gmt_jso
 	gmt_json_key_u64(json, "total_alloc_bytes", account->total_bytes);
 	if (account->has_totals) {
 		gmt_json_key_object(json, "reported");
-		gmt_json_key_u64(json, "allocated_bytes", account->told_allocated_bytes);
-		gmt_json_key_u64(json, "allocated_peak_bytes", account->told_allocated_peak_bytes);
-		gmt_json_key_u64(json, "reserved_bytes", account->told_reserved_bytes);
-		gmt_json_key_u64(json, "reserved_peak_bytes", account->told_reserved_peak_bytes);
+		gmt_json_key_u64(json, "allocated_bytes", account->reported_allocated_bytes);
+		gmt_json_key_u64(json, "allocated_peak_bytes", account->reported_allocated_peak_bytes);
+		gmt_json_key_u64(json, "reserved_bytes", account->reported_reserved_bytes);
+		gmt_json_key_u64(json, "reserved_peak_bytes", account->reported_reserved_peak_bytes);
 		gmt_json_key_i64(json, "unseen_bytes", account->unseen_bytes);
-		gmt_json_key_u64(json, "disagreements", account->told_disagreements);
+		gmt_json_key_u64(json, "disagreements", account->reported_disagreements);
 		gmt_json_end_object(json);
 	}
 	gmt_json_key_array(json, "spaces");
@@ -143,7 +145,7 @@ static void render_allocator_state(uint32_t layer, int32_t device, uint32_t spac
  */
 static void render_thread(const struct gmt_report *report, uint32_t id, struct gmt_json *json)
 {
-	const struct gmt_thread *thread = gmt_snapshot_thread(report->snapshot, id);
+	const struct gmt_thread *thread = gmt_recording_thread(report->recording, id);
 
 	gmt_json_key(json, "thread");
 	if (thread)
@@ -171,6 +173,9 @@ static void render_site(const struct gmt_report *report, const struct gmt_site *
 		gmt_category_name(gmt_category_of(report->replay, report->traces, report->leaks->history,
 			site->id)));
 	gmt_owner_json(report->traces, site->stack, site->layer, site->device, json);
+	gmt_json_key_bool(json, "is_segment",
+		site->layer == GMT_LAYER_CUDA &&
+			gmt_owners_is_segment(&report->traces->owners, site->stack));
 	render_thread(report, site->thread, json);
 	gmt_json_key_u64(json, "own_frame", site->own_line);
 	gmt_stack_json(report->traces, site->stack, json);
@@ -183,16 +188,16 @@ static void render_refusals(const struct gmt_report *report, struct gmt_json *js
 	const struct gmt_replay *replay = report->replay;
 
 	gmt_json_key_array(json, "refused");
-	for (size_t i = 0; i < replay->refusals.count; i++) {
+	for (size_t i = 0; i < replay->refusals.count && !report->without_sites; i++) {
 		const struct gmt_replay_refusal *refusal = &replay->refusals.items[i];
-		struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, refusal->event);
-		const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event.api);
+		struct gmt_recording_event event = gmt_recording_event(report->recording, refusal->event);
+		const struct gmt_api *api = gmt_recording_api(report->recording, event.api);
 		bool is_host = gmt_space_side(event.space) == GMT_SIDE_HOST;
 		int32_t device = is_host ? GMT_DEVICE_HOST : event.device;
 
 		gmt_json_begin_object(json);
 		render_allocator_state(event.layer, device, event.space, json);
-		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(report->snapshot, event.stamp));
+		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(report->recording, event.stamp));
 		gmt_json_key_u64(json, "size_bytes", event.size_bytes);
 		gmt_json_key_text(json, "api", api ? api->name.text : NULL);
 		gmt_json_key_u64(json, "result", event.result);
@@ -211,12 +216,12 @@ static void render_refused_frees(const struct gmt_report *report, struct gmt_jso
 	gmt_json_key_array(json, "refused_frees");
 	for (size_t i = 0; i < replay->refused_frees.count; i++) {
 		const struct gmt_replay_refused_free *row = &replay->refused_frees.items[i];
-		struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, row->event);
-		const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event.api);
+		struct gmt_recording_event event = gmt_recording_event(report->recording, row->event);
+		const struct gmt_api *api = gmt_recording_api(report->recording, event.api);
 		uint32_t stack = report->traces->stack_of_trace[event.trace];
 
 		gmt_json_begin_object(json);
-		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(report->snapshot, event.stamp));
+		gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(report->recording, event.stamp));
 		gmt_json_key_u64(json, "address", event.address);
 		gmt_json_key_bool(json, "live", row->is_live);
 		gmt_json_key_text(json, "api", api ? api->name.text : NULL);
@@ -253,8 +258,9 @@ static void render_warnings(const struct gmt_report *report, struct gmt_json *js
 	gmt_json_end_array(json);
 	gmt_json_end_object(json);
 
-	gmt_head_remarks(json, report->warnings);
-	gmt_json_key_texts(json, "notes", report->snapshot->notes.items, report->snapshot->notes.count);
+	gmt_head_json_remarks(json, report->warnings);
+	gmt_json_key_texts(json, "notes", report->recording->notes.items,
+		report->recording->notes.count);
 }
 
 void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
@@ -263,21 +269,23 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 
 	gmt_json_begin_object(json);
 	gmt_json_key_text(json, "schema", "gpumemtrace.report/2");
-	gmt_json_key_text(json, "file", report->snapshot->path);
-	gmt_json_key_bool(json, "complete", gmt_snapshot_complete(report->snapshot));
-	gmt_head_in_progress(json, report->snapshot);
+	gmt_json_key_text(json, "file", report->recording->path);
+	gmt_json_key_bool(json, "complete", gmt_recording_complete(report->recording));
+	gmt_head_json_in_progress(json, report->recording);
 	render_events(report, json);
-	if (report->snapshot->compacted.has_compacted_prefix)
+	if (report->recording->compacted.has_compacted_prefix)
 		render_compacted(report, json);
 	render_process(report, json);
 	gmt_json_key_known(json, "until_ns", report->has_until, report->replay->end_time_ns);
 
+	gmt_overview_json(report, json);
 	gmt_json_key_array(json, "devices");
 	for (size_t i = 0; i < report->summary->devices.count; i++)
 		render_device(&report->summary->devices.items[i], json);
 	gmt_json_end_array(json);
 	gmt_ledger_json(report->ledger, json);
-	gmt_heaps_json(&(struct gmt_heaps_view){ report->snapshot, report->traces, report->heaps },
+	gmt_custom_heaps_json(&(struct gmt_custom_heaps_view){ report->recording, report->traces,
+							  report->heaps },
 		json);
 	gmt_json_key_object(json, "host");
 	render_account(&report->summary->host, json);
@@ -285,7 +293,8 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 
 	gmt_sites_sort(report->sites, report->key);
 	gmt_json_key_array(json, "sites");
-	for (size_t i = 0; i < report->sites->rows.count && i < report->limit; i++)
+	for (size_t i = 0; i < report->sites->rows.count && i < report->limit && !report->without_sites;
+		i++)
 		render_site(report, &report->sites->rows.items[i], json);
 	gmt_json_end_array(json);
 

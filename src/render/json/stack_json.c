@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/stack_json.h"
 
-void gmt_frame_json(const struct gmt_traces *traces, uint32_t id, struct gmt_json *json)
+void gmt_frame_json(const struct gmt_traces *traces, uint32_t place_id, struct gmt_json *json)
 {
-	const struct gmt_place *place = gmt_traces_place(traces, id);
+	const struct gmt_place *place = gmt_traces_place(traces, place_id);
 	const char *file = gmt_traces_string(traces, place->file);
 	const char *module = gmt_traces_string(traces, place->module);
 

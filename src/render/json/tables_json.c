@@ -14,7 +14,7 @@ static void render_place(uint32_t layer, int32_t device, struct gmt_json *json)
 }
 
 /* Writes the identity of a row: a frame, a step, or a name. */
-static void render_name(const struct gmt_allocator_state_view *view, enum gmt_table_key key,
+static void render_name(const struct gmt_allocator_state_view *view, enum gmt_table_grouping key,
 	const struct gmt_table_row *row, struct gmt_json *json)
 {
 	bool in_step = row->series < GMT_TIMELINE_SERIES;
@@ -49,7 +49,7 @@ static void render_peak(const struct gmt_allocator_state_view *view,
 	render_place(account->layer, account->device, json);
 	gmt_json_key_u64(json, "peak_bytes", account->peak_bytes);
 	gmt_json_key_u64(json, "peak_blocks", account->peak_blocks);
-	gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(view->snapshot, account->peak_stamp));
+	gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(view->recording, account->peak_stamp));
 	for (size_t i = 0; i < GMT_PEAK_KEYS; i++) {
 		const struct gmt_table *table = &view->peaks[i];
 		const struct gmt_table_row *row =

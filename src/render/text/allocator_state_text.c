@@ -17,14 +17,8 @@ struct writer {
 
 static void write_line(const struct writer *writer, uint32_t stack, uint32_t own_line)
 {
-	const struct gmt_allocator_state_view *view = writer->view;
-	uint32_t count;
-	const uint32_t *places = gmt_traces_stack(view->traces, stack, &count);
-
-	if (count)
-		gmt_plain_own_place(&writer->plain, view->snapshot, view->traces, places[own_line]);
-	else
-		fputs("(no stack)", writer->file);
+	gmt_plain_own_line(&writer->plain, writer->view->recording, writer->view->traces, stack,
+		own_line);
 }
 
 /*
@@ -61,7 +55,8 @@ static void write_ratio(const struct writer *writer, const struct gmt_segments *
 			: 0;
 
 		if (!segments[i].allocated_bytes || ratio > 99)
-			fprintf(writer->file, " %11s", segments[i].allocated_bytes ? "> 99!" : "- ");
+			fprintf(writer->file, " %10s%s", segments[i].allocated_bytes ? "> 99" : "-",
+				segments[i].fragmented ? "!" : " ");
 		else
 			fprintf(writer->file, " %10.2f%s", ratio, segments[i].fragmented ? "!" : " ");
 		flagged = segments[i].fragmented ? &segments[i] : flagged;
@@ -163,7 +158,7 @@ static void write_cache_releases(const struct writer *writer,
 		const struct gmt_cache_release *row = &device->cache_releases.items[i];
 
 		fprintf(writer->file, "    at %-11s %10s in %s segments, %s reserved again\n",
-			gmt_text_duration(gmt_clock_time_ns(writer->view->snapshot, row->stamp)).text,
+			gmt_text_duration(gmt_clock_time_ns(writer->view->recording, row->stamp)).text,
 			gmt_text_size(row->bytes).text, gmt_text_count(row->segments).text,
 			gmt_text_size(row->reacquired_bytes).text);
 	}
@@ -336,10 +331,9 @@ static void write_all_temporaries(const struct writer *writer)
 }
 
 void gmt_allocator_state_text(const struct gmt_allocator_state_view *view,
-	enum gmt_allocator_state_section section, FILE *file)
+	enum gmt_allocator_state_section section, bool is_short, FILE *file)
 {
 	const struct gmt_allocator *allocator = &view->allocator_state->allocator;
-	bool is_short = section == GMT_ALLOCATOR_STATE_SHORT;
 	const struct writer writer = {
 		.view = view,
 		.plain = { file, view->color },
@@ -350,16 +344,23 @@ void gmt_allocator_state_text(const struct gmt_allocator_state_view *view,
 										: view->limit,
 	};
 
-	if (is_short || section == GMT_ALLOCATOR_STATE_PEAK)
+	switch (section) {
+	case GMT_ALLOCATOR_STATE_PEAK:
 		gmt_peaks_text(view, is_short, file);
-	if (is_short || section == GMT_ALLOCATOR_STATE_SEGMENTS)
+		break;
+	case GMT_ALLOCATOR_STATE_SEGMENTS:
 		write_all_segments(&writer);
-	if (section == GMT_ALLOCATOR_STATE_ALLOCATOR)
+		break;
+	case GMT_ALLOCATOR_STATE_ALLOCATOR:
 		for (size_t i = 0; i < allocator->devices.count; i++)
 			if (allocator->devices.items[i].stats[GMT_ALLOCATOR_BLOCKS][GMT_POOL_ALL].allocated)
 				write_allocator(&writer, &allocator->devices.items[i]);
-	if (is_short || section == GMT_ALLOCATOR_STATE_TEMPORARIES)
+		break;
+	case GMT_ALLOCATOR_STATE_TEMPORARIES:
 		write_all_temporaries(&writer);
-	if (section == GMT_ALLOCATOR_STATE_TABLE)
+		break;
+	case GMT_ALLOCATOR_STATE_TABLE:
 		gmt_table_text(view, file);
+		break;
+	}
 }

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "render/check.h"
 #include "render/plain.h"
+#include "render/lines/fit.h"
 
 struct writer {
 	const struct gmt_check_report *report;
@@ -226,7 +227,8 @@ static void write_suppressed(const struct writer *writer)
 
 void gmt_check_text(const struct gmt_check_report *report, FILE *file)
 {
-	struct writer writer = { report, report->verdict, { file, report->color }, file };
+	FILE *fitted = gmt_fit_open(file);
+	struct writer writer = { report, report->verdict, { fitted, report->color }, fitted };
 
 	write_verdict(&writer);
 	write_blocks(&writer, GMT_CHECK_FAILED);
@@ -235,4 +237,5 @@ void gmt_check_text(const struct gmt_check_report *report, FILE *file)
 	write_suppressed(&writer);
 	for (size_t i = 0; i < report->verdict->notes.count; i++)
 		write_line(&writer, "note: ", report->verdict->notes.items[i]);
+	gmt_fit_close(fitted, file);
 }

@@ -31,7 +31,7 @@ static void write_unhooked(const struct gmt_coverage *coverage, const struct gmt
 		fputs("  ", plain->file);
 		gmt_plain_padded(plain, coverage->unhooked.items[i]->name.text, NAME_WIDTH);
 		fputc(' ', plain->file);
-		gmt_plain_text(plain, coverage->unhooked.items[i]->road.text);
+		gmt_plain_text(plain, coverage->unhooked.items[i]->route.text);
 		fputc('\n', plain->file);
 	}
 	fputs(

@@ -5,7 +5,7 @@
 
 enum { HEAPS_SHOWN = 12, SITES_SHOWN = 3, FRAMES_SHOWN = 3 };
 
-static void write_name(const struct gmt_plain *plain, const struct gmt_interpret_heap *heap)
+static void write_name(const struct gmt_plain *plain, const struct gmt_interpret_heap_group *heap)
 {
 	gmt_plain_style(plain, GMT_PLAIN_BOLD);
 	gmt_plain_text(plain, heap->name[0] ? heap->name : "(no name)");
@@ -25,8 +25,8 @@ static void write_name(const struct gmt_plain *plain, const struct gmt_interpret
 	fputc('\n', plain->file);
 }
 
-static void write_site(const struct gmt_heaps_view *view, const struct gmt_plain *plain,
-	const struct gmt_heap_row *row, const struct gmt_heap_site *site)
+static void write_site(const struct gmt_custom_heaps_view *view, const struct gmt_plain *plain,
+	const struct gmt_custom_heap_row *row, const struct gmt_custom_heap_site *site)
 {
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(view->traces, site->stack, &count);
@@ -37,15 +37,15 @@ static void write_site(const struct gmt_heaps_view *view, const struct gmt_plain
 	/* The own line may belong to the pool, so its callers are shown too. */
 	for (uint32_t i = site->own_line; i < count && i < site->own_line + FRAMES_SHOWN; i++) {
 		fputs(i > site->own_line ? " < " : "", plain->file);
-		gmt_plain_place(plain, view->snapshot, view->traces, places[i]);
+		gmt_plain_place(plain, view->recording, view->traces, places[i]);
 	}
 	if (!count)
 		fputs("(no stack)", plain->file);
 	fputc('\n', plain->file);
 }
 
-static void write_heap(const struct gmt_heaps_view *view, const struct gmt_plain *plain,
-	const struct gmt_heap_row *row)
+static void write_heap(const struct gmt_custom_heaps_view *view, const struct gmt_plain *plain,
+	const struct gmt_custom_heap_row *row)
 {
 	const struct gmt_account_heap *accounting = &row->accounting;
 
@@ -62,7 +62,7 @@ static void write_heap(const struct gmt_heaps_view *view, const struct gmt_plain
 		write_site(view, plain, row, &row->sites.items[i]);
 }
 
-void gmt_heaps_text(const struct gmt_heaps_view *view, const struct gmt_plain *plain)
+void gmt_custom_heaps_text(const struct gmt_custom_heaps_view *view, const struct gmt_plain *plain)
 {
 	size_t count = view->heaps->rows.count;
 
@@ -70,8 +70,8 @@ void gmt_heaps_text(const struct gmt_heaps_view *view, const struct gmt_plain *p
 		return;
 	fputc('\n', plain->file);
 	gmt_plain_style(plain, GMT_PLAIN_BOLD);
-	fputs(
-		"The program's own heaps (layer custom, inside the memory above), and the lines that held them at their peak\n",
+	fputs("The program's own heaps (layer custom, inside the memory above), "
+		  "and the lines that held them at their peak\n",
 		plain->file);
 	gmt_plain_style(plain, GMT_PLAIN_DIM);
 	fprintf(plain->file, "  %10s %10s %10s %9s %10s %11s  %s\n", "size", "used", "free", "blocks",

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "render/head.h"
 #include "render/plain.h"
+#include "render/lines/fit.h"
 
 /* Default number of rows. */
 enum { ROWS_SHOWN = 20 };
@@ -69,7 +70,7 @@ static void write_head(const struct writer *writer)
 
 	for (int side = 0; side < GMT_DIFF_SIDES; side++) {
 		fputs(titles[side], writer->file);
-		gmt_head_text(&writer->plain, diff->sides[side].snapshot, diff->sides[side].warnings);
+		gmt_head_text(&writer->plain, diff->sides[side].recording, diff->sides[side].warnings);
 	}
 	gmt_plain_style(&writer->plain, GMT_PLAIN_WARN);
 	for (size_t i = 0; i < diff->uncertainties.count; i++) {
@@ -145,7 +146,7 @@ static bool write_stack(struct writer *writer, const struct gmt_diff_row *row)
 		const struct gmt_stack_summary_line *line = &writer->summary.lines.items[i];
 
 		fputs(line->frame == site->own_line ? "            > " : "              ", writer->file);
-		gmt_plain_place(&writer->plain, from->snapshot, from->traces, places[line->frame]);
+		gmt_plain_place(&writer->plain, from->recording, from->traces, places[line->frame]);
 		fputc('\n', writer->file);
 	}
 	if (writer->summary.lines.count > writer->style->frames)
@@ -270,7 +271,7 @@ static void write_hint(const struct writer *writer, const char *verb, const char
 {
 	fprintf(writer->file, "gpumemtrace %s ", verb);
 	for (int side = with_base ? GMT_DIFF_BASE : GMT_DIFF_NEW; side < GMT_DIFF_SIDES; side++) {
-		gmt_plain_argument(&writer->plain, writer->diff->sides[side].snapshot->path);
+		gmt_plain_argument(&writer->plain, writer->diff->sides[side].recording->path);
 		fputc(side == GMT_DIFF_NEW ? '\n' : ' ', writer->file);
 	}
 	fprintf(writer->file, "        # %s\n", meaning);
@@ -290,8 +291,9 @@ static void write_next(const struct writer *writer)
 
 bool gmt_diff_text(const struct gmt_diff *diff, const struct gmt_diff_style *style, FILE *file)
 {
+	FILE *fitted = gmt_fit_open(file);
 	struct writer writer = {
-		.diff = diff, .style = style, .plain = { file, style->color }, .file = file
+		.diff = diff, .style = style, .plain = { fitted, style->color }, .file = fitted
 	};
 	size_t accounts = diff->accounts.count < ACCOUNTS_SHOWN ? diff->accounts.count : ACCOUNTS_SHOWN;
 	bool done = true;
@@ -302,8 +304,9 @@ bool gmt_diff_text(const struct gmt_diff *diff, const struct gmt_diff_style *sty
 	for (size_t i = 0; done && i < accounts; i++)
 		done = write_list(&writer, &diff->accounts.items[i]);
 	if (accounts < diff->accounts.count)
-		fprintf(file, "\nand %zu more (see --json)\n", diff->accounts.count - accounts);
+		fprintf(fitted, "\nand %zu more (see --json)\n", diff->accounts.count - accounts);
 	write_next(&writer);
 	gmt_stack_summary_fini(&writer.summary);
+	gmt_fit_close(fitted, file);
 	return done;
 }

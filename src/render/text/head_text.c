@@ -3,46 +3,46 @@
 
 #include "base/text.h"
 
-static void write_command(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot)
+static void write_command(const struct gmt_plain *plain, const struct gmt_recording *recording)
 {
 	fputs("  command  ", plain->file);
-	for (size_t i = 0; i < snapshot->command.count; i++) {
+	for (size_t i = 0; i < recording->command.count; i++) {
 		fputc(' ', plain->file);
-		gmt_plain_argument(plain, snapshot->command.items[i]);
+		gmt_plain_argument(plain, recording->command.items[i]);
 	}
-	if (!snapshot->command.count) {
+	if (!recording->command.count) {
 		fputc(' ', plain->file);
-		gmt_plain_text(plain, *snapshot->executable ? snapshot->executable : "?");
+		gmt_plain_text(plain, *recording->executable ? recording->executable : "?");
 	}
 	fputc('\n', plain->file);
 }
 
-void gmt_head_text(const struct gmt_plain *plain, const struct gmt_snapshot *snapshot,
+void gmt_head_text(const struct gmt_plain *plain, const struct gmt_recording *recording,
 	const struct gmt_warnings *warnings)
 {
-	const struct gmt_process *process = &snapshot->process;
+	const struct gmt_process *process = &recording->process;
 
 	gmt_plain_style(plain, GMT_PLAIN_BOLD);
-	gmt_plain_text(plain, snapshot->path);
+	gmt_plain_text(plain, recording->path);
 	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 	fputc('\n', plain->file);
-	write_command(plain, snapshot);
+	write_command(plain, recording);
 	fprintf(plain->file, "  process   %u on ", process->pid);
-	gmt_plain_text(plain, snapshot->host);
+	gmt_plain_text(plain, recording->host);
 	if (process->rank >= 0)
 		fprintf(plain->file, ", rank %d", process->rank);
-	fprintf(plain->file, ", %zu GPU%s\n", snapshot->devices.count,
-		snapshot->devices.count == 1 ? "" : "s");
+	fprintf(plain->file, ", %zu GPU%s\n", recording->devices.count,
+		recording->devices.count == 1 ? "" : "s");
 	fputs("  recorded  ", plain->file);
 	gmt_plain_date(plain, process->start_time_ns);
 	fprintf(plain->file, ", for %s, %s events, ",
-		gmt_text_duration(gmt_snapshot_duration_ns(snapshot)).text,
-		gmt_text_count(snapshot->seen_events).text);
-	if (gmt_snapshot_complete(snapshot)) {
+		gmt_text_duration(gmt_recording_duration_ns(recording)).text,
+		gmt_text_count(recording->seen_events).text);
+	if (gmt_recording_complete(recording)) {
 		fputs("complete\n", plain->file);
 	} else {
 		gmt_plain_style(plain, GMT_PLAIN_WARN);
-		fputs(snapshot->recording_pid ? "IN PROGRESS\n" : "INCOMPLETE\n", plain->file);
+		fputs(recording->recording_pid ? "IN PROGRESS\n" : "INCOMPLETE\n", plain->file);
 		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 	}
 	for (size_t i = 0; i < warnings->rows.count; i++) {

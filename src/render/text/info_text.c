@@ -8,6 +8,7 @@
 #include "render/coverage.h"
 #include "render/head.h"
 #include "render/plain.h"
+#include "render/lines/fit.h"
 
 /*
  * Writes nothing if the recorder reported no overhead: it is older, or its writer has not yet
@@ -29,10 +30,10 @@ static void write_overhead(const struct gmt_overhead_estimate *overhead, FILE *f
 		gmt_text_duration(overhead->writer_ns).text);
 }
 
-static void write_devices(const struct gmt_snapshot *snapshot, const struct gmt_plain *plain)
+static void write_devices(const struct gmt_recording *recording, const struct gmt_plain *plain)
 {
-	for (size_t i = 0; i < snapshot->devices.count; i++) {
-		const struct gmt_device *device = &snapshot->devices.items[i];
+	for (size_t i = 0; i < recording->devices.count; i++) {
+		const struct gmt_device *device = &recording->devices.items[i];
 
 		fprintf(plain->file, "  GPU %-5u ", device->ordinal);
 		gmt_plain_text(plain, device->name.text);
@@ -44,13 +45,13 @@ static void write_devices(const struct gmt_snapshot *snapshot, const struct gmt_
 
 static void write_tables(const struct gmt_info *info, const struct gmt_plain *plain)
 {
-	const struct gmt_snapshot *snapshot = info->snapshot;
+	const struct gmt_recording *recording = info->recording;
 
 	fprintf(plain->file, "\n  %-32s %11s %11s %8s %8s %8s\n", "events by function", "allocs",
 		"frees", "refused", "bad free", "others");
 	for (size_t i = 0; i < info->event_counts->apis.count; i++) {
 		const struct gmt_event_counts_api *row = &info->event_counts->apis.items[i];
-		const struct gmt_api *api = gmt_snapshot_api(snapshot, row->api);
+		const struct gmt_api *api = gmt_recording_api(recording, row->api);
 		char name[200];
 
 		if (api)
@@ -72,7 +73,7 @@ static void write_tables(const struct gmt_info *info, const struct gmt_plain *pl
 	fprintf(plain->file, "\n  %-32s %11s\n", "events by thread", "events");
 	for (size_t i = 0; i < info->event_counts->threads.count; i++) {
 		const struct gmt_event_counts_thread *row = &info->event_counts->threads.items[i];
-		const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, row->thread);
+		const struct gmt_thread *thread = gmt_recording_thread(recording, row->thread);
 
 		fprintf(plain->file, "  %-10u ", thread ? thread->tid : row->thread);
 		gmt_plain_padded(plain, thread ? thread->name.text : "?", 21);
@@ -80,37 +81,46 @@ static void write_tables(const struct gmt_info *info, const struct gmt_plain *pl
 	}
 }
 
-void gmt_info_text(const struct gmt_info *info, FILE *file)
+static void write_info(const struct gmt_info *info, FILE *file)
 {
-	const struct gmt_snapshot *snapshot = info->snapshot;
+	const struct gmt_recording *recording = info->recording;
 	struct gmt_plain plain = { file, info->color };
 
-	gmt_head_text(&plain, snapshot, info->warnings);
+	gmt_head_text(&plain, recording, info->warnings);
 	fprintf(file, "  file      %s, %.1f bytes per event\n",
-		gmt_text_size(snapshot->file_bytes).text,
-		snapshot->seen_events ? (double)snapshot->file_bytes / (double)snapshot->seen_events : 0.0);
+		gmt_text_size(recording->file_bytes).text,
+		recording->seen_events ? (double)recording->file_bytes / (double)recording->seen_events
+							   : 0.0);
 	fputs("  recorder  version ", file);
-	gmt_plain_text(&plain, snapshot->shim_version);
+	gmt_plain_text(&plain, recording->recorder_version);
 	fputs(" on ", file);
-	gmt_plain_text(&plain, snapshot->machine);
+	gmt_plain_text(&plain, recording->machine);
 	fputs("\n  options  ", file);
-	for (size_t i = 0; i < snapshot->options.count; i++) {
+	for (size_t i = 0; i < recording->options.count; i++) {
 		fputc(' ', file);
-		gmt_plain_text(&plain, snapshot->options.items[i].key.text);
+		gmt_plain_text(&plain, recording->options.items[i].key.text);
 		fputc('=', file);
-		gmt_plain_text(&plain, snapshot->options.items[i].value.text);
+		gmt_plain_text(&plain, recording->options.items[i].value.text);
 	}
 	fprintf(file,
 		"\n  stacks    %zu native, %zu Python, %zu pairs; %zu modules, %zu Python functions\n",
-		snapshot->stacks.count, snapshot->frames.count, snapshot->traces.count,
-		snapshot->modules.count, snapshot->codes.count);
+		recording->stacks.count, recording->frames.count, recording->traces.count,
+		recording->modules.count, recording->codes.count);
 	write_overhead(&info->overhead, file);
-	write_devices(snapshot, &plain);
+	write_devices(recording, &plain);
 	if (info->coverage)
 		gmt_coverage_text(info->coverage, &plain);
 	else
 		write_tables(info, &plain);
 	fputs("\nnext: gpumemtrace report ", file);
-	gmt_plain_argument(&plain, snapshot->path);
+	gmt_plain_argument(&plain, recording->path);
 	fputc('\n', file);
+}
+
+void gmt_info_text(const struct gmt_info *info, FILE *file)
+{
+	FILE *fitted = gmt_fit_open(file);
+
+	write_info(info, fitted);
+	gmt_fit_close(fitted, file);
 }

@@ -20,13 +20,7 @@ static void bold(const struct gmt_plain *plain, const char *text)
 static void write_line(const struct gmt_leaks_view *view, const struct gmt_plain *plain,
 	uint32_t stack, uint32_t own_line)
 {
-	uint32_t count;
-	const uint32_t *places = gmt_traces_stack(view->traces, stack, &count);
-
-	if (count)
-		gmt_plain_own_place(plain, view->snapshot, view->traces, places[own_line]);
-	else
-		fputs("(no stack)", plain->file);
+	gmt_plain_own_line(plain, view->recording, view->traces, stack, own_line);
 }
 
 static void write_place(const struct gmt_leaks_view *view, const struct gmt_plain *plain,
@@ -89,7 +83,7 @@ static void write_unexplained(const struct gmt_leaks_view *view, const struct gm
 }
 
 /*
- * Writes, for example, "made in steps 0 to 2: 1.50 KiB in 3 blocks; ...". Joins neighbouring ranges
+ * Writes, for example, "allocated in steps 0 to 2: 1.50 KiB in 3 blocks; ...". Joins neighbouring ranges
  * with the same amount per step.
  */
 static void write_attribution(const struct gmt_plain *plain, const struct gmt_leak *leak)
@@ -135,7 +129,7 @@ static bool write_stack(const struct gmt_leaks_view *view, const struct gmt_plai
 		const struct gmt_stack_summary_line *line = &summary.lines.items[i];
 
 		fputs(line->frame == own_line ? "            > " : "              ", plain->file);
-		gmt_plain_place(plain, view->snapshot, view->traces, places[line->frame]);
+		gmt_plain_place(plain, view->recording, view->traces, places[line->frame]);
 		if (line->hidden)
 			fprintf(plain->file, " (+%u)", line->hidden);
 		fputc('\n', plain->file);
@@ -169,21 +163,26 @@ static bool write_stacks(const struct gmt_leaks_view *view, const struct gmt_pla
 	return true;
 }
 
+struct gmt_leak_amount gmt_leak_amount(const struct gmt_leak *leak)
+{
+	struct gmt_leak_amount amount;
+
+	if (1u << leak->definition & GMT_LEAK_BY_STEPS)
+		snprintf(amount.text, sizeof(amount.text), "+%s a step",
+			gmt_text_size((uint64_t)(leak->bytes_per_step + 0.5)).text);
+	else
+		snprintf(amount.text, sizeof(amount.text), "%s", gmt_text_size(leak->bytes).text);
+	return amount;
+}
+
 static bool write_leak(const struct gmt_leaks_view *view, const struct gmt_plain *plain,
 	const struct gmt_leak *leak)
 {
-	char amount[64];
-
-	if (1u << leak->definition & GMT_LEAK_BY_STEPS)
-		snprintf(amount, sizeof(amount), "+%s a step",
-			gmt_text_size((uint64_t)(leak->bytes_per_step + 0.5)).text);
-	else
-		snprintf(amount, sizeof(amount), "%s", gmt_text_size(leak->bytes).text);
 	fputs("  ", plain->file);
 	gmt_plain_style(plain, GMT_PLAIN_WARN);
 	fprintf(plain->file, "%-8s", gmt_leak_definition_name(leak->definition));
 	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
-	fprintf(plain->file, "  %s  ", amount);
+	fprintf(plain->file, "  %s  ", gmt_leak_amount(leak).text);
 	write_place(view, plain, leak);
 	fputc('\n', plain->file);
 	if (leak->definition == GMT_LEAK_GROWTH) {
@@ -233,15 +232,6 @@ static void write_counters(const struct gmt_leaks_view *view, const struct gmt_p
 	}
 }
 
-/* Returns the largest arena on a GPU whose blocks are not reported, or NULL. */
-static const struct gmt_arena_row *any_unseen(const struct gmt_arenas *arenas)
-{
-	for (size_t i = 0; i < arenas->rows.count; i++)
-		if (!arenas->rows.items[i].is_seen && arenas->rows.items[i].device != GMT_DEVICE_HOST)
-			return &arenas->rows.items[i];
-	return NULL;
-}
-
 static void write_arena(const struct gmt_leaks_view *view, const struct gmt_plain *plain,
 	const struct gmt_arena_row *row)
 {
@@ -277,7 +267,7 @@ static void write_not_judged(const struct gmt_plain *plain, const char *what, co
 
 static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
 {
-	const struct gmt_arena_row *unseen = any_unseen(&view->leaks->arenas);
+	const struct gmt_arena_row *unseen = gmt_arenas_unseen_on_gpus(&view->leaks->arenas);
 	size_t count = view->leaks->rows.count;
 	char title[64];
 
@@ -338,7 +328,7 @@ static void write_rest(const struct gmt_leaks_view *view, const struct gmt_plain
 			gmt_text_size(view->leaks->cached.items[i].bytes).text,
 			view->leaks->cached.items[i].device);
 	if (!view->brief && view->leaks->rows.count &&
-		strcmp(gmt_snapshot_option(view->snapshot, "free_stacks"), "on") != 0)
+		strcmp(gmt_recording_option(view->recording, "free_stacks"), "on") != 0)
 		fputs("  The stacks of frees were not recorded: record with free_stacks=on to see them.\n",
 			plain->file);
 }
@@ -346,9 +336,9 @@ static void write_rest(const struct gmt_leaks_view *view, const struct gmt_plain
 static void write_next(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
 {
 	fputs("\nnext: gpumemtrace report ", plain->file);
-	gmt_plain_argument(plain, view->snapshot->path);
+	gmt_plain_argument(plain, view->recording->path);
 	fputs("   # memory by step, composition of the peak\n      gpumemtrace check ", plain->file);
-	gmt_plain_argument(plain, view->snapshot->path);
+	gmt_plain_argument(plain, view->recording->path);
 	fputs("   # the same findings as a verdict for CI\n", plain->file);
 }
 

@@ -26,14 +26,9 @@ struct writer {
 static void write_place(const struct writer *writer, uint32_t stack)
 {
 	const struct gmt_report *report = writer->report;
-	uint32_t count;
-	const uint32_t *places = gmt_traces_stack(report->traces, stack, &count);
 
-	if (count)
-		gmt_plain_own_place(&writer->plain, report->snapshot, report->traces,
-			places[gmt_traces_own_line(report->traces, stack)]);
-	else
-		fputs("(no stack)", writer->file);
+	gmt_plain_own_line(&writer->plain, report->recording, report->traces, stack,
+		gmt_traces_own_line(report->traces, stack));
 }
 
 static void write_device(const struct writer *writer, const struct gmt_oom_row *row)
@@ -49,8 +44,8 @@ static void write_device(const struct writer *writer, const struct gmt_oom_row *
 static void write_request(const struct writer *writer, const struct gmt_oom_row *row)
 {
 	const struct gmt_report *report = writer->report;
-	struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, row->event);
-	const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event.api);
+	struct gmt_recording_event event = gmt_recording_event(report->recording, row->event);
+	const struct gmt_api *api = gmt_recording_api(report->recording, event.api);
 	uint64_t step;
 
 	fprintf(writer->file, "At %s", gmt_text_duration(row->time_ns).text);

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/report.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "reader/load/clock.h"
 #include "render/head.h"
 #include "render/custom_heaps.h"
+#include "render/lines/fit.h"
 #include "render/ledger.h"
 #include "render/ooms.h"
+#include "render/overview.h"
 #include "render/plain.h"
+#include "render/refusals.h"
 #include "render/space.h"
-
-/* Number of shown refused requests: the last ones, because they ended the program. */
-enum { REFUSALS_SHOWN = 5 };
 
 /* Real machines have fewer devices. The limit protects against damaged files. */
 enum { DEVICES_SHOWN = 64 };
@@ -24,7 +22,8 @@ enum { FIRST_LIST_SITES = 10, OTHER_LIST_SITES = 5 };
 struct writer {
 	const struct gmt_report *report;
 	struct gmt_plain plain;
-	FILE *file;
+	FILE *file;     /* fits lines (fit.h) */
+	FILE *unfitted; /* where they go */
 	/* by site id: number under which the site was shown; 0: not yet shown */
 	GMT_VEC(uint32_t) numbers;
 	uint32_t last_number;
@@ -64,13 +63,14 @@ static void write_columns(const struct writer *writer)
 
 static void write_reserved(const struct writer *writer, const struct gmt_account *account)
 {
-	uint64_t reserved = account->told_reserved_bytes, allocated = account->told_allocated_bytes;
+	uint64_t reserved = account->reported_reserved_bytes,
+			 allocated = account->reported_allocated_bytes;
 
 	if (!account->has_totals)
 		return;
 	fprintf(writer->file,
 		"  PyTorch has %s reserved from CUDA (at most %s): %s allocated, %s cached\n",
-		gmt_text_size(reserved).text, gmt_text_size(account->told_reserved_peak_bytes).text,
+		gmt_text_size(reserved).text, gmt_text_size(account->reported_reserved_peak_bytes).text,
 		gmt_text_size(allocated).text,
 		gmt_text_size(reserved > allocated ? reserved - allocated : 0).text);
 }
@@ -109,15 +109,9 @@ static void write_host(const struct writer *writer)
 
 static void write_own_line(const struct writer *writer, uint32_t stack, uint32_t own_line)
 {
-	uint32_t count;
-	const uint32_t *places = gmt_traces_stack(writer->report->traces, stack, &count);
-
 	gmt_plain_style(&writer->plain, GMT_PLAIN_BOLD);
-	if (count)
-		gmt_plain_own_place(&writer->plain, writer->report->snapshot, writer->report->traces,
-			places[own_line]);
-	else
-		fputs("(no stack)", writer->file);
+	gmt_plain_own_line(&writer->plain, writer->report->recording, writer->report->traces, stack,
+		own_line);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 }
 
@@ -143,7 +137,7 @@ static bool write_stack(struct writer *writer, const struct gmt_site *site)
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
 	for (size_t i = 0; i < lines && i < report->frames; i++, line++) {
 		fputs(line->frame == site->own_line ? "        > " : "          ", writer->file);
-		gmt_plain_place(&writer->plain, report->snapshot, report->traces, places[line->frame]);
+		gmt_plain_place(&writer->plain, report->recording, report->traces, places[line->frame]);
 		if (line->hidden)
 			fprintf(writer->file, " (+%u)", line->hidden);
 		fputc('\n', writer->file);
@@ -154,91 +148,14 @@ static bool write_stack(struct writer *writer, const struct gmt_site *site)
 	return true;
 }
 
-static bool is_lack_of_memory(const struct gmt_report *report, size_t refusal)
-{
-	struct gmt_snapshot_event event =
-		gmt_snapshot_event(report->snapshot, report->replay->refusals.items[refusal].event);
-
-	return gmt_oom_is_refusal(&event);
-}
-
-/*
- * Writes the refusals of invalid requests. Refusals for lack of memory have their own paragraphs.
- */
-static void write_refusals(const struct writer *writer)
-{
-	const struct gmt_report *report = writer->report;
-	const struct gmt_replay *replay = report->replay;
-	size_t count = 0, number = 0;
-	char title[100];
-
-	for (size_t i = 0; i < replay->refusals.count; i++)
-		count += !is_lack_of_memory(report, i);
-	if (!count)
-		return;
-	snprintf(title, sizeof(title), "Refused requests: %s%s", gmt_text_count(count).text,
-		count > REFUSALS_SHOWN ? "; the last ones" : "");
-	gmt_plain_heading(&writer->plain, title);
-	for (size_t i = 0; i < replay->refusals.count; i++) {
-		const struct gmt_replay_refusal *refusal = &replay->refusals.items[i];
-		struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, refusal->event);
-		uint32_t stack = replay->site_stacks.items[refusal->site];
-
-		if (is_lack_of_memory(report, i) || number++ + REFUSALS_SHOWN < count)
-			continue;
-		fprintf(writer->file, "  %10s  %s, ", gmt_text_size(event.size_bytes).text,
-			gmt_layer_name(event.layer));
-		if (gmt_space_side(event.space) == GMT_SIDE_HOST)
-			fputs("host", writer->file);
-		else
-			fprintf(writer->file, "GPU %d", event.device);
-		fprintf(writer->file, ", at %s  ",
-			gmt_text_duration(gmt_clock_time_ns(report->snapshot, event.stamp)).text);
-		write_own_line(writer, stack, gmt_traces_own_line(report->traces, stack));
-		fputc('\n', writer->file);
-	}
-}
-
-/*
- * Writes refused frees. A free of an address without a live block is a mistake of the program that
- * the driver tolerated.
- */
-static void write_refused_frees(const struct writer *writer)
-{
-	const struct gmt_report *report = writer->report;
-	const struct gmt_replay *replay = report->replay;
-	size_t count = replay->refused_frees.count;
-	char title[100];
-
-	if (!count)
-		return;
-	snprintf(title, sizeof(title), "Refused frees: %s%s", gmt_text_count(count).text,
-		count > REFUSALS_SHOWN ? "; the last ones" : "");
-	gmt_plain_heading(&writer->plain, title);
-	for (size_t i = count > REFUSALS_SHOWN ? count - REFUSALS_SHOWN : 0; i < count; i++) {
-		const struct gmt_replay_refused_free *row = &replay->refused_frees.items[i];
-		struct gmt_snapshot_event event = gmt_snapshot_event(report->snapshot, row->event);
-		const struct gmt_api *api = gmt_snapshot_api(report->snapshot, event.api);
-		uint32_t stack = report->traces->stack_of_trace[event.trace];
-
-		fprintf(writer->file, "  0x%" PRIx64 ", %s, by ", event.address,
-			row->is_live ? "a live block" : "no live block");
-		gmt_plain_text(&writer->plain, api ? api->name.text : "an unknown function");
-		fprintf(writer->file, ", error %u, at %s  ", event.result,
-			gmt_text_duration(gmt_clock_time_ns(report->snapshot, event.stamp)).text);
-		write_own_line(writer, stack, gmt_traces_own_line(report->traces, stack));
-		fputc('\n', writer->file);
-	}
-}
-
 /* Writes the thread, unless it is the main thread. */
 static void write_thread(const struct writer *writer, const struct gmt_site *site)
 {
-	const struct gmt_snapshot *snapshot = writer->report->snapshot;
-	const struct gmt_thread *thread = gmt_snapshot_thread(snapshot, site->thread);
+	const struct gmt_recording *recording = writer->report->recording;
+	const struct gmt_thread *thread = gmt_recording_thread(recording, site->thread);
 	char name[64];
 
-	if (!thread || !thread->name.length || thread->tid == snapshot->process.pid)
+	if (!thread || !thread->name.length || thread->tid == recording->process.pid)
 		return;
 	snprintf(name, sizeof(name), "%.*s", (int)thread->name.length, thread->name.text);
 	fputs(" (thread ", writer->file);
@@ -261,7 +178,7 @@ static void write_owner(const struct writer *writer, const struct gmt_site *site
 }
 
 /* Writes one line of a list, and the stack if this site is shown for the first time. */
-static bool write_site(struct writer *writer, const struct gmt_site *site, enum gmt_sites_key key,
+static bool write_site(struct writer *writer, const struct gmt_site *site, enum gmt_sites_order key,
 	uint64_t whole)
 {
 	uint64_t bytes = gmt_sites_value(site, key);
@@ -300,7 +217,7 @@ static uint64_t list_limit(struct writer *writer)
 }
 
 static bool write_list(struct writer *writer, const struct gmt_account *account,
-	enum gmt_sites_key key, const char *title, uint64_t whole)
+	enum gmt_sites_order key, const char *title, uint64_t whole)
 {
 	const struct gmt_report *report = writer->report;
 	uint64_t shown = 0, left = 0, left_bytes = 0, limit;
@@ -381,58 +298,141 @@ static void write_next(const struct writer *writer)
 	const struct gmt_traces *traces = report->traces;
 
 	fputs("\nnext: gpumemtrace report --json ", writer->file);
-	gmt_plain_argument(&writer->plain, report->snapshot->path);
+	gmt_plain_argument(&writer->plain, report->recording->path);
 	fputs("   # every site with its whole stack\n", writer->file);
 	if (report->leaks->leaks->rows.count) {
 		fputs("      gpumemtrace leaks ", writer->file);
-		gmt_plain_argument(&writer->plain, report->snapshot->path);
+		gmt_plain_argument(&writer->plain, report->recording->path);
 		fputs("   # all leaks in full\n", writer->file);
 	}
 	if (traces->problems.count) {
 		fputs("      gpumemtrace report --symbol-path DIR ", writer->file);
-		gmt_plain_argument(&writer->plain, report->snapshot->path);
+		gmt_plain_argument(&writer->plain, report->recording->path);
 		fputs("   # read names from the files in DIR\n", writer->file);
 	}
 }
 
+static bool write_devices(struct writer *writer)
+{
+	const struct gmt_report *report = writer->report;
+	size_t count = report->summary->devices.count;
+
+	for (size_t i = 0; i < count && i < DEVICES_SHOWN; i++)
+		write_device(writer, &report->summary->devices.items[i]);
+	if (count > DEVICES_SHOWN)
+		fprintf(writer->file, "\nand %zu more GPUs (see --json)\n", count - DEVICES_SHOWN);
+	write_host(writer);
+	return true;
+}
+
+static bool write_ledger(struct writer *writer)
+{
+	const struct gmt_report *report = writer->report;
+
+	for (size_t i = 0; i < report->summary->devices.count && i < DEVICES_SHOWN; i++)
+		gmt_ledger_text(report->ledger, report->summary->devices.items[i].device, &writer->plain);
+	return true;
+}
+
+static bool write_ooms(struct writer *writer)
+{
+	struct gmt_ooms_steps steps = gmt_ooms_steps_of(writer->report->leaks);
+	bool done = gmt_ooms_text(writer->report, &steps, writer->file);
+
+	gmt_refusals_text(writer->report, &writer->plain);
+	return done;
+}
+
+static bool write_state(struct writer *writer, enum gmt_allocator_state_section section)
+{
+	const struct gmt_report *report = writer->report;
+
+	if (report->allocator_state)
+		gmt_allocator_state_text(report->allocator_state, section, report->is_full, writer->file);
+	return true;
+}
+
+/* Returns false if memory is exhausted. */
+static bool write_section(struct writer *writer, enum gmt_report_section section)
+{
+	const struct gmt_report *report = writer->report;
+
+	switch (section) {
+	case GMT_REPORT_SUMMARY:
+		/* The first screen has the width of the terminal. */
+		fflush(writer->file);
+		return gmt_overview_text(report, writer->unfitted);
+	case GMT_REPORT_DEVICES:
+		return write_devices(writer);
+	case GMT_REPORT_LEDGER:
+		return write_ledger(writer);
+	case GMT_REPORT_HEAPS:
+		gmt_custom_heaps_text(&(struct gmt_custom_heaps_view){ report->recording, report->traces,
+								  report->heaps },
+			&writer->plain);
+		return true;
+	case GMT_REPORT_OOM:
+		return write_ooms(writer);
+	case GMT_REPORT_LEAKS:
+		return gmt_leaks_text(report->leaks, &writer->plain);
+	case GMT_REPORT_STEPS:
+		gmt_steps_text(report->leaks, &writer->plain);
+		return true;
+	case GMT_REPORT_PEAK:
+		return write_state(writer, GMT_ALLOCATOR_STATE_PEAK);
+	case GMT_REPORT_SEGMENTS:
+		return write_state(writer, GMT_ALLOCATOR_STATE_SEGMENTS);
+	case GMT_REPORT_ALLOCATOR:
+		return write_state(writer, GMT_ALLOCATOR_STATE_ALLOCATOR);
+	case GMT_REPORT_TEMPORARIES:
+		return write_state(writer, GMT_ALLOCATOR_STATE_TEMPORARIES);
+	case GMT_REPORT_SITES:
+		return write_all_lists(writer);
+	case GMT_REPORT_TABLE:
+		return write_state(writer, GMT_ALLOCATOR_STATE_TABLE);
+	case GMT_REPORT_SECTIONS:
+		break;
+	}
+	return true;
+}
+
+static void write_head(struct writer *writer)
+{
+	const struct gmt_report *report = writer->report;
+
+	gmt_head_text(&writer->plain, report->recording, report->warnings);
+	if (report->has_until)
+		fprintf(writer->file, "  until     %s after the start: %s of %s events\n",
+			gmt_text_duration(report->replay->end_time_ns).text,
+			gmt_text_count(report->replay->events).text,
+			gmt_text_count(report->recording->events.count).text);
+}
+
+const uint64_t gmt_report_full = 0
+#define GMT_REPORT_SECTION(NAME, name, is_in_full, meaning) \
+	| ((is_in_full) ? GMT_REPORT_SECTION_BIT(NAME) : 0)
+#include "render/report_sections.def"
+#undef GMT_REPORT_SECTION
+	;
+
 bool gmt_report_text(const struct gmt_report *report, FILE *file)
 {
-	struct writer writer = { .report = report, .plain = { file, report->color }, .file = file };
-	struct gmt_ooms_steps steps = gmt_ooms_steps_of(report->leaks);
+	FILE *fitted = gmt_fit_open(file);
+	struct writer writer = {
+		.report = report, .plain = { fitted, report->color }, .file = fitted, .unfitted = file
+	};
 	/* gmt_vec_reserve returns zeroed items. They are indexed by site and never pushed. */
 	bool done = gmt_vec_reserve(&writer.numbers, report->replay->accounting.sites.count + 1);
 
-	if (done) {
-		gmt_head_text(&writer.plain, report->snapshot, report->warnings);
-		if (report->has_until)
-			fprintf(file, "  until     %s after the start: %s of %s events\n",
-				gmt_text_duration(report->replay->end_time_ns).text,
-				gmt_text_count(report->replay->events).text,
-				gmt_text_count(report->snapshot->events.count).text);
-		for (size_t i = 0; i < report->summary->devices.count && i < DEVICES_SHOWN; i++)
-			write_device(&writer, &report->summary->devices.items[i]);
-		if (report->summary->devices.count > DEVICES_SHOWN)
-			fprintf(file, "\nand %zu more GPUs (see --json)\n",
-				report->summary->devices.count - DEVICES_SHOWN);
-		write_host(&writer);
-		for (size_t i = 0; i < report->summary->devices.count && i < DEVICES_SHOWN; i++)
-			gmt_ledger_text(report->ledger, report->summary->devices.items[i].device,
-				&writer.plain);
-		gmt_heaps_text(&(struct gmt_heaps_view){ report->snapshot, report->traces, report->heaps },
-			&writer.plain);
-		done = gmt_ooms_text(report, &steps, file);
-		write_refusals(&writer);
-		write_refused_frees(&writer);
-		if (report->section == GMT_ALLOCATOR_STATE_SHORT) {
-			done = done && gmt_leaks_text(report->leaks, &writer.plain);
-			gmt_steps_text(report->leaks, &writer.plain);
-		}
-		if (report->allocator_state)
-			gmt_allocator_state_text(report->allocator_state, report->section, file);
-		done = done && (report->section != GMT_ALLOCATOR_STATE_SHORT || write_all_lists(&writer));
+	if (done && report->is_full)
+		write_head(&writer);
+	for (enum gmt_report_section section = 0; done && section < GMT_REPORT_SECTIONS; section++)
+		if (report->sections & UINT64_C(1) << section)
+			done = write_section(&writer, section);
+	if (done && report->is_full)
 		write_next(&writer);
-	}
 	gmt_vec_fini(&writer.numbers);
 	gmt_stack_summary_fini(&writer.summary);
+	gmt_fit_close(fitted, file);
 	return done;
 }

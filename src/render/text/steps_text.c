@@ -65,12 +65,15 @@ void gmt_steps_text(const struct gmt_leaks_view *view, const struct gmt_plain *p
 	for (size_t i = 0; parts && i < parts->rows.count / GMT_STEP_PARTS; i++) {
 		const struct gmt_account *account = &view->replay->accounting.accounts.items[i];
 
+		bool is_only = series->step_count == 1;
+
 		if (account->layer != GMT_LAYER_TORCH)
 			continue;
 		fputc('\n', plain->file);
 		gmt_plain_style(plain, GMT_PLAIN_BOLD);
-		fprintf(plain->file, "A step on GPU %d: average of %s by %s", account->device,
-			gmt_text_count(series->step_count).text, gmt_step_source_name(steps->source));
+		fprintf(plain->file, "A step on GPU %d: %s%s by %s%s", account->device,
+			is_only ? "" : "average of ", gmt_text_count(series->step_count - !is_only).text,
+			gmt_step_source_name(steps->source), is_only ? "" : ", without the first");
 		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
 		fputc('\n', plain->file);
 		gmt_plain_style(plain, GMT_PLAIN_DIM);

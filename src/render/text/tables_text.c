@@ -75,10 +75,11 @@ static void write_name(const struct gmt_plain *plain, const struct gmt_allocator
 		if (place->file) {
 			fputs("  ", plain->file);
 			gmt_plain_text(plain,
-				gmt_names_file(view->snapshot, gmt_traces_string(view->traces, place->file)));
+				gmt_short_name_of_file(view->recording,
+					gmt_traces_string(view->traces, place->file)));
 		}
 	} else if (row->place_plus_1)
-		gmt_plain_own_place(plain, view->snapshot, view->traces, row->place_plus_1 - 1);
+		gmt_plain_own_place(plain, view->recording, view->traces, row->place_plus_1 - 1);
 	else if (row->instance_plus_1)
 		write_instance(plain, view, table, row);
 	else if (row->name) {
@@ -95,10 +96,12 @@ static void write_row(const struct gmt_plain *plain, const struct gmt_allocator_
 	fprintf(plain->file, "  %10s %5.1f %% %10s %10s %11s", gmt_text_size(row->peak_bytes).text,
 		percent(row->peak_bytes, peak_bytes), gmt_text_size(row->live_bytes).text,
 		gmt_text_size(row->total_bytes).text, gmt_text_count(row->allocs).text);
-	if (row->peak_bytes)
-		fprintf(plain->file, " %8.1f", (double)row->total_bytes / (double)row->peak_bytes);
+
+	double ratio = row->peak_bytes ? (double)row->total_bytes / (double)row->peak_bytes : 0;
+	if (!row->peak_bytes || ratio >= 1000)
+		fprintf(plain->file, " %8s", row->peak_bytes ? "> 999" : "-");
 	else
-		fprintf(plain->file, " %8s", "-");
+		fprintf(plain->file, " %8.1f", ratio);
 	fprintf(plain->file, " %10s", gmt_text_size(row->largest_bytes).text);
 	if (view->by->key == GMT_TABLE_OWNER)
 		fprintf(plain->file, " %10s", gmt_text_size(row->max_live_bytes).text);
@@ -110,6 +113,9 @@ static void write_row(const struct gmt_plain *plain, const struct gmt_allocator_
 void gmt_table_text(const struct gmt_allocator_state_view *view, FILE *file)
 {
 	static const char *const sorted[] = { "peak", "live bytes", "total bytes" };
+	if (!view->by)
+		return;
+
 	const struct gmt_plain plain = { file, view->color };
 	const struct gmt_accounting *accounting = &view->replay->accounting;
 	const struct gmt_table_row *row = view->by->rows.items;
@@ -151,7 +157,10 @@ static void write_shares(const struct gmt_plain *plain, const struct gmt_allocat
 	if (count < 2 || !row->peak_bytes)
 		return;
 	fprintf(plain->file, "  by %-18s ", gmt_table_key_title(table->key));
-	for (; shown < count && shown < SHORT_ROWS_SHOWN && row[shown].peak_bytes; shown++) {
+	/* A share that rounds to 0 % says nothing. */
+	for (; shown < count && shown < SHORT_ROWS_SHOWN &&
+		percent(row[shown].peak_bytes, account->peak_bytes) >= 0.5;
+		shown++) {
 		fputs(shown ? ", " : "", plain->file);
 		write_name(plain, view, table, &row[shown]);
 		fprintf(plain->file, " %.0f %%", percent(row[shown].peak_bytes, account->peak_bytes));
@@ -159,6 +168,16 @@ static void write_shares(const struct gmt_plain *plain, const struct gmt_allocat
 	if (shown < count && row[shown].peak_bytes)
 		fputs(", ...", plain->file);
 	fputc('\n', plain->file);
+}
+
+const struct gmt_table *gmt_peak_table(const struct gmt_allocator_state_view *view,
+	enum gmt_table_grouping key)
+{
+	size_t i = 0;
+
+	while (i + 1 < GMT_PEAK_KEYS && view->peaks[i].key != key)
+		i++;
+	return &view->peaks[i];
 }
 
 /* Returns whether several libraries held memory at a peak. The first of `peaks` is by owner. */
@@ -217,7 +236,7 @@ void gmt_peaks_text(const struct gmt_allocator_state_view *view, bool is_short, 
 			snprintf(title, sizeof(title), "Composition of the %s peak on %s: %s at %s",
 				gmt_layer_name(layer), gmt_allocator_state_device(account->device).text,
 				gmt_text_size(account->peak_bytes).text,
-				gmt_text_duration(gmt_clock_time_ns(view->snapshot, account->peak_stamp)).text);
+				gmt_text_duration(gmt_clock_time_ns(view->recording, account->peak_stamp)).text);
 			gmt_plain_heading(&plain, title);
 			for (size_t i = 0; i < (is_driver ? 1 : GMT_PEAK_KEYS); i++)
 				(is_short ? write_shares : write_rows)(&plain, view, &view->peaks[i], account);

@@ -112,7 +112,7 @@ class Forms(unittest.TestCase):
                 self.assertEqual(int(suite.get("failures")), len(suite.findall("testcase/failure")))
                 self.assertEqual(int(suite.get("skipped")), len(suite.findall("testcase/skipped")))
 
-    def test_names_that_are_no_xml_come_out_as_text(self):
+    def test_names_that_are_not_xml_are_escaped(self):
         text = "".join(ET.parse(self.write("junit", self.hostile)).getroot().itertext())
         self.assertIn('f<&>"\'%,:|`', text)
         self.assertIn("]]>é☃", text)
@@ -122,7 +122,7 @@ class Forms(unittest.TestCase):
         with open(self.write("sarif", *arguments), encoding="utf-8") as file:
             return json.load(file)
 
-    def test_sarif_is_read_by_a_parser_of_others_and_says_what_json_says(self):
+    def test_an_independent_parser_reads_sarif_and_finds_the_results_of_json(self):
         parse("sarif", self.write("sarif", self.hostile))
         log = parse("sarif", self.write("sarif", self.path))
         (run,) = log["runs"]
@@ -152,7 +152,7 @@ class Forms(unittest.TestCase):
     def test_sarif_places_are_relative_to_the_repository_that_the_program_ran_in(self):
         self.assertEqual(sorted(self.places(self.path)), [[("my%20app/ext.py", 7)], [("my%20app/train.py", 32)]])
 
-    def test_a_source_root_can_be_given_and_what_lies_outside_has_no_place(self):
+    def test_with_a_source_root_files_outside_have_no_location(self):
         self.assertEqual(
             sorted(self.places(f"--source-root={self.root}/my app", self.path)), [[("ext.py", 7)], [("train.py", 32)]]
         )
@@ -219,7 +219,7 @@ class Forms(unittest.TestCase):
             if line.startswith("|"):
                 self.assertEqual(len(re.findall(r"(?<!\\)\|", line)), 5, line)
 
-    def test_json_tells_what_was_measured_against_what(self):
+    def test_json_has_each_measured_value_and_its_limit(self):
         answer = json.loads(check("--json", "--max-peak=4MiB", "--max-fragmentation=2", self.path).stdout)
         rows = {(row["rule"], row["layer"]): row for row in answer["checks"]}
         peak = rows["GMT003", "torch"]

@@ -68,7 +68,7 @@ class Limits(unittest.TestCase):
         for size in "4.999MiB", "5119KiB", "5242879B", "0":
             self.assertEqual(check(f"--max-peak={size}", self.good).returncode, 1, size)
 
-    def test_a_limits_file_is_read_and_what_is_typed_counts_more(self):
+    def test_options_win_over_the_limits_file(self):
         limits = text_file(
             "limits", "# for the big model\nmax-peak = torch=4MiB  # too small\n\nmax-peak=cuda = 1GiB\r\n"
         )
@@ -162,7 +162,7 @@ class Baseline(unittest.TestCase):
         self.assertEqual(found["evidence"], ["3.00 MiB more (3.00 MiB, was not in the baseline): train.py:late"])
         self.assertEqual(found["stack"][found["own_frame"]]["function"], "late")
 
-    def test_more_that_is_kept_to_the_end_is_a_regression_though_the_peak_is_the_same(self):
+    def test_more_memory_at_the_end_is_a_regression_even_with_the_same_peak(self):
         story = train(Story())
         story.alloc(MiB // 2, "/home/me/train.py:40 in late")
         (found,), _ = self.judge(story)
@@ -187,12 +187,12 @@ class Baseline(unittest.TestCase):
             )
             self.assertEqual(done.returncode, expected, done.stdout)
 
-    def test_what_is_not_in_the_baseline_fails_and_what_is_only_there_is_noted(self):
+    def test_new_entries_fail_and_missing_ones_are_noted(self):
         found, answer = self.judge(train(Story(rank=3)))
         self.assertIn("no entry for this memory", found[0]["title"])
         self.assertEqual(answer["notes"], ["the baseline has torch on GPU 0, but none of these recordings does"])
 
-    def test_ranks_have_lines_of_their_own(self):
+    def test_each_rank_has_its_own_lines(self):
         path = cli.place("ranks")
         files = [train(Story(rank=rank), size=MiB * (rank + 1)).write(f"rank{rank}.gmt.gz") for rank in (0, 1)]
         check("--baseline", path, "--update-baseline", *files)
@@ -210,7 +210,7 @@ class Baseline(unittest.TestCase):
         self.assertIn("--update-baseline", done.stderr)
         self.assertEqual(check("--update-baseline", self.good).returncode, 2)
 
-    def test_a_malformed_or_later_baseline_is_one_clear_line(self):
+    def test_a_malformed_or_newer_baseline_is_reported_in_one_line(self):
         head = "gpumemtrace-baseline 1 names 1\n"
         row = "layer rank=- layer=torch gpu=0 peak=1 retained=1 growth=0"
         for text, said in (
@@ -266,7 +266,7 @@ class Suppressions(unittest.TestCase):
     def test_without_suppressions_both_are_found(self):
         self.assertEqual(self.suppress()[0], {"GMT001", "GMT002"})
 
-    def test_each_operator_of_a_pattern_means_what_leaksanitizer_says(self):
+    def test_patterns_follow_those_of_leaksanitizer(self):
         for pattern, matches in (
             ("table", True),
             ("tabl", True),
@@ -300,7 +300,7 @@ class Suppressions(unittest.TestCase):
             with self.subTest(pattern):
                 self.assertEqual("GMT001" not in self.suppress(f"leak:{pattern}")[0], matches)
 
-    def test_each_kind_silences_its_rule_alone(self):
+    def test_each_kind_hides_only_findings_of_its_rule(self):
         for line, left in (
             ("leak:*", {"GMT002"}),
             ("exit:*", {"GMT002"}),
@@ -312,7 +312,7 @@ class Suppressions(unittest.TestCase):
         ):
             self.assertEqual(self.suppress(line)[0], left, line)
 
-    def test_what_a_peak_suppression_matches_does_not_count(self):
+    def test_memory_under_a_peak_suppression_does_not_count(self):
         self.assertIn("GMT003", self.suppress(options=("--max-peak=torch=2MiB",))[0])
         self.assertNotIn("GMT003", self.suppress("peak:build", options=("--max-peak=torch=2MiB",))[0])
 
@@ -329,7 +329,7 @@ class Suppressions(unittest.TestCase):
         self.assertIn(f"note: unused suppression {path}:2: leak:nothing\n", text)
         self.assertEqual(text.count("unused"), 1)
 
-    def test_known_caches_are_let_off_unless_that_is_switched_off(self):
+    def test_known_caches_are_suppressed_by_default(self):
         story = train(Story())
         story.alloc(MiB, "/home/me/a.py:7 in warm", module="/venv/lib/libnvshmem_host.so.3", layer=CUDA)
         path = story.write("cache.gmt.gz")
@@ -338,7 +338,7 @@ class Suppressions(unittest.TestCase):
         self.assertIn("exit:libnvshmem (built in)", done.stdout)
         self.assertEqual(check("--no-default-suppressions", path).returncode, 1)
 
-    def test_a_known_cache_that_grows_is_not_let_off(self):
+    def test_a_growing_known_cache_is_not_suppressed(self):
         story = Story()
         story.steps(
             20,
@@ -346,7 +346,7 @@ class Suppressions(unittest.TestCase):
         )
         self.assertEqual(check(story.write("cache-grows.gmt.gz")).returncode, 1)
 
-    def test_generated_suppressions_silence_what_was_found(self):
+    def test_generated_suppressions_hide_the_findings(self):
         done = check("--gen-suppressions", self.path)
         self.assertEqual(done.returncode, 1)
         self.assertEqual(

@@ -9,9 +9,11 @@ import unittest
 
 import cli
 import replay
-import read_snapshot
+import read_recording
 import tasks
-import write_snapshot as w
+import write_recording as w
+from definitions import Kind
+from recording import CUDA, Story, train
 
 
 def lines(path, *arguments, code=0):
@@ -26,7 +28,7 @@ class Dump(unittest.TestCase):
         cls.path = cli.make("dump.gmt.gz", events=4000, threads=3, live=50)
         cls.whole = lines(cls.path)
         cls.rows = [json.loads(line) for line in cls.whole]
-        cls.clock = replay.Clock(list(read_snapshot.read(cls.path)))
+        cls.clock = replay.Clock(list(read_recording.read(cls.path)))
         cls.times = [
             cls.clock.time_ns(row["stamp"]) if "stamp" in row and row["record"] != "clock" else None for row in cls.rows
         ]
@@ -65,6 +67,35 @@ class Dump(unittest.TestCase):
         middle = self.end // 2
         self.assertEqual(lines(self.path, f"--from={start + middle}"), lines(self.path, f"--from={middle}"))
         self.assertLess(len(lines(self.path, f"--from={start + middle}")), len(self.whole))
+
+    def test_a_time_with_a_unit_is_never_a_date(self):
+        path = self.write("unit.gmt.gz", self.events(1000, 2000))
+        self.assertEqual(len(lines(path, "--record=event", "--from=99999h")), 0)
+        self.assertEqual(len(lines(path, "--record=event", "--until=99999h")), 2)
+        self.assertEqual(len(lines(path, "--record=event", f"--from={10**18 + 1500}")), 1)
+        self.assertEqual(len(lines(path, "--record=event", f"--from={10**18 + 1500}ns")), 0)
+
+    def test_a_moment_may_be_a_word_as_for_report(self):
+        story = train(Story(), steps=6)
+        story.event(Kind.ALLOC_FAILED, layer=CUDA, size_bytes=90 << 30, result=2)
+        story.alloc(64 << 20, "/home/me/train.py:50 in late")
+        path = story.write("words.gmt.gz")
+        times, seen = {}, set()
+        for word in "step:2", "peak", "oom", "end":
+            times[word] = cli.report(path, f"--until={word}")["until_ns"]
+            for option in "--from", "--until":
+                shown = lines(path, "--record=event", f"{option}={word}")
+                self.assertEqual(shown, lines(path, "--record=event", f"{option}={times[word]}"), word)
+                seen.add(len(shown))
+        self.assertGreater(len(seen), 4)
+        both = lines(path, "--record=event", "--from=step:2", "--until=oom")
+        self.assertEqual(both, lines(path, "--record=event", f"--from={times['step:2']}", f"--until={times['oom']}"))
+        done = cli.run("dump", "--from=step:6", path)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("there is no step 6: the steps are 0 to 5", done.stderr)
+        done = cli.run("dump", "--until=pea", path)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("it takes 4s|step:N|peak|end|oom", done.stderr)
 
     def test_a_device_shows_its_rows_and_the_rows_without_a_device(self):
         for device in range(3):

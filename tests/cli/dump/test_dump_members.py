@@ -8,9 +8,9 @@ import unittest
 
 import cli
 import members
-import read_snapshot
+import read_recording
 import replay
-import write_snapshot as w
+import write_recording as w
 from definitions import MarkKind, MarkSource
 
 MEMBERS = 12
@@ -90,7 +90,7 @@ class DumpMembers(unittest.TestCase):
         self.assertGreater(len(counts), 20)
 
     def check_moments(self, path):
-        rows = list(read_snapshot.read(path))
+        rows = list(read_recording.read(path))
         clock = replay.Clock(rows)
         for row in [row for row in rows if row["record"] == "event"][::7]:
             time = clock.time_ns(row["stamp"])

@@ -7,8 +7,8 @@ import re
 import unittest
 
 import cli
-import read_snapshot
-import write_snapshot as w
+import read_recording
+import write_recording as w
 from definitions import Kind, Layer
 
 SOURCE = cli.SOURCE
@@ -31,7 +31,7 @@ def lines(*parts):
 
 
 def definition():
-    """Returns the records of records.def in the form of read_snapshot."""
+    """Returns the records of records.def in the form of read_recording."""
     text = lines("src", "format", "records.def")
     records = {}
     for number, name in re.findall(r"^GMT_RECORD\((\d+), (\w+),", text, re.M):
@@ -41,9 +41,9 @@ def definition():
 
 
 def document():
-    """Returns the tables of docs/internals/snapshot-format.md in the form of read_snapshot."""
+    """Returns the tables of docs/internals/recording-format.md in the form of read_recording."""
     records = {}
-    for part in re.split(r"^### ", lines("docs", "internals", "snapshot-format.md"), flags=re.M)[1:]:
+    for part in re.split(r"^### ", lines("docs", "internals", "recording-format.md"), flags=re.M)[1:]:
         number, name = re.match(r"(\d+) `(\w+)`", part).groups()
         table = part.split("| field | encoding | bits | |")[1].split("\n\n")[0]
         fields = re.findall(r"^\| `(\w+)` \| (\w) \| ?(\d*) \|", table, re.M)
@@ -56,10 +56,10 @@ class Format(unittest.TestCase):
         self.assertEqual(document(), definition())
 
     def test_the_reader_written_from_the_document_has_them_too(self):
-        self.assertEqual(read_snapshot.RECORDS, document())
+        self.assertEqual(read_recording.RECORDS, document())
 
     def test_the_document_has_every_layer_space_and_kind(self):
-        text = lines("docs", "internals", "snapshot-format.md")
+        text = lines("docs", "internals", "recording-format.md")
         for table in ("layers", "spaces", "kinds", "mark_kinds", "mark_sources"):
             rows = re.findall(
                 r'^GMT_\w+\((\d+), \w+, "(\w+)"(?:, (DEVICE|HOST))?', lines("src", "format", f"{table}.def"), re.M
@@ -71,7 +71,7 @@ class Format(unittest.TestCase):
     def check_dump(self, path):
         expected = [
             {key: value.decode("utf-8", "replace") if isinstance(value, bytes) else value for key, value in row.items()}
-            for row in read_snapshot.read(path)
+            for row in read_recording.read(path)
         ]
         done = cli.run("dump", "--json", path)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -81,7 +81,7 @@ class Format(unittest.TestCase):
     def test_dump_prints_what_the_independent_reader_reads(self):
         self.check_dump(cli.make("one.gmt.gz", events=5000, threads=4, rank=3, drop=2))
 
-    def test_each_version_can_be_read_for_ever(self):
+    def test_each_old_version_can_be_read(self):
         for version in "1", "1.1", "1.2", "1.3":
             self.check_dump(os.path.join(cli.TESTS, "golden", f"version-{version}.gmt"))
 

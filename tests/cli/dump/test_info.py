@@ -5,8 +5,8 @@ import json
 import unittest
 
 import cli
-import read_snapshot
-import write_snapshot as w
+import read_recording
+import write_recording as w
 
 EVENT = {**w.EVENT, "address": 4096, "size_bytes": 100}
 TICKS_PER_NS = 3
@@ -35,7 +35,9 @@ def estimate(path):
 
 
 def line(path):
-    return [line for line in cli.run("info", path).stdout.splitlines() if line.startswith("  overhead")]
+    """Returns the lines about the overhead, each with its continuation."""
+    text = cli.run("info", path).stdout.replace("\n            ", " ")
+    return [line for line in text.splitlines() if line.startswith("  overhead")]
 
 
 class Overhead(unittest.TestCase):
@@ -64,19 +66,19 @@ class Overhead(unittest.TestCase):
             ],
         )
 
-    def test_a_recorder_that_did_not_say_is_not_quoted(self):
+    def test_without_records_of_overhead_no_estimate_is_shown(self):
         path = recorded()
         self.assertEqual((estimate(path), line(path)), (None, []))
 
-    def test_numbers_that_cannot_be_are_bounded(self):
+    def test_impossible_numbers_are_limited(self):
         path = recorded({"timed_events": 1, "timed_ticks": 2**64 - 1, "writer_ns": 2**64 - 1})
         self.assertEqual(estimate(path)["calls_ns"], 2**64 - 1)
 
-    def test_a_folded_recording_says_what_the_whole_one_said(self):
+    def test_a_folded_recording_has_the_same_estimate(self):
         path, folded = recorded({"writer_ns": 1}, self.LAST), cli.place("folded.gmt.gz")
         self.assertEqual(cli.run("fold", path, "-o", folded).returncode, 0)
         self.assertEqual(estimate(folded), estimate(path))
-        self.assertEqual(len([row for row in read_snapshot.read(folded) if row["record"] == "overhead"]), 1)
+        self.assertEqual(len([row for row in read_recording.read(folded) if row["record"] == "overhead"]), 1)
 
 
 if __name__ == "__main__":

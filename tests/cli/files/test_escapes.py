@@ -14,7 +14,7 @@ import threading
 import time
 
 import cli
-import write_snapshot as w
+import write_recording as w
 from cli import help_options, verbs, verbs_that_read
 from control_page import ANSWERED, ASKED, ControlPage
 from hostile_texts import SafeOutput, make_all
@@ -40,8 +40,9 @@ def flags(verb):
     ]
 
 
-# These write bytes from a safe stream of another process, or a signal handler's constant line.
-CONSTANT_LINES = ("files_parallel.c", "running.c")
+# These write bytes from a safe stream of another process, a signal handler's constant line, or a page for a browser,
+# whose text tests/cli/page checks.
+CONSTANT_LINES = ("report_files_parallel.c", "running_processes.c", "document_stream.c")
 
 
 class Escapes(SafeOutput):
@@ -98,7 +99,7 @@ class Escapes(SafeOutput):
             self.run_safely(*arguments, "-o", b"/no/such/" + ODD.replace(b"/", b""))
             self.run_safely(*arguments, "-o", self.odd)
 
-    def test_numbers_of_names_that_were_taken(self):
+    def test_numbered_names(self):
         newer = self.odd[: -len(b".gmt.gz")] + b".1.gmt.gz"
         shutil.copy(self.paths[1], newer)
         self.addCleanup(os.unlink, newer)
@@ -222,7 +223,7 @@ class Escapes(SafeOutput):
             is_over.set()
             thread.join()
 
-    def test_what_a_process_says_of_itself(self):
+    def test_names_of_processes(self):
         story = w.process(host=ODD, directory=ODD, executable=ODD, command=ODD + b"\0" + ODD)
         path = cli.place("forgot.gmt.gz")
         w.write(path, story, w.block("note", {"text": ODD}), w.end(0))

@@ -46,7 +46,7 @@ class Hostile(SafeOutput):
         self.run_all("dump")
         self.run_all("dump", "--json", parse=lambda out: [json.loads(line) for line in out.splitlines()])
 
-    def test_recover_is_safe_where_there_is_nothing_to_recover(self):
+    def test_recover_is_safe_if_nothing_can_be_recovered(self):
         for path in (self.paths[0].encode(), self.odd, b"\x1b[2J\xc2\x9b::error::"):
             done = cli.run("recover", path, text=False)
             self.check(done.stdout + done.stderr)
@@ -64,8 +64,8 @@ class Hostile(SafeOutput):
             done = cli.run("fold", path, "-o", small, text=False)
             self.check(done.stdout + done.stderr)
             self.assertEqual(done.returncode, 0, done.stderr)
-            told = cli.run("report", small, text=False)
-            self.check(told.stdout + told.stderr)
+            warned = cli.run("report", small, text=False)
+            self.check(warned.stdout + warned.stderr)
 
     def test_check_is_safe_in_text_and_json(self):
         self.run_all("check", codes=(0, 1))
@@ -151,7 +151,7 @@ class Hostile(SafeOutput):
             self.assertNotEqual(done.returncode, 0, arguments)
             self.check(done.stderr + done.stdout)
 
-    def test_wrong_lines_of_text_files_are_safe_in_what_is_said_of_them(self):
+    def test_messages_about_wrong_lines_of_text_files_are_safe(self):
         path = cli.place("wrong")
         for option in "--limits", "--suppressions", "--baseline", "--owners":
             for hostile in HOSTILE:

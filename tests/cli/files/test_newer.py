@@ -30,7 +30,7 @@ class Newer(unittest.TestCase):
         self.assertIn(done.returncode, (0, 1), done.stderr)
         return [line.removeprefix("gpumemtrace: hint: ") for line in done.stderr.splitlines() if "newer" in line]
 
-    def test_each_verb_that_reads_the_first_names_the_newest(self):
+    def test_each_verb_that_reads_the_first_file_names_the_newest(self):
         self.add("train.gmt.gz", "train.1.gmt.gz", "train.2.gmt.gz", "train.3.gmt.gz", "other.gmt.gz")
         said = ["train.gmt.gz: 3 newer recordings of this name; the newest is train.3.gmt.gz"]
         for arguments in (

@@ -50,6 +50,8 @@ def outputs(recording, other, out):
         ["check", recording, "--sarif", out],
         ["check", recording, "--update-baseline", "--baseline", out],
         ["fold", recording, "-o", out],
+        ["ranks", recording, "-o", out],
+        ["summarize", recording, "-o", out],
     )
 
 
@@ -153,7 +155,7 @@ class Refusals(Case):
                 )
             self.assertEqual(read(self.recording), self.whole)
 
-    def test_a_file_that_is_only_named_so_may_be_one_that_a_recorder_has_just_made(self):
+    def test_a_file_with_the_name_of_a_recording_is_not_overwritten(self):
         for name, content in (
             ("new.gmt.gz", b""),
             ("cut.gmt.gz", self.whole[:15]),
@@ -165,7 +167,7 @@ class Refusals(Case):
                 self.check_refused(arguments, "has the name of a recording and was not overwritten")
                 self.assertEqual(read(self.place(name)), content)
 
-    def test_a_recording_by_any_name_is_known_by_its_content(self):
+    def test_a_recording_is_recognized_by_its_content(self):
         os.rename(self.other, self.place("notes.txt"))
         self.other = self.place("notes.txt")
         for arguments in self.commands(self.other):
@@ -225,7 +227,7 @@ class Refusals(Case):
         self.assertIn("was not overwritten", done.stderr)
         self.assertFalse(os.path.exists(ran))
 
-    def test_force_is_for_those_who_mean_it(self):
+    def test_force_overwrites_a_recording(self):
         for arguments in self.commands(self.place("to.gmt.gz")):
             shutil.copy(self.other, self.place("to.gmt.gz"))
             before = read(self.other)
@@ -255,7 +257,7 @@ class Whole(Case):
                 self.assertFalse(os.path.exists(self.out))
                 self.check_nothing_is_left()
 
-    def test_an_answer_without_a_line_replaces_the_old_file_too(self):
+    def test_empty_output_replaces_the_old_file(self):
         write(self.out)
         story = recording.Story()
         story.alloc(recording.MiB)
@@ -264,7 +266,7 @@ class Whole(Case):
         done = cli.run("check", "--gen-suppressions", "--max-peak=1B", path, "-o", self.out)
         self.assertEqual((done.returncode, read(self.out)), (1, b""), done.stderr)
 
-    def test_a_disk_that_is_full_leaves_the_old_file(self):
+    def test_a_full_disk_keeps_the_old_file(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (30, 30))
 
@@ -316,7 +318,7 @@ class Whole(Case):
                     self.assertEqual(read(self.out), OLD)
                     self.check_nothing_is_left()
 
-    def test_what_a_killed_command_leaves_is_named_so_and_blocks_nothing(self):
+    def test_the_unfinished_file_of_a_killed_command_is_named_so_and_blocks_nothing(self):
         for verb in "fold", "report":
             pid = self.start_and_stop(signal.SIGKILL, verb, "-o", self.out)
             self.check_nothing_is_left(f"out.unfinished-{pid}")
@@ -326,7 +328,7 @@ class Whole(Case):
             os.unlink(self.place(f"out.unfinished-{pid}"))
             os.unlink(self.out)
 
-    def test_names_of_temporary_files_that_are_taken_block_nothing(self):
+    def test_existing_temporary_names_block_nothing(self):
         write(self.place("out.unfinished"))
         script = f"for n in '' -1 -2; do touch out.unfinished-$$$n; done; exec {cli.CLI} fold {self.recording} -o out"
         done = subprocess.run(
@@ -362,7 +364,7 @@ class Whole(Case):
             self.assertEqual((done.returncode, stat.S_IMODE(os.stat(self.out).st_mode)), (0, mode))
             os.unlink(self.out)
 
-    def test_a_link_to_a_file_that_is_not_there_makes_it(self):
+    def test_a_link_to_a_missing_file_creates_it(self):
         os.mkdir(self.place("results"))
         os.symlink("results/new", self.place("link"))
         self.assertEqual(cli.run("report", self.recording, "-o", self.place("link")).returncode, 0)
@@ -385,7 +387,7 @@ class Whole(Case):
             check=False,
         )
 
-    def test_a_file_in_a_folder_that_takes_no_new_ones_is_overwritten_when_all_is_there(self):
+    def test_in_a_folder_without_write_access_a_file_is_overwritten_at_the_end(self):
         if os.geteuid() or not shutil.which("setpriv"):
             self.skipTest("needs root and setpriv")
         os.chmod(self.folder, 0o755)
@@ -446,11 +448,11 @@ class Special(Case):
         with open("/dev/null", "rb") as file:
             self.assertEqual(cli.run("report", self.recording, "-o", "/dev/stdin", stdin=file).returncode, 3)
 
-    def test_a_folder_is_no_output(self):
+    def test_a_folder_as_output_is_refused(self):
         done = cli.run("report", self.recording, "-o", self.folder)
         self.assertEqual((done.returncode, os.strerror(errno.EISDIR) in done.stderr), (3, True))
 
-    def test_messages_never_go_into_a_file_where_a_standard_stream_is_closed(self):
+    def test_with_a_closed_standard_stream_no_message_gets_into_a_file(self):
         out = self.place("out")
         cut = write(self.place("cut.gmt.gz"), self.whole[:-40])
         for closed in "2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-":
@@ -468,18 +470,18 @@ class Special(Case):
 class EveryOutput(unittest.TestCase):
     def test_every_option_that_names_an_output_is_tried_here(self):
         tried = {argument for arguments in outputs("a", "b", "c") for argument in arguments}
-        for verb in "report", "leaks", "diff", "check", "fold", "dump", "info", "ps", "env", "doctor":
+        for verb in "report leaks diff check fold ranks summarize dump info ps env doctor".split():
             for letter, name, meaning in re.findall(
                 r"^ +(-\w, |)(--[\w-]+)=FILE +(.*)", cli.run(verb, "-h").stdout, re.M
             ):
                 if meaning.startswith("write"):
                     self.assertTrue(name in tried or letter[:2] in tried, (verb, name))
 
-    def test_no_source_opens_a_file_for_writing_by_another_way(self):
+    def test_no_source_opens_a_file_for_writing_in_another_way(self):
         tools = os.path.join(cli.SOURCE, "tools")
-        # These write recordings, files in memory, pipes to children, or empty files that they remove at once.
-        others = """output output_temporary complete_recording files_parallel doctor_subprocess
-                    replaceable_file_replace run_output running""".split()
+        # These write recordings, an output that is open already, files in memory, pipes to children, or empty files that they remove at once.
+        others = """output output_temporary complete_recording report_files_parallel doctor_subprocess
+                    document_stream replaceable_file_replace check_output_path running_processes""".split()
         for path in cli.sources_below(tools):
             name = os.path.basename(path)
             if name.removesuffix(".c") in others:

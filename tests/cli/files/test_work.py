@@ -8,8 +8,8 @@ import subprocess
 import unittest
 
 import cli
-import read_snapshot
-import write_snapshot as w
+import read_recording
+import write_recording as w
 from definitions import Kind, Layer, MarkKind, MarkSource, Space
 
 # A verb takes a second or two. A test must not fail on a busy machine, so a verb may take ten times as long here.
@@ -21,7 +21,7 @@ LEFT_OUT = "is not included, because the analysis exceeded the work limit for a 
 def many(kind, count, /, **cells):
     """Returns a block of many rows. A cell is a value for all rows, or a sequence with a value for each."""
     columns = b""
-    for field, encoding, _bits in read_snapshot.RECORDS[w.NUMBERS[kind]][1]:
+    for field, encoding, _bits in read_recording.RECORDS[w.NUMBERS[kind]][1]:
         cell = cells.get(field, {"S": b"", "L": []}.get(encoding, 0))
         if isinstance(cell, (list, range)) and (encoding != "L" or cell):
             columns += w.column(encoding, cell)

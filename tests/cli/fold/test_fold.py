@@ -4,8 +4,8 @@
 import os
 
 import cli
-import read_snapshot
-import write_snapshot as w
+import read_recording
+import write_recording as w
 from definitions import Layer, MarkKind, Space
 from fold_checks import FoldChecks, fold
 from heap_story import serve
@@ -59,28 +59,28 @@ class Fold(FoldChecks):
         self.assertEqual(full, small)
         return small
 
-    def test_the_ledger_at_the_peak_stays_what_the_device_said_then(self):
+    def test_a_fold_keeps_the_ledger_at_the_peak(self):
         story = Ledger()
         big = story.cuda(400)
-        story.ask(500)
+        story.sample(500)
         story.free(big)
         for _ in range(20):
             story.cuda(1)
-            story.ask(120)
+            story.sample(120)
         small = self.check_ledger(story, "peak")
         self.assertEqual(small["at_peak"]["used_bytes"], 500 * MiB)
 
-    def test_the_ledger_at_the_end_is_what_the_device_said_behind_the_last_step(self):
+    def test_a_fold_keeps_the_ledger_at_the_end(self):
         story = Ledger()
         for _ in range(8):
             story.free(story.cuda(10))
             story.step()
         story.cuda(30)
-        story.ask(170)
+        story.sample(170)
         small = self.check_ledger(story, "end")
         self.assertEqual(small["used_bytes"], 170 * MiB)
 
-    def test_folding_twice_is_folding_once(self):
+    def test_folding_twice_equals_folding_once(self):
         path = cli.make("twice.gmt.gz", events=20000, threads=3)
         once = fold(path, cli.place("once.gmt.gz"), "--keep-events=1000")
         first = fold(path, cli.place("first.gmt.gz"), "--keep-events=9000")
@@ -90,9 +90,9 @@ class Fold(FoldChecks):
         all_of_it = fold(twice, cli.place("third.gmt.gz"))
         self.check_same(path, all_of_it)
 
-    def test_a_fold_does_not_change_the_events_behind_the_cut(self):
+    def test_a_fold_does_not_change_the_events_after_the_cut(self):
         path = cli.make("behind.gmt.gz", events=12000, threads=3)
-        rows = list(read_snapshot.read(fold(path, cli.place("behind-folded.gmt.gz"), "--keep-events=2000")))
+        rows = list(read_recording.read(fold(path, cli.place("behind-folded.gmt.gz"), "--keep-events=2000")))
         at = next(i for i, row in enumerate(rows) if row["record"] == "fold")
         self.assertEqual(sum(row["record"] == "fold" for row in rows), 1)
 
@@ -101,7 +101,7 @@ class Fold(FoldChecks):
 
         behind = sorted((row for row in rows[at:] if row["record"] == "event"), key=key)
         whole = sorted(
-            (row for row in read_snapshot.read(path) if row["record"] == "event" and row["stamp"] > rows[at]["stamp"]),
+            (row for row in read_recording.read(path) if row["record"] == "event" and row["stamp"] > rows[at]["stamp"]),
             key=key,
         )
         self.assertEqual(behind, whole)
@@ -115,7 +115,7 @@ class Fold(FoldChecks):
         folded = fold(path, cli.place("said-folded.gmt.gz"))
         said = cli.report(folded)["folded"]
         self.assertEqual((said["why"], said["events"] + said["survivors"]), ("gpumemtrace fold", 5000))
-        text = cli.run("report", folded).stdout
+        text = cli.run("report", "--full", folded).stdout
         self.assertIn(f"{said['events']:,} events were replaced by totals", text)
         self.assertNotIn("folded", cli.report(path))
         self.assertLess(os.path.getsize(folded), os.path.getsize(path))
@@ -123,12 +123,14 @@ class Fold(FoldChecks):
     def test_steps_and_seconds_can_be_kept(self):
         path = cli.make("steps.gmt.gz", events=8000, steps=40)
         marks = [
-            row["stamp"] for row in read_snapshot.read(path) if row["record"] == "mark" and row["kind"] == MarkKind.STEP
+            row["stamp"]
+            for row in read_recording.read(path)
+            if row["record"] == "mark" and row["kind"] == MarkKind.STEP
         ]
-        kept = list(read_snapshot.read(fold(path, cli.place("kept.gmt.gz"), "--keep-steps=5")))
+        kept = list(read_recording.read(fold(path, cli.place("kept.gmt.gz"), "--keep-steps=5")))
         (cut,) = (row["stamp"] for row in kept if row["record"] == "fold")
         self.assertEqual(sum(stamp > cut for stamp in sorted(set(marks))), 5)
-        rows = list(read_snapshot.read(fold(path, cli.place("kept.gmt.gz"), "--keep-seconds=1000000")))
+        rows = list(read_recording.read(fold(path, cli.place("kept.gmt.gz"), "--keep-seconds=1000000")))
         self.assertEqual([row["events"] - row["survivors"] for row in rows if row["record"] == "fold"], [0])
 
     def test_peaks_of_steps_that_were_folded_are_still_known(self):
@@ -155,7 +157,7 @@ class Fold(FoldChecks):
                     self.assertIn(row[key], ([], before[key]), key)
         self.assertGreater(rows, 3)
 
-    def test_places_beyond_a_limit_are_put_together(self):
+    def test_sites_beyond_a_limit_are_merged(self):
         path = cli.make("sites.gmt.gz", events=9000, sites=40)
         full, small = cli.report(path), cli.report(fold(path, cli.place("merged.gmt.gz"), "--max-sites=5"))
         self.assertEqual(full["devices"], small["devices"])
@@ -182,7 +184,7 @@ class Fold(FoldChecks):
         self.assertEqual((layer["live_bytes"], layer["peak_bytes"]), ((1 << 20) + 10,) * 2)
         self.assertEqual(sum(site["live_bytes"] for site in found["sites"]), (1 << 20) + 10)
 
-    def test_a_peak_that_is_not_what_its_sites_held_is_their_sum_and_said(self):
+    def test_a_peak_that_differs_from_its_sites_is_replaced_by_their_sum_and_reported(self):
         path, unlike = cli.place("peaks.gmt.gz"), "do not match the folded blocks"
         for said in (1000, 4), (900, 4), (1000, 5):
             w.write(
@@ -215,7 +217,7 @@ class Fold(FoldChecks):
                 self.assertEqual((layer[key], sum(site[key] for site in found["sites"])), (held, held), said)
             self.assertEqual(any(unlike in remark for remark in found["remarks"]), said != (1000, 4), said)
 
-    def test_what_cannot_be_done_is_one_line_and_leaves_nothing(self):
+    def test_an_impossible_fold_prints_one_line_and_leaves_no_file(self):
         path = cli.make("wrong.gmt.gz")
         for code, arguments, words in (
             (2, ["fold", path], "add -o FILE"),

@@ -59,7 +59,7 @@ class FoldedOoms(unittest.TestCase):
                 )
                 self.assertEqual(self.counts(twice), (8, 4))
 
-    def test_check_fails_on_what_was_folded_and_names_the_places(self):
+    def test_check_fails_on_folded_refusals_and_names_their_lines(self):
         path = self.fold(story_of_all_outcomes().write("gate.gmt.gz"), "gate-folded.gmt.gz")
         rule, verdict = check(path)
         self.assertEqual((rule["state"], rule["measured"]), ("failed", 8), rule)
@@ -69,7 +69,7 @@ class FoldedOoms(unittest.TestCase):
         rule, _ = check(path, "--max-ooms=8")
         self.assertEqual(rule["state"], "passed", rule)
 
-    def test_a_suppression_hides_what_was_folded_at_its_place(self):
+    def test_a_suppression_hides_folded_refusals_of_its_line(self):
         path = self.fold(story_of_all_outcomes().write("hidden.gmt.gz"), "hidden-folded.gmt.gz")
         rules = cli.place("hide")
         with open(rules, "w", encoding="utf-8") as file:
@@ -102,7 +102,7 @@ class FoldedOoms(unittest.TestCase):
 
     def test_the_report_shows_the_known_facts_of_folded_refusals(self):
         path = self.fold(story_of_all_outcomes().write("text.gmt.gz"), "text-folded.gmt.gz")
-        text = cli.run("report", path).stdout
+        text = cli.run("report", "--full", path).stdout
         self.assertIn("Out of memory: 8 requests failed\n", text)
         words = " ".join(text.split())
         self.assertIn(

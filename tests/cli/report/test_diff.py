@@ -8,9 +8,9 @@ import shutil
 import unittest
 
 import cli
-import read_snapshot
+import read_recording
 import replay
-import write_snapshot as w
+import write_recording as w
 
 KEYS = {"peak": "peak_bytes", "live": "live_bytes", "total": "total_bytes"}
 MIB = 1 << 20
@@ -24,7 +24,7 @@ def diff(base, new, *arguments, code=0):
 
 def own_names(path):
     """Returns, by id of a Python stack, the innermost frame outside of packages, as FILE:FUNCTION."""
-    rows = list(read_snapshot.read(path))
+    rows = list(read_recording.read(path))
     directory = next(row["directory"] for row in rows if row["record"] == "process").decode() + "/"
     codes = {row["id"]: row for row in rows if row["record"] == "code"}
     frames = {row["id"]: codes[row["code"]] for row in rows if row["record"] == "frame"}
@@ -142,7 +142,7 @@ class Numbers(unittest.TestCase):
                     with self.subTest(by=by, sort=sort, more=more):
                         self.check_sums(diff(base, new, f"--by={by}", f"--sort={sort}", *more))
 
-    def test_rows_by_what_blocks_have_in_common_are_those_of_the_report(self):
+    def test_grouped_rows_equal_those_of_the_report(self):
         base, new = (cli.make(f"common{seed}.gmt.gz", seed=seed, events=3000, depth=3) for seed in (1, 2))
         for by in "operator", "module", "library", "owner", "category", "part":
             result = diff(base, new, f"--by={by}")
@@ -161,7 +161,7 @@ class Numbers(unittest.TestCase):
                     {key: size for key, size in expected.items() if size},
                 )
 
-    def test_stacks_of_one_function_are_told_apart(self):
+    def test_stacks_of_one_function_are_separate_rows(self):
         base, new = (cli.make(f"apart{seed}.gmt.gz", seed=seed, events=3000) for seed in (1, 2))
         for account in diff(base, new, "--by=stack")["accounts"]:
             names = collections.Counter(row["site"] for row in account["rows"])
@@ -236,7 +236,7 @@ class Numbers(unittest.TestCase):
     def test_another_checkout_is_the_same_program(self):
         base = story("home.gmt.gz", [("f", 10, 64)])
         renamed = cli.place("moved.gmt.gz")
-        rows = list(read_snapshot.read(base))
+        rows = list(read_recording.read(base))
         files = [
             {**row, "file": row["file"].replace(b"/home/me", b"/builds/7/me")}
             for row in rows
@@ -254,7 +254,7 @@ class Numbers(unittest.TestCase):
         self.assertEqual((result["differs"], result["warnings"]), (False, []))
 
 
-class Said(unittest.TestCase):
+class Texts(unittest.TestCase):
     """The text and the exit code."""
 
     @classmethod
@@ -293,7 +293,7 @@ class Said(unittest.TestCase):
         self.assertNotIn("train.py:99 in main", self.text("--by=stack", "--frames=0"))
         self.assertIn("train.py:99 in main", self.text("--frames=2"))
 
-    def test_the_exit_code_tells_of_a_difference_when_asked(self):
+    def test_the_exit_code_reports_a_difference_on_request(self):
         self.text("--exit-code", code=1)
         self.text("--exit-code", "--threshold=1M", code=1)
         self.text("--exit-code", "--threshold=1572864", code=1)
@@ -316,7 +316,7 @@ class Said(unittest.TestCase):
         )
         w.write(
             other,
-            w.process(command=b"prog\0--fast\0", rank=3, shim_version="9", directory="/srv/you", start_time_ns=5),
+            w.process(command=b"prog\0--fast\0", rank=3, recorder_version="9", directory="/srv/you", start_time_ns=5),
             w.block("option", option),
             w.block("device", device),
             w.block("event", *({**event, "address": 4096 * i, "stamp": 2000 + i} for i in range(1, 9))),
@@ -337,7 +337,7 @@ class Said(unittest.TestCase):
         self.assertEqual(text.count("\nwarning: "), len(result["warnings"]))
         self.assertEqual(diff(self.base, self.new)["warnings"], [])
 
-    def test_other_directories_are_said_where_they_can_matter(self):
+    def test_other_directories_are_reported_if_they_can_matter(self):
         left = story("here.gmt.gz", [("f", 1, 64)], directory="/home/me")
         right = story("there.gmt.gz", [("f", 1, 64)], directory="/home")
         result = diff(left, right)
@@ -353,7 +353,7 @@ class Said(unittest.TestCase):
         same = story("elsewhere.gmt.gz", [("f", 1, 64)], directory="/else/where")
         self.assertEqual(diff(same, story("elsewhere2.gmt.gz", [("f", 1, 64)], directory="/else"))["warnings"], [])
 
-    def test_accounts_that_only_one_side_has_are_compared_with_nothing(self):
+    def test_accounts_of_only_one_side_are_compared_with_zero(self):
         empty = cli.place("empty-run.gmt.gz")
         w.write(empty, w.process(), w.end(0))
         (account,) = diff(empty, self.base)["accounts"]
@@ -362,7 +362,7 @@ class Said(unittest.TestCase):
         self.assertEqual(diff(empty, cli.make("nothing.gmt.gz", events=0))["accounts"], [])
 
 
-class Mistakes(unittest.TestCase):
+class WrongArguments(unittest.TestCase):
     def setUp(self):
         self.good = story("good.gmt.gz", [("f", 1, 64)])
         self.other = story("good2.gmt.gz", [("f", 1, 64)])
@@ -373,14 +373,14 @@ class Mistakes(unittest.TestCase):
         self.assertIn(words, done.stderr)
         self.assertEqual(len([line for line in done.stderr.splitlines() if "error:" in line]), 1)
 
-    def test_wrong_operands_are_said(self):
+    def test_wrong_operands_are_reported(self):
         self.check(2, "needs two recordings", self.good)
         self.check(2, "but got 3", self.good, self.other, self.good)
         self.check(2, "are the same file", self.good, self.good)
         os.symlink(self.good, cli.place("link"))
         self.check(2, "are the same file", self.good, cli.place("link"))
 
-    def test_a_threshold_that_is_no_size_is_said(self):
+    def test_a_threshold_that_is_no_size_is_reported(self):
         for value in "1.5M", "ten", "5X", "-1", "":
             self.check(2, "--threshold: ", self.good, self.other, f"--threshold={value}")
 
@@ -391,7 +391,7 @@ class Mistakes(unittest.TestCase):
             self.check(3, f"{bad}: ", self.good, bad)
             self.check(3, f"{bad}: ", bad, self.good)
 
-    def test_an_incomplete_recording_is_told_and_with_strict_an_error(self):
+    def test_an_incomplete_recording_is_reported_and_an_error_with_strict(self):
         cut = cli.place("cut.gmt.gz")
         with open(cli.make("whole.gmt.gz", events=2000), "rb") as file:
             data = file.read()

@@ -22,7 +22,7 @@ class Reports(unittest.TestCase):
         cls.report = answer("report", cls.path)
         cls.heaps = {row["name"]: row for row in cls.report["heaps"]}
 
-    def test_each_heap_has_its_size_what_it_holds_and_a_peak_of_its_own(self):
+    def test_each_heap_has_its_size_live_bytes_and_peak(self):
         keys = "device", "size_bytes", "live_bytes", "free_bytes", "peak_bytes", "live_blocks", "source", "heaps"
         self.assertEqual(
             {name: tuple(row[key] for key in keys) for name, row in self.heaps.items()},
@@ -46,7 +46,7 @@ class Reports(unittest.TestCase):
             [("keep", 1280 * KiB), ("step", MiB)],
         )
 
-    def test_the_layer_is_beside_cudas_and_never_added_to_it(self):
+    def test_the_layer_is_listed_next_to_cuda_and_never_added_to_it(self):
         layers = {row["layer"]: row for row in self.report["devices"][0]["layers"]}
         self.assertEqual((layers["cuda"]["live_bytes"], layers["cuda"]["live_blocks"]), (32 * MiB, 1))
         self.assertEqual(layers["custom"]["live_bytes"], 1280 * KiB + 100)
@@ -71,23 +71,23 @@ class Reports(unittest.TestCase):
         ):
             self.assertEqual(cli.run("check", "--max-leaked=1GiB", *more, self.path).returncode, code, more)
 
-    def test_a_pool_that_gets_all_of_it_back_has_no_growth(self):
+    def test_a_pool_whose_blocks_are_all_freed_has_no_growth(self):
         report = answer("report", serve(leak=0).write("heaps-sound.gmt.gz"))
         self.assertEqual([row for row in report["leaks"] if row["definition"] == "growth"], [])
 
-    def test_until_tells_of_the_moment(self):
+    def test_until_shows_the_state_of_that_moment(self):
         heaps = {row["name"]: row for row in answer("report", f"--until={1000 + 10 * 6}", self.path)["heaps"]}
         self.assertEqual((heaps["caches"]["live_bytes"], heaps["staging"]["live_bytes"]), (0, 5000))
 
-    def test_the_text_has_a_paragraph_of_them(self):
-        text = cli.run("report", self.path).stdout
+    def test_the_text_has_a_paragraph_about_heaps(self):
+        text = cli.run("report", "--full", self.path).stdout
         start = text.index("The program's own heaps")
         lines = text[start : text.index("\n\n", start)].splitlines()
         self.assertRegex(lines[2], r"^ +32\.0 MiB +1\.25 MiB +30\.8 MiB +20 +2\.25 MiB .* caches, GPU 0$")
         self.assertRegex(lines[3], r"^ +1\.25 MiB +55\.6 % +20 x  serve.py:32 in keep")
         self.assertRegex(lines[5], r"staging, host$")
         self.assertRegex(lines[7], r"^ +- +100 B +- +1 +100 B .* \(no name\), GPU 0$")
-        self.assertNotIn("own heaps", cli.run("report", Story().write("heaps-none.gmt.gz")).stdout)
+        self.assertNotIn("own heaps", cli.run("report", "--full", Story().write("heaps-none.gmt.gz")).stdout)
 
     def test_tables_and_diffs_know_the_layer(self):
         (table,) = answer("report", "--by=line", self.path)["tables"]
@@ -107,16 +107,16 @@ class Reports(unittest.TestCase):
 
 
 class DamagedRecordings(unittest.TestCase):
-    def test_events_without_names_heaps_or_blocks_are_shown_as_what_they_are(self):
+    def test_events_without_names_heaps_or_blocks_are_shown_as_unknown(self):
         story = Pools()
-        story.say(FREE, 9, 0x1000)
-        story.say(DESTROY, 9)
-        story.say(RESET, 8)
-        story.say(ALLOC, 7, 0x1000, 10)
-        story.say(ALLOC, 7, 0x1000, 20)
-        story.say(RESIZE, 7, 0x1000, 40)
-        story.say(RESIZE, 7, 0, (1 << 64) - 1)
-        story.say(FREE, 0, 0x7777)
+        story.heap_event(FREE, 9, 0x1000)
+        story.heap_event(DESTROY, 9)
+        story.heap_event(RESET, 8)
+        story.heap_event(ALLOC, 7, 0x1000, 10)
+        story.heap_event(ALLOC, 7, 0x1000, 20)
+        story.heap_event(RESIZE, 7, 0x1000, 40)
+        story.heap_event(RESIZE, 7, 0, (1 << 64) - 1)
+        story.heap_event(FREE, 0, 0x7777)
         report = answer("report", story.write("heaps-odd.gmt.gz"))
         (heap,) = report["heaps"]
         self.assertEqual((heap["name"], heap["live_bytes"], heap["size_bytes"]), (None, 40, None))

@@ -35,7 +35,7 @@ class LedgerTest(unittest.TestCase):
         story.cuda(10, Space.POOL)
         story.cuda(1000, Space.MANAGED)
         story.cuda(500, Space.IPC, Layer.IMPORTED)
-        story.ask(
+        story.sample(
             200,
             DRIVER | POOLS | GRAPHS | PROCESSES,
             pool_reserved_bytes=32,
@@ -66,67 +66,67 @@ class LedgerTest(unittest.TestCase):
             (200 * MiB, 1000 * MiB, 1000 * MiB, 500 * MiB),
         )
         self.assertEqual(known(row), set(LEDGER_LINES) - {"torch_live", "torch_cached", "torch_rounding"})
-        text = cli.run("report", cli.place("ledger.gmt.gz")).stdout
+        text = cli.run("report", "--full", cli.place("ledger.gmt.gz")).stdout
         self.assertRegex(text, r"in use, as the device reports +200 MiB +200 MiB\n")
         self.assertRegex(text, r"\n    unexplained +10.0 MiB +10.0 MiB\n")
 
-    def test_pytorchs_segments_are_split_into_live_and_cached_and_are_no_other_device_memory(self):
+    def test_segments_of_pytorch_are_live_or_cached_and_not_other_device_memory(self):
         story = Ledger()
         segment = "torch/_C.py:1 in malloc"
         address = story.alloc(20 * MiB, "/home/me/train.py:3 in load", layer=CUDA)
         story.alloc(6 * MiB, "/home/me/train.py:3 in load", address=address, reserved_bytes=20 * MiB)
         del segment
         story.cuda(5, line="/home/me/other.py:1 in other")
-        story.ask(30)
+        story.sample(30)
         self.assertEqual(amounts(story.report()), {"torch_live": 6, "torch_cached": 14, "device": 5, "unexplained": 5})
 
-    def test_the_answer_counts_that_was_given_while_the_process_held_the_same(self):
+    def test_the_sample_with_the_same_memory_of_the_process_counts(self):
         story = Ledger()
-        story.ask(900)
+        story.sample(900)
         story.cuda(100)
-        story.ask(130)
+        story.sample(130)
         block = story.cuda(300)
         story.free(block)
-        story.ask(140)
+        story.sample(140)
         row = story.report()
         self.assertEqual((row["used_bytes"] // MiB, row["moved"]), (140, False))
         self.assertEqual(amounts(row), {"device": 100, "unexplained": 40})
 
-    def test_where_none_was_given_the_difference_is_added_and_said(self):
+    def test_without_such_a_sample_the_difference_is_added_and_reported(self):
         story = Ledger()
         story.cuda(100)
-        story.ask(130)
+        story.sample(130)
         story.free(story.cuda(300))
         row = story.report()["at_peak"]
         self.assertEqual((row["used_bytes"] // MiB, row["moved"]), (430, True))
         self.assertEqual(amounts(row), {"device": 400, "unexplained": 30})
 
-    def test_an_answer_during_which_the_process_changed_is_the_last_resort(self):
+    def test_a_sample_during_a_change_of_the_process_is_used_last(self):
         story = Ledger()
         story.cuda(100)
-        story.ask(130)
+        story.sample(130)
         story.cuda(50)
-        story.ask(170, ago=25)
+        story.sample(170, ago=25)
         row = story.report()
         self.assertEqual((row["used_bytes"] // MiB, row["moved"]), (180, True))
 
-    def test_a_pool_that_gives_from_what_it_holds_uses_no_more_of_the_device(self):
+    def test_a_pool_that_reuses_its_memory_takes_no_more_of_the_device(self):
         story = Ledger()
         story.cuda(10, Space.POOL)
-        story.ask(64, DRIVER | POOLS, pool_reserved_bytes=64, pool_used_bytes=10)
+        story.sample(64, DRIVER | POOLS, pool_reserved_bytes=64, pool_used_bytes=10)
         story.cuda(20, Space.POOL)
         row = story.report()
         self.assertEqual(row["used_bytes"], 64 * MiB)
         self.assertEqual(amounts(row), {"pool_used": 30, "pool_cached": 34})
 
-    def test_a_peak_of_a_pool_that_no_answer_belongs_to_has_none(self):
+    def test_a_pool_peak_without_a_sample_has_no_driver_value(self):
         story = Ledger()
         story.cuda(5, Space.CONTEXT, Layer.DRIVER, context=1)
         story.cuda(1, Space.POOL)
         everything = DRIVER | POOLS | GRAPHS | PROCESSES
-        story.ask(137, everything, pool_reserved_bytes=32, process_bytes=37, others_bytes=100)
+        story.sample(137, everything, pool_reserved_bytes=32, process_bytes=37, others_bytes=100)
         story.free(story.cuda(100, Space.POOL))
-        story.ask(137, everything, pool_reserved_bytes=32, process_bytes=37, others_bytes=100)
+        story.sample(137, everything, pool_reserved_bytes=32, process_bytes=37, others_bytes=100)
         row = story.report()
         self.assertEqual(
             (row["used_bytes"], amounts(row)),
@@ -135,7 +135,7 @@ class LedgerTest(unittest.TestCase):
         peak = row["at_peak"]
         self.assertEqual((peak["asked_at_ns"], amounts(peak)), (None, {"contexts": 5, "pool_used": 101}))
         self.assertEqual(known(peak) & {"pool_cached", "runtime", "other_processes", "unexplained"}, set())
-        text = cli.run("report", cli.place("ledger.gmt.gz")).stdout
+        text = cli.run("report", "--full", cli.place("ledger.gmt.gz")).stdout
         self.assertRegex(text, r"in use, as the device reports +137 MiB +not known\n")
         self.assertIn("The device did not report its memory at the peak", text)
         # A fold keeps the numbers that the ledger needs, and reports the same ledger.
@@ -149,16 +149,16 @@ class LedgerTest(unittest.TestCase):
     def test_the_ledger_takes_driver_nvml_and_pools_from_one_answer(self):
         story = Ledger()
         story.cuda(10, Space.POOL)
-        story.ask(340, DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
+        story.sample(340, DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
         story.free(story.cuda(20))
         # This answer is nearer to the end, but has no pools and processes. Nothing says how they changed since.
-        story.ask(50)
+        story.sample(50)
         self.assertEqual(amounts(story.report()), {"pool_used": 10, "unexplained": 40})
         # The device did not change, so the numbers of the earlier answer still hold.
         story = Ledger()
         story.cuda(10, Space.POOL)
-        story.ask(340, DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
-        story.ask(340)
+        story.sample(340, DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
+        story.sample(340)
         self.assertEqual(
             amounts(story.report()), {"pool_used": 10, "pool_cached": 22, "runtime": 8, "other_processes": 300}
         )
@@ -167,23 +167,25 @@ class LedgerTest(unittest.TestCase):
         story = Ledger()
         story.cuda(100)
         # Another process has ended, but NVML still counts its memory.
-        story.ask(130, DRIVER | PROCESSES, process_bytes=120, others_bytes=300)
+        story.sample(130, DRIVER | PROCESSES, process_bytes=120, others_bytes=300)
         row = story.report()
         self.assertEqual(amounts(row), {"device": 100, "unexplained": 30})
         self.assertNotIn("other_processes", known(row))
 
-    def test_a_device_that_was_never_asked_has_no_unexplained_memory(self):
+    def test_a_device_without_samples_has_no_unexplained_memory(self):
         story = Ledger()
         story.cuda(10)
         row = story.report()
         self.assertEqual((row["asked_at_ns"], row["used_bytes"], row["total_bytes"]), (None, 10 * MiB, 0))
         self.assertNotIn("unexplained", known(row))
-        self.assertIn("The device did not report its memory", cli.run("report", cli.place("ledger.gmt.gz")).stdout)
+        self.assertIn(
+            "The device did not report its memory", cli.run("report", "--full", cli.place("ledger.gmt.gz")).stdout
+        )
 
-    def test_more_than_the_device_says_is_below_zero(self):
+    def test_more_memory_than_the_device_reports_is_a_negative_rest(self):
         story = Ledger()
         story.cuda(100)
-        story.ask(60)
+        story.sample(60)
         self.assertEqual(amounts(story.report()), {"device": 100, "unexplained": -40})
 
     def test_handles_count_until_neither_a_reference_nor_a_mapping_is_left(self):
@@ -196,7 +198,7 @@ class LedgerTest(unittest.TestCase):
         story.event(Kind.UNMAP, layer=CUDA, space=Space.VMM, address=1 << 30, size_bytes=10 * MiB, device=-2)
         self.assertEqual(amounts(story.report()), {"vmm": 10})
 
-    def test_a_graphs_blocks_come_with_its_launch(self):
+    def test_the_blocks_of_a_graph_begin_with_its_launch(self):
         story = Ledger()
         story.event(Kind.CREATE, layer=CUDA, space=Space.GRAPH, address=77)
         story.event(Kind.NODE_ALLOC, layer=CUDA, space=Space.GRAPH, address=1 << 30, size_bytes=5 * MiB, object=77)
@@ -205,7 +207,7 @@ class LedgerTest(unittest.TestCase):
         story.event(Kind.LAUNCH, layer=CUDA, space=Space.GRAPH, address=77)
         self.assertEqual(amounts(story.report()), {"device": 1, "graph_used": 5})
 
-    def test_the_end_of_a_context_ends_what_was_made_in_it(self):
+    def test_the_end_of_a_context_ends_its_allocations(self):
         story = Ledger()
         story.event(Kind.ALLOC, layer=Layer.DRIVER, space=Space.CONTEXT, address=99, size_bytes=50 * MiB, context=3)
         story.cuda(20, context=3)
@@ -214,7 +216,7 @@ class LedgerTest(unittest.TestCase):
         story.event(Kind.FREE, layer=Layer.DRIVER, space=Space.CONTEXT, address=99, context=3, device=-2)
         self.assertEqual(amounts(story.report()), {"device": 7, "pool_used": 10})
 
-    def test_what_the_driver_takes_is_no_difference_and_no_regression(self):
+    def test_memory_of_the_driver_is_neither_a_difference_nor_a_regression(self):
         paths = []
         for size in 50, 400:
             story = Ledger()

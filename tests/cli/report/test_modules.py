@@ -4,7 +4,7 @@
 import unittest
 
 import cli
-import write_snapshot as w
+import write_recording as w
 from definitions import MarkSource
 from recording import MiB, Story
 
@@ -18,7 +18,7 @@ CALL = (
 
 
 class Named(Story):
-    def tell(self, kind, address=0, name=None):
+    def add_role(self, kind, address=0, name=None):
         self.stamp += 10
         self.marks.append(
             w.mark(self.stamp, kind, MarkSource.INTERPRETER, object=address, name=self.name(name) if name else 0)
@@ -41,12 +41,12 @@ class Modules(unittest.TestCase):
         held = [story.alloc((number + 1) * size * MiB, *BUILD) for number in range(2) for size in (1, 10, 100)]
         for number in range(2):
             for kind, address in zip((PARAMETER, GRADIENT, STATE), held[number * 3 :]):
-                story.tell(kind, address, f"layers.{number}.weight")
-        story.tell(ROLES)
+                story.add_role(kind, address, f"layers.{number}.weight")
+        story.add_role(ROLES)
         story.alloc(1000 * MiB, *CALL)
         return story
 
-    def test_blocks_of_one_line_are_told_apart_by_their_names(self):
+    def test_blocks_of_one_line_are_distinguished_by_their_names(self):
         found = rows(self.layers().write("layers.gmt.gz"))
         self.assertEqual(
             {name: row["peak_bytes"] // MiB for name, row in found.items()},
@@ -58,9 +58,11 @@ class Modules(unittest.TestCase):
             [3, 3, 1, 200 * MiB],
         )
 
-    def test_text_says_which_rows_are_of_classes(self):
+    def test_the_text_marks_rows_of_classes(self):
         text = cli.run("report", "--by", "module", self.layers().write("text.gmt.gz")).stdout
-        self.assertIn("  layers.0  (parameters 1.00 MiB, gradients 10.0 MiB, optimizer state 100 MiB)\n", text)
+        self.assertIn(
+            "  layers.0 (parameters 1.00 MiB, gradients 10.0 MiB, optimizer state 100 MiB)\n", cli.unwrapped(text)
+        )
         self.assertIn("  Attention  (by class)\n", text)
         self.assertIsNone(rows(self.layers().write("text.gmt.gz"))["Attention"]["instance"])
 
@@ -78,38 +80,38 @@ class Modules(unittest.TestCase):
 
     def test_a_block_without_a_name_stays_with_its_classes(self):
         story = self.layers()
-        story.tell(PARAMETER, story.alloc(MiB, *BUILD))
-        story.tell(ROLES)
+        story.add_role(PARAMETER, story.alloc(MiB, *BUILD))
+        story.add_role(ROLES)
         row = rows(story.write("unnamed.gmt.gz"))[None]
         self.assertEqual((row["live_bytes"], row["allocs"], row["instance"]), (MiB, 1, None))
 
-    def test_memory_that_modules_share_says_so(self):
+    def test_memory_shared_by_modules_is_marked(self):
         story = Named()
         shared = story.alloc(MiB, *BUILD)
         for _ in range(3):
             for name in ("first.weight", "second.weight", "second.bias"):
-                story.tell(PARAMETER, shared, name)
-            story.tell(ROLES)
+                story.add_role(PARAMETER, shared, name)
+            story.add_role(ROLES)
         path = story.write("shared.gmt.gz")
         self.assertEqual(set(rows(path)), {"first and 1 more"})
         (table,) = cli.report(path, "--by", "category")["tables"]
         self.assertEqual([(row["name"], row["live_bytes"]) for row in table["rows"]], [("parameters", MiB)])
 
-    def test_a_name_counts_for_the_block_that_lived_there_then(self):
+    def test_a_name_belongs_to_the_block_that_was_live_at_its_address_then(self):
         story = Named()
-        story.tell(GRADIENT, story.alloc(MiB, *BUILD, address=4096), "first.weight")
-        story.tell(ROLES)
+        story.add_role(GRADIENT, story.alloc(MiB, *BUILD, address=4096), "first.weight")
+        story.add_role(ROLES)
         story.free(4096)
         story.alloc(2 * MiB, *BUILD, address=4096)
         found = rows(story.write("reused.gmt.gz"))
         self.assertEqual((found["first"]["live_bytes"], found["first"]["total_bytes"]), (0, MiB))
         self.assertEqual((found["first"]["peak_bytes"], found[None]["peak_bytes"]), (0, 2 * MiB))
 
-    def test_names_behind_the_moment_do_not_count(self):
+    def test_names_after_the_moment_do_not_count(self):
         story = Named()
         block = story.alloc(MiB, *BUILD)
         story.stamp += 10**6
-        story.tell(PARAMETER, block, "layer.weight")
+        story.add_role(PARAMETER, block, "layer.weight")
         path = story.write("later.gmt.gz")
         self.assertEqual(set(rows(path)), {"layer"})
         self.assertEqual(set(rows(path, "--until", "100000")), {None})

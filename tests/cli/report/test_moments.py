@@ -5,7 +5,7 @@ import json
 import unittest
 
 import cli
-import write_snapshot as w
+import write_recording as w
 from definitions import Kind, Layer, MarkKind, MarkSource
 
 TORCH, OTHER = "/env/lib/python3.11/site-packages/torch/", "/env/lib/python3.11/site-packages/fast_optim/"
@@ -100,7 +100,7 @@ def report(path, *arguments):
 
 
 class Closures(unittest.TestCase):
-    def test_what_an_optimizer_makes_is_its_state_and_what_it_calls_back_is_not(self):
+    def test_allocations_of_an_optimizer_are_its_state_except_in_its_closure(self):
         stacks = BY_OPTIMIZER + BY_CLOSURE
         events = [event(10 + i, Kind.ALLOC, 4096 * (i + 1), 512, frames=i + 1) for i in range(len(stacks))]
         marks = [w.mark(1000 * (i + 1), MarkKind.STEP, MarkSource.OPTIMIZER, object=1) for i in range(3)]
@@ -135,21 +135,23 @@ class Ends(unittest.TestCase):
         self.assertEqual([layer["live_bytes"], layer["left_bytes"]], sites)
         return sites
 
-    def test_what_lives_is_what_lived_before_the_interpreter_ended(self):
+    def test_live_blocks_are_those_before_the_interpreter_ended(self):
         path = self.write("teardown.gmt.gz", self.TEARDOWN)
         self.assertEqual(self.live(path), [12288, 4096])
-        self.assertRegex(cli.run("report", path).stdout, r"\n    left +4\.00 KiB +1  when the process ended\n")
+        self.assertRegex(
+            cli.run("report", "--full", path).stdout, r"\n    left +4\.00 KiB +1  when the process ended\n"
+        )
 
-    def test_without_a_mark_it_is_what_lives_at_the_end_of_the_recording(self):
+    def test_without_a_mark_live_blocks_are_those_at_the_end_of_the_recording(self):
         path = self.write("no-teardown.gmt.gz")
         self.assertEqual(self.live(path), [4096, 4096])
-        self.assertNotIn("when the process ended", cli.run("report", path).stdout)
+        self.assertNotIn("when the process ended", cli.run("report", "--full", path).stdout)
 
-    def test_what_is_made_behind_the_end_is_left_and_does_not_live(self):
+    def test_blocks_allocated_after_the_end_are_listed_and_not_live(self):
         path = self.write("late.gmt.gz", self.TEARDOWN, last=[event(4000, Kind.ALLOC, 0x20000, 1024, frames=2)])
         self.assertEqual(self.live(path), [12288, 5120])
 
-    def test_a_moment_before_the_end_is_asked_for_as_ever(self):
+    def test_an_earlier_moment_can_still_be_requested(self):
         path = self.write("until.gmt.gz", self.TEARDOWN)
         self.assertEqual(self.live(path, "--until=150"), [4096, 4096])
         self.assertEqual(self.live(path, "--until=2500"), [12288, 12288])
@@ -160,14 +162,14 @@ class Ends(unittest.TestCase):
         self.assertEqual(self.live(folded)[1], 4096)
 
 
-class Heads(unittest.TestCase):
+class Commands(unittest.TestCase):
     def command(self, command):
         path = write(
             "title.gmt.gz", [event(100, Kind.ALLOC, 0x1000, 4096, frames=1)], BY_OPTIMIZER[:1], command=command
         )
         return report(path)["process"]["command"]
 
-    def test_a_title_stands_alone(self):
+    def test_a_process_title_is_one_argument(self):
         self.assertEqual(self.command(b"worker: rank 0" + bytes(60)), ["worker: rank 0"])
 
     def test_empty_arguments_are_arguments(self):

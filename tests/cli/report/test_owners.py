@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 import cli
-import write_snapshot as w
+import write_recording as w
 from definitions import Kind, Layer, Space
 
 MIB = 1 << 20
@@ -103,7 +103,7 @@ class Owners(unittest.TestCase):
             file.write(text)
         return cli.place(name)
 
-    def test_each_site_has_the_owner_that_its_stack_tells(self):
+    def test_each_site_has_the_owner_of_its_stack(self):
         self.assertEqual(sites(self.story), self.want)
 
     def test_which_native_frames_are_shown_changes_no_owner(self):
@@ -130,7 +130,7 @@ class Owners(unittest.TestCase):
         (peak,) = [peak for peak in report["peaks"] if peak["layer"] == "cuda"]
         self.assertEqual(peak["by_owner"][0], {"name": "PyTorch", "bytes": 20 * MIB, "blocks": 1})
 
-    def test_an_owners_own_peak_is_of_all_its_sites_together(self):
+    def test_the_peak_of_an_owner_is_of_the_sum_of_its_sites(self):
         path = cli.place("own_peaks.gmt.gz")
         event = {**w.EVENT, "device": 0}
         # cuBLAS holds 3 MiB, then 3 + 2, then 2 + 4. The layer's peak is 26 MiB.
@@ -176,7 +176,7 @@ class Owners(unittest.TestCase):
         self.assertEqual((rows["program"]["max_live_bytes"], rows["program"]["live_bytes"]), (22 * MIB, 22 * MIB))
 
     def test_the_text_omits_an_obvious_owner(self):
-        text = cli.run("report", self.story).stdout
+        text = cli.run("report", "--full", self.story).stdout
         self.assertRegex(text, r"8\.00 MiB .* \(of cuBLAS\)")
         self.assertRegex(text, r"5\.00 MiB .* \(of vLLM\)")
         self.assertNotRegex(text, r"\(of (program|unknown)\)")
@@ -245,7 +245,7 @@ class Owners(unittest.TestCase):
 
 
 class Functions(unittest.TestCase):
-    """A library that links others in. Its functions tell the owners apart. A fake has the names of real functions."""
+    """A library that links others in. Its functions identify the owners. A fake has the names of real functions."""
 
     NAMES = {
         "nccl": "ncclCommInitRank",
@@ -281,7 +281,7 @@ class Functions(unittest.TestCase):
         }
         return module, {name: bias + where[symbol] + 4 for name, symbol in self.NAMES.items()}
 
-    def test_a_linked_in_library_is_known_by_its_functions_names(self):
+    def test_a_statically_linked_library_is_recognized_by_its_function_names(self):
         module, addresses = self.make()
         story = [
             (Layer.CUDA, 1, (DRIVER, "runtime", "nccl", "own"), ()),

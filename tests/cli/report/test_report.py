@@ -5,7 +5,7 @@ import json
 import unittest
 
 import cli
-import write_snapshot as w
+import write_recording as w
 from definitions import Kind, Layer, Space
 from recording import CUDA, Story
 from report_checks import ReportChecks
@@ -127,12 +127,16 @@ class Report(ReportChecks):
             self.assertGreater(len(values), 100)
         self.assertEqual(len(cli.report(path, "--limit=3")["sites"]), 3)
 
-    def test_several_files_make_a_list_of_reports(self):
+    def test_each_of_several_files_has_the_line_that_it_has_alone(self):
         one, two = cli.make("one.gmt.gz", rank=0), cli.make("two.gmt.gz", rank=1, seed=2)
-        both = json.loads(cli.run("report", "--json", one, two).stdout)
-        self.assertEqual(both["schema"], "gpumemtrace.reports/1")
-        self.assertEqual(both["reports"], [cli.report(one), cli.report(two)])
-        self.assertEqual([report["process"]["rank"] for report in both["reports"]], [0, 1])
+        for verb in "report", "leaks", "info":
+            with self.subTest(verb):
+                both = cli.run(verb, "--json", one, two).stdout
+                self.assertEqual(both, "".join(cli.run(verb, "--json", path).stdout for path in (one, two)))
+                self.assertEqual([answer["file"] for answer in cli.reports(verb, one, two)], [one, two])
+                (schema,) = {answer["schema"] for answer in cli.reports(verb, one, two)}
+                self.assertEqual(schema, f"gpumemtrace.{verb}/2")
+        self.assertEqual([report["process"]["rank"] for report in cli.reports("report", one, two)], [0, 1])
 
     def test_without_a_rank_it_is_null(self):
         self.assertIsNone(cli.report(cli.make("norank.gmt.gz"))["process"]["rank"])
@@ -145,7 +149,7 @@ class Report(ReportChecks):
         self.assertEqual([layer["layer"] for layer in device["layers"]], ["cuda"])
         self.assertEqual(device["layers"][0]["peak_bytes"], 0)
 
-    def test_the_two_layers_stand_side_by_side_and_are_not_added(self):
+    def test_the_two_layers_are_listed_separately_and_not_added(self):
         path = cli.place("layers.gmt.gz")
         w.write(
             path,
@@ -178,7 +182,7 @@ class Report(ReportChecks):
         self.assertEqual(report["host"]["live_bytes"], 1007)
         self.assertEqual([site["device"] for site in report["sites"]], [None])
 
-    def test_refused_requests_are_told_with_their_stack(self):
+    def test_refused_requests_are_reported_with_their_stack(self):
         path = cli.place("refused.gmt.gz")
         w.write(
             path,
@@ -202,7 +206,7 @@ class Report(ReportChecks):
         self.assertEqual(report["devices"][0]["layers"][0]["refused_count"], 1)
         self.assertEqual(report["anomalies"]["refused_frees"], 1)
 
-    def test_totals_that_disagree_with_the_blocks_say_so(self):
+    def test_totals_that_disagree_with_the_blocks_are_reported(self):
         path = cli.place("totals.gmt.gz")
         w.write(
             path,
@@ -255,7 +259,7 @@ class Report(ReportChecks):
         self.assertEqual(report["process"]["command"], ["\ufffd", "\u20ac"])
         self.assertEqual(report["sites"][0]["stack"][0]["file"], "\U0001f600")
 
-    def test_refused_frees_are_listed_with_their_lines_and_what_lives_there(self):
+    def test_refused_frees_are_listed_with_their_lines_and_the_live_block_there(self):
         story = Story()
         block = story.alloc(4096, "/home/me/train.py:3 in load", layer=CUDA)
         story.event(4, layer=CUDA, address=block, result=900, frames=story.stack("/home/me/train.py:8 in capture"))
@@ -272,7 +276,7 @@ class Report(ReportChecks):
             [(block, True, 900, 8)] + [(block, False, 1, 9)] * 6,
         )
         self.assertEqual(report["anomalies"]["refused_frees"], 7)
-        text = cli.run("report", cli.place("refused.gmt.gz")).stdout
+        text = cli.run("report", "--full", cli.place("refused.gmt.gz")).stdout
         self.assertIn("\nRefused frees: 7; the last ones\n", text)
         self.assertEqual(text.count(f"  {block:#x}, no live block, by an unknown function, error 1, at "), 5)
         self.assertIn("  train.py:9 in drop\n", text)
@@ -296,15 +300,15 @@ class PinMemory(unittest.TestCase):
         )
         return story.write(name)
 
-    def test_what_pytorchs_thread_pins_is_headed_by_the_thread(self):
+    def test_memory_pinned_by_pytorchs_thread_is_listed_under_that_thread(self):
         path = self.record("pinned.gmt.gz")
-        text = cli.run("report", path).stdout
+        text = cli.run("report", "--full", path).stdout
         self.assertIn(f"1 x  #1 {self.HEADING}", text)
         self.assertIn("torch/utils/data/_utils/pin_memory.py:57 in pin_memory", text)
         self.assertIn(f"  {self.HEADING}\n", cli.run("report", "--by", "line", path).stdout)
 
-    def test_a_line_of_the_programs_in_that_thread_is_the_heading(self):
-        text = cli.run("report", self.record("own.gmt.gz", "/home/me/batch.py:9 in Batch.pin_memory")).stdout
+    def test_a_program_line_in_that_thread_is_the_heading(self):
+        text = cli.run("report", "--full", self.record("own.gmt.gz", "/home/me/batch.py:9 in Batch.pin_memory")).stdout
         self.assertIn("1 x  #1 batch.py:9 in Batch.pin_memory", text)
         self.assertNotIn(self.HEADING, text)
 

@@ -11,7 +11,7 @@ import unittest
 
 import cli
 import test_symbols as symbols
-import write_snapshot as w
+import write_recording as w
 
 VERBS = (
     ["report"],
@@ -101,7 +101,7 @@ class Cache(unittest.TestCase):
         self.identity = symbols.build_id(symbols.PROGRAM)
         self.snapshot = recording("cached.gmt.gz", symbols.PROGRAM, self.identity, self.where)
 
-    def tell(self, *arguments, environment=None, snapshot=None, **more):
+    def read_with_cache(self, *arguments, environment=None, snapshot=None, **more):
         """Returns a verb's output as bytes. Checks that stderr is empty."""
         arguments = arguments or ("report", "--json")
         done = cli.run(
@@ -116,7 +116,7 @@ class Cache(unittest.TestCase):
         return done.stdout
 
     def plain(self, *arguments, **more):
-        return self.tell(*(arguments or ("report", "--json")), "--no-symbol-cache", **more)
+        return self.read_with_cache(*(arguments or ("report", "--json")), "--no-symbol-cache", **more)
 
     def kept(self):
         """Returns the content of each cache file by name."""
@@ -128,15 +128,15 @@ class Cache(unittest.TestCase):
                 files[name] = file.read()
         return files
 
-    def test_every_verb_says_the_same_without_a_cache_and_the_first_time_and_the_second(self):
+    def test_every_verb_prints_the_same_without_with_a_new_and_with_a_full_cache(self):
         for verb in VERBS:
             shutil.rmtree(self.home, ignore_errors=True)
             plain = self.plain(*verb)
             self.assertEqual(self.kept(), {})
-            self.assertEqual(self.tell(*verb), plain)
+            self.assertEqual(self.read_with_cache(*verb), plain)
             first = self.kept()
             self.assertEqual(len(first), 1, verb)
-            self.assertEqual(self.tell(*verb), plain)
+            self.assertEqual(self.read_with_cache(*verb), plain)
             self.assertEqual(self.kept(), first)
         pair = [self.snapshot, recording("other.gmt.gz", symbols.PROGRAM, self.identity, self.where[:100])]
         diff = [
@@ -146,7 +146,7 @@ class Cache(unittest.TestCase):
         self.assertIn("gmt_", diff[0])
         self.assertEqual(diff[1:], diff[:1] * 2)
 
-    def test_hostile_names_are_the_same_from_the_cache(self):
+    def test_hostile_names_from_the_cache_are_escaped_the_same_way(self):
         program = cli.place("hostile-names")
         names = symbols.tool("nm", "--defined-only", symbols.PROGRAM).split("\n")
         functions = [line.split()[-1] for line in names if " T " in line and " gmt_" in line][: len(HOSTILE)]
@@ -159,14 +159,19 @@ class Cache(unittest.TestCase):
         snapshot = recording("hostile.gmt.gz", program, self.identity, where)
         for verb in VERBS:
             shutil.rmtree(self.home, ignore_errors=True)
-            answers = [self.plain(*verb, snapshot=snapshot), *(self.tell(*verb, snapshot=snapshot) for _ in range(2))]
+            answers = [
+                self.plain(*verb, snapshot=snapshot),
+                *(self.read_with_cache(*verb, snapshot=snapshot) for _ in range(2)),
+            ]
             self.assertEqual(answers[1:], answers[:1] * 2)
-        self.assertIn(b'"torch::autograd::Engine::execute()"', self.tell("report", "--json", snapshot=snapshot))
+        self.assertIn(
+            b'"torch::autograd::Engine::execute()"', self.read_with_cache("report", "--json", snapshot=snapshot)
+        )
         self.assertTrue(all(name.encode() in b"".join(self.kept().values()) for name in HOSTILE))
 
-    def test_a_damaged_cache_changes_nothing_and_is_put_right(self):
+    def test_a_damaged_cache_changes_no_output_and_is_repaired(self):
         plain = self.plain()
-        self.tell()
+        self.read_with_cache()
         ((name, good),) = self.kept().items()
         path, draw = os.path.join(self.folder, name), random.Random(1)
         hostile = [
@@ -187,39 +192,39 @@ class Cache(unittest.TestCase):
         for content in hostile:
             with open(path, "wb") as file:
                 file.write(content)
-            self.assertEqual(self.tell(), plain)
+            self.assertEqual(self.read_with_cache(), plain)
             self.assertEqual(self.kept(), {name: good})
 
     def test_the_cache_adds_later_answers(self):
         half = recording("half.gmt.gz", symbols.PROGRAM, self.identity, self.where[::2])
-        self.assertEqual(self.tell(snapshot=half), self.plain(snapshot=half))
+        self.assertEqual(self.read_with_cache(snapshot=half), self.plain(snapshot=half))
         ((name, first),) = self.kept().items()
-        self.assertEqual(self.tell(), self.plain())
+        self.assertEqual(self.read_with_cache(), self.plain())
         ((again, second),) = self.kept().items()
         self.assertEqual(name, again)
         self.assertGreater(len(second), len(first))
-        self.assertEqual(self.tell(snapshot=half), self.plain(snapshot=half))
+        self.assertEqual(self.read_with_cache(snapshot=half), self.plain(snapshot=half))
         self.assertEqual(self.kept(), {name: second})
 
-    def test_a_debug_file_that_appears_or_goes_counts_at_once(self):
+    def test_a_new_or_removed_debug_file_is_noticed_at_once(self):
         stripped, debug = cli.place("cache-stripped"), cli.place("cache-debug")
         symbols.tool("strip", "-o", stripped, symbols.PROGRAM)
         snapshot = recording("stripped.gmt.gz", stripped, self.identity, self.where)
         target = os.path.join(debug, ".build-id", self.identity[:2], self.identity[2:] + ".debug")
         os.makedirs(os.path.dirname(target), exist_ok=True)
         option = f"--symbol-path={debug}"
-        bare = self.tell("report", "--json", option, snapshot=snapshot)
+        bare = self.read_with_cache("report", "--json", option, snapshot=snapshot)
         symbols.tool("objcopy", "--only-keep-debug", symbols.PROGRAM, target)
-        full = self.tell("report", "--json", option, snapshot=snapshot)
+        full = self.read_with_cache("report", "--json", option, snapshot=snapshot)
         self.assertNotEqual(bare, full)
         self.assertEqual(full, self.plain("report", "--json", option, snapshot=snapshot))
-        self.assertEqual(self.tell("report", "--json", option, snapshot=snapshot), full)
+        self.assertEqual(self.read_with_cache("report", "--json", option, snapshot=snapshot), full)
         os.unlink(target)
-        self.assertEqual(self.tell("report", "--json", option, snapshot=snapshot), bare)
+        self.assertEqual(self.read_with_cache("report", "--json", option, snapshot=snapshot), bare)
 
     def test_another_reader_does_not_use_the_cache(self):
         other = cli.place("other-reader")
-        self.tell()
+        self.read_with_cache()
         before = self.kept()
         symbols.tool("strip", "-o", other, cli.CLI)
         done = subprocess.run(
@@ -232,7 +237,7 @@ class Cache(unittest.TestCase):
         self.assertEqual(len(self.kept()), 2)
         self.assertLessEqual(before.items(), self.kept().items())
 
-    def test_without_a_place_for_the_cache_the_report_is_the_same(self):
+    def test_without_a_folder_for_the_cache_the_report_is_the_same(self):
         plain = self.plain()
         closed = cli.place("no-folder")
         with open(closed, "w", encoding="utf-8"):
@@ -246,7 +251,7 @@ class Cache(unittest.TestCase):
             {"XDG_CACHE_HOME": "/" + "x" * 5000},
             {"XDG_CACHE_HOME": os.path.join(self.home, "a", "b", "c")},
         ):
-            self.assertEqual(self.tell(environment=environment), plain)
+            self.assertEqual(self.read_with_cache(environment=environment), plain)
         self.assertFalse(os.path.exists(self.home) or os.path.exists(os.path.join(cli.FOLDER, "relative")))
 
     @unittest.skipIf(os.geteuid(), "only root can be in another's home")
@@ -257,7 +262,7 @@ class Cache(unittest.TestCase):
             for folder in ["", *made]:
                 os.mkdir(os.path.join(home, folder), 0o700)
                 os.chown(os.path.join(home, folder), 1, 1)
-            self.assertEqual(self.tell(environment={"XDG_CACHE_HOME": "", "HOME": home}), self.plain())
+            self.assertEqual(self.read_with_cache(environment={"XDG_CACHE_HOME": "", "HOME": home}), self.plain())
             self.assertEqual(
                 sorted(
                     os.path.relpath(os.path.join(top, name), home)
@@ -268,7 +273,7 @@ class Cache(unittest.TestCase):
             )
 
     def test_without_xdg_the_cache_is_below_home(self):
-        self.tell(environment={"XDG_CACHE_HOME": "", "HOME": cli.FOLDER})
+        self.read_with_cache(environment={"XDG_CACHE_HOME": "", "HOME": cli.FOLDER})
         self.folder = os.path.join(cli.FOLDER, ".cache", "gpumemtrace", "symbols")
         self.assertEqual(len(self.kept()), 1)
 
@@ -276,17 +281,17 @@ class Cache(unittest.TestCase):
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (1 << 46, resource.RLIM_INFINITY))
 
-        self.assertEqual(self.tell(preexec_fn=limit), self.plain())
+        self.assertEqual(self.read_with_cache(preexec_fn=limit), self.plain())
         self.assertEqual(self.kept(), {})
 
     def poisoned(self):
         """Returns the name of the next report's cache file, its right content, and valid content with a wrong name."""
-        self.tell()
+        self.read_with_cache()
         ((name, good),) = self.kept().items()
         lie = bytearray(good)
         # The file ends with its texts: the key and the names, each with a zero at its end.
-        told = next(text for text in reversed(good.split(b"\0")) if len(text) > 9 and text in self.plain())
-        start = lie.rindex(told + b"\0")
+        known = next(text for text in reversed(good.split(b"\0")) if len(text) > 9 and text in self.plain())
+        start = lie.rindex(known + b"\0")
         lie[start : start + 8] = b"POISONED"
         lie[8:16] = hash_of(bytes(lie[16:])).to_bytes(8, "little")
         return name, good, bytes(lie)
@@ -328,7 +333,7 @@ class Cache(unittest.TestCase):
             os.chown(which, 65534, 65534)
 
         plant()
-        self.assertIn(b"POISONED", self.tell())
+        self.assertIn(b"POISONED", self.read_with_cache())
         ways = {
             "a file that a group may write": lambda: plant(mode=0o620),
             "a file that all may read": lambda: plant(mode=0o644),
@@ -351,24 +356,24 @@ class Cache(unittest.TestCase):
         for what, way in ways.items():
             with self.subTest(what):
                 shutil.rmtree(self.home)
-                self.tell()
+                self.read_with_cache()
                 way()
-                self.assertEqual(self.tell(), plain)
+                self.assertEqual(self.read_with_cache(), plain)
         # All users may write to the base folder, as with XDG_CACHE_HOME=/tmp. The reader checks the folder below it.
         shutil.rmtree(self.home)
         os.mkdir(self.home)
         os.chmod(self.home, 0o1777)
-        self.assertEqual(self.tell(), plain)
+        self.assertEqual(self.read_with_cache(), plain)
         self.assertEqual(os.stat(self.folder).st_mode & 0o777, 0o700)
         self.assertEqual(self.kept(), {name: good})
 
-    def test_many_readers_at_once_all_say_the_same_and_leave_it_whole(self):
+    def test_many_concurrent_readers_print_the_same_and_leave_a_whole_cache(self):
         plain = self.plain()
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            self.assertEqual(set(pool.map(lambda _: self.tell(), range(24))), {plain})
+            self.assertEqual(set(pool.map(lambda _: self.read_with_cache(), range(24))), {plain})
         ((name, content),) = self.kept().items()
         shutil.rmtree(self.home)
-        self.tell()
+        self.read_with_cache()
         self.assertEqual(self.kept(), {name: content})
 
 

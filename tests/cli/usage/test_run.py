@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""run and env: what the program receives, what it returns, and the messages."""
+"""run: what the program receives, what it returns, and the messages."""
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,19 +11,7 @@ import unittest
 
 import cli
 import other_users
-
-FAKE = os.path.join(cli.BUILD, "tests", "cli", "libfake_recorder.so")
-
-
-def install(name, *library):
-    """Copies the program to its own folder, and the fake recorder to where `library` says."""
-    program = cli.place(os.path.join(name, "bin", "gpumemtrace"))
-    os.makedirs(os.path.dirname(program), exist_ok=True)
-    shutil.copy(cli.CLI, program)
-    target = cli.place(os.path.join(name, *library, "libgpumemtrace.so"))
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    shutil.copy(FAKE, target)
-    return program, target
+from installed import install
 
 
 class Run(unittest.TestCase):
@@ -49,7 +36,7 @@ class Run(unittest.TestCase):
     def shell(self, script, *options, **more):
         return self.run_program("run", *options, "--", "sh", "-c", script, **more)
 
-    def test_the_programs_output_and_exit_code_come_through(self):
+    def test_the_output_and_exit_code_of_the_program_are_passed_on(self):
         done = self.shell("echo out; echo err >&2; exit 7")
         self.assertEqual((done.returncode, done.stdout), (7, "out\n"))
         self.assertEqual(done.stderr, "err\ngpumemtrace: nothing was recorded: the program did not use CUDA\n")
@@ -69,7 +56,7 @@ class Run(unittest.TestCase):
         done = self.run_program("run", path)
         self.assertEqual((done.returncode, done.stderr), (126, f"gpumemtrace: error: {path}: Permission denied\n"))
 
-    def test_a_folder_of_the_path_that_may_not_be_entered_is_no_reason_for_126(self):
+    def test_a_forbidden_folder_in_path_does_not_cause_126(self):
         folder = other_users.public_folder()
         program, shut = other_users.copy(self.program, folder), os.path.join(folder, "shut")
         other_users.copy(self.library, folder)
@@ -101,7 +88,7 @@ class Run(unittest.TestCase):
             found = {row["id"]: row["finding"] for row in json.loads(ask("doctor", "--json", name).stdout)["checks"]}
             self.assertIn(words, found["command_found"])
 
-    def test_own_failures_give_125(self):
+    def test_failures_of_run_itself_give_125(self):
         self.assertEqual(self.run_program("run").returncode, 125)
         self.assertEqual(self.run_program("run", "--nonsense", "true").returncode, 125)
         program, library = install("bare", "lib", "gpumemtrace")
@@ -118,8 +105,8 @@ class Run(unittest.TestCase):
         self.assertEqual(done.stdout, f"{self.library}:libm.so.6\n")
         self.assertEqual(self.shell("echo $LD_PRELOAD").stdout, f"{self.library}\n")
 
-    def test_options_reach_the_recorder_behind_those_of_the_environment(self):
-        told = os.path.join(self.folder, "told")
+    def test_options_reach_the_recorder_after_those_of_the_environment(self):
+        start_log = os.path.join(self.folder, "start_log")
         done = self.run_program(
             "run",
             "--stacks=python",
@@ -127,14 +114,14 @@ class Run(unittest.TestCase):
             "-o",
             "a:'b\".gz",
             "true",
-            environment={"FAKE_RECORDER": told, "GPUMEMTRACE_OPTIONS": "depth=9"},
+            environment={"FAKE_RECORDER": start_log, "GPUMEMTRACE_OPTIONS": "depth=9"},
         )
         self.assertEqual(done.returncode, 0, done.stderr)
-        with open(told, encoding="utf-8") as file:
+        with open(start_log, encoding="utf-8") as file:
             self.assertEqual(file.read(), """depth=9:stacks=python:free_stacks=on:output='a'':'"'"'b''"''.''g''z'""")
 
     def test_an_option_of_run_replaces_the_same_option_of_the_environment(self):
-        told = os.path.join(self.folder, "told")
+        start_log = os.path.join(self.folder, "start_log")
         for before, expected in (
             ("depth=9:stacks=all", "stacks=all:depth=4"),
             ("depth=9:", "depth=4"),
@@ -146,10 +133,10 @@ class Run(unittest.TestCase):
                 "--depth=5",
                 "--depth=4",
                 "true",
-                environment={"FAKE_RECORDER": told, "GPUMEMTRACE_OPTIONS": before},
+                environment={"FAKE_RECORDER": start_log, "GPUMEMTRACE_OPTIONS": before},
             )
             self.assertEqual((done.returncode, done.stderr[:20]), (0, "gpumemtrace: nothing"), done.stderr)
-            with open(told, encoding="utf-8") as file:
+            with open(start_log, encoding="utf-8") as file:
                 self.assertEqual(file.read(), expected)
 
     def test_options_that_the_recorder_would_refuse_are_refused_before_the_program_starts(self):
@@ -170,16 +157,21 @@ class Run(unittest.TestCase):
             self.assertTrue(done.stderr.startswith("gpumemtrace: error: run: options of the recorder: "), done.stderr)
         self.assertEqual(self.run_program("env", "--window=3").returncode, 2)
 
-    def test_options_behind_the_program_are_its_own(self):
+    def test_options_after_the_program_belong_to_it(self):
         self.assertEqual(self.run_program("run", "echo", "--stacks=x", "-q").stdout, "--stacks=x -q\n")
         self.assertEqual(self.run_program("run", "--", "echo", "--", "-o").stdout, "-- -o\n")
+
+    def check_next(self, done, name):
+        self.assertTrue(done.stderr.startswith("gpumemtrace: error: "), done.stderr)
+        self.assertTrue(done.stderr.endswith(f"next: gpumemtrace report {name}\n"), done.stderr)
 
     def test_the_next_command_names_the_file_that_is_new(self):
         for name in "gpumemtrace.a.b.1.gmt.gz", "other.gmt.gz":
             with open(os.path.join(self.folder, name), "w", encoding="utf-8"):
                 pass
         done = self.shell("touch gpumemtrace.sh.node.r3.77.gmt.gz")
-        self.assertEqual(done.stderr, "next: gpumemtrace report gpumemtrace.sh.node.r3.77.gmt.gz\n")
+        # The file is empty, so there is no first screen.
+        self.check_next(done, "gpumemtrace.sh.node.r3.77.gmt.gz")
         done = self.shell("touch gpumemtrace.sh.node.r3.77.1.gmt.gz gpumemtrace.x.y.2.gmt.gz")
         self.assertEqual(
             done.stderr, "next: gpumemtrace report gpumemtrace.sh.node.r3.77.1.gmt.gz gpumemtrace.x.y.2.gmt.gz\n"
@@ -188,15 +180,15 @@ class Run(unittest.TestCase):
     def test_the_next_command_follows_the_output_option_wherever_it_is_given(self):
         os.makedirs(os.path.join(self.folder, "x[1]"))
         done = self.shell("touch 'x[1]/12.100%.gz'", "-o", "x[1]/%p.100%%.gz")
-        self.assertEqual(done.stderr, "next: gpumemtrace report 'x[1]/12.100%.gz'\n")
+        self.check_next(done, "'x[1]/12.100%.gz'")
         done = self.shell("touch q.me.gz", environment={"GPUMEMTRACE_OPTIONS": "output='q.%q{USER}.gz':depth=4"})
-        self.assertEqual(done.stderr, "next: gpumemtrace report q.me.gz\n")
+        self.check_next(done, "q.me.gz")
 
     def test_many_files_are_named_by_their_pattern(self):
         done = self.shell("for i in 1 2 3 4 5 6 7 8 9; do touch $i.gz; done", "-o", "%p.gz")
         self.assertEqual(done.stderr, "gpumemtrace: 9 recordings were written\nnext: gpumemtrace report *.gz\n")
 
-    def test_quiet_says_nothing(self):
+    def test_quiet_prints_nothing(self):
         self.assertEqual(self.shell("true", "-q").stderr, "")
         self.assertEqual(self.shell("touch gpumemtrace.sh.a.1.gmt.gz", "--quiet").stderr, "")
 
@@ -214,7 +206,7 @@ class Run(unittest.TestCase):
         self.assertEqual(process.stdout.readline(), "ready\n")
         return process
 
-    def test_signals_sent_to_run_go_on_to_the_program(self):
+    def test_signals_to_run_are_passed_on_to_the_program(self):
         for number in signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1:
             name = number.name.removeprefix("SIG")
             process = self.start(f"trap 'echo got {name}; exit 5' {name}; echo ready; while :; do sleep 0.05; done")
@@ -261,7 +253,7 @@ class Run(unittest.TestCase):
         )
         self.assertEqual(done.stdout, "alive\n")
 
-    def test_the_library_is_found_beside_in_a_build_folder_and_installed(self):
+    def test_the_library_is_found_next_to_run_in_a_build_folder_and_installed(self):
         for place in (["bin"], ["preload"], ["lib", "gpumemtrace"], ["lib64", "gpumemtrace"]):
             program, library = install("at-" + "-".join(place), *place)
             self.assertEqual(self.run_program("env", program=program).stdout, f"LD_PRELOAD={library}\n")
@@ -271,30 +263,43 @@ class Run(unittest.TestCase):
         os.symlink(self.program, link)
         self.assertEqual(self.run_program("env", program=link).stdout, f"LD_PRELOAD={self.library}\n")
 
+    def test_a_recorder_of_another_version_is_named_and_used(self):
+        start_log = os.path.join(self.folder, "start_log")
+        for version in ("0.0.7", "1" * 100, ""):
+            program, library = install("version" + version[:5], "lib", "gpumemtrace")
+            with open(library, "ab") as file:
+                file.write(f"gpumemtrace recorder, version {version}".encode())
+            done = self.shell("true", "-q", program=program, environment={"FAKE_RECORDER": start_log})
+            self.assertEqual(done.returncode, 0)
+            warning = f"gpumemtrace: warning: {library} has version {version[:31]}, this program has version "
+            self.assertEqual(done.stderr.startswith(warning), bool(version), done.stderr)
+            self.assertEqual(done.stderr.count("\n"), bool(version))
+            self.assertTrue(os.path.exists(start_log))
+
+    def test_another_recorder_in_ld_preload_is_replaced_and_other_libraries_stay(self):
+        _, other = install("other", "lib", "gpumemtrace")
+        for before in (f"libm.so.6:{other} libdl.so.2", f"{other}", f"{self.library}: libm.so.6"):
+            others = [f":{name}" for name in ("libm.so.6", "libdl.so.2") if name in before]
+            done = self.shell(
+                "echo $LD_PRELOAD", environment={"LD_PRELOAD": before, "ASAN_OPTIONS": "verify_asan_link_order=0"}
+            )
+            self.assertEqual(done.stdout, f"{self.library}{''.join(others)}\n")
+
+    def test_an_audit_library_whose_path_has_a_space_stays_whole(self):
+        program, _ = install("audit", "lib", "gpumemtrace")
+        _, audit = install("audit", "lib", "gpumemtrace", file="libgpumemtrace-audit.so")
+        for before in ("/no/my audit/lib.so", f"/no/a b/x.so:{audit}:/no/c.so", f"{audit}"):
+            others = [f":{name}" for name in before.split(":") if name != audit]
+            # The loader says on stderr that it cannot use these libraries.
+            done = self.shell("echo $LD_AUDIT", "--audit", program=program, environment={"LD_AUDIT": before})
+            self.assertEqual(done.stdout, f"{audit}{''.join(others)}\n", done.stderr)
+
     def test_a_path_that_ld_preload_cannot_name_is_refused_with_a_hint(self):
         program, library = install("with space", "lib", "gpumemtrace")
         done = self.run_program("run", "true", program=program)
         self.assertEqual(done.returncode, 125)
         self.assertIn(f"{library}: LD_PRELOAD does not support a path with a space", done.stderr)
         self.assertIn("hint: ", done.stderr)
-
-    def test_env_prints_words_that_env_takes_and_a_shell_can_eval(self):
-        told = os.path.join(self.folder, "told")
-        line = self.run_program("env", "--stacks=native").stdout
-        self.assertEqual(line, f"LD_PRELOAD={self.library} GPUMEMTRACE_OPTIONS=stacks=native\n")
-        subprocess.run(["env", *line.split(), "true"], check=True, env={**cli.PLAIN, "FAKE_RECORDER": told})
-        with open(told, encoding="utf-8") as file:
-            self.assertEqual(file.read(), "stacks=native")
-
-        line = self.run_program("env", "--export", "--output=%p *.gz").stdout
-        done = subprocess.run(
-            ["sh", "-c", f"{line}echo $LD_PRELOAD \"$GPUMEMTRACE_OPTIONS\""],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**cli.PLAIN, "LD_PRELOAD": "libm.so.6"},
-        )
-        self.assertEqual(done.stdout, f"{self.library}:libm.so.6 output=%p *.gz\n")
 
 
 def take_signals():

@@ -13,33 +13,33 @@
 
 enum { ARENA_BYTES = 64 << 20 };
 
-struct room {
+struct fixture {
 	void *arena;
 	struct gmt_depot *depot;
 };
 
-static struct room room;
+static struct fixture fixture;
 
 static int depot_setup(void **state)
 {
 	(void)state;
-	room.arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
+	fixture.arena = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	room.depot = gmt_depot_open(room.arena, ARENA_BYTES, ARENA_BYTES);
-	return room.arena == MAP_FAILED || !room.depot;
+	fixture.depot = gmt_depot_open(fixture.arena, ARENA_BYTES, ARENA_BYTES);
+	return fixture.arena == MAP_FAILED || !fixture.depot;
 }
 
 static int depot_teardown(void **state)
 {
 	(void)state;
-	gmt_depot_close(room.depot);
-	munmap(room.arena, ARENA_BYTES);
+	gmt_depot_close(fixture.depot);
+	munmap(fixture.arena, ARENA_BYTES);
 	return 0;
 }
 
 static void assert_entry(uint32_t id, enum gmt_depot_kind kind, const void *bytes, uint32_t length)
 {
-	struct gmt_depot_entry *entry = gmt_depot_get(room.depot, id);
+	struct gmt_depot_entry *entry = gmt_depot_get(fixture.depot, id);
 
 	assert_int_not_equal(id, 0);
 	assert_int_equal(entry->kind, kind);
@@ -49,7 +49,7 @@ static void assert_entry(uint32_t id, enum gmt_depot_kind kind, const void *byte
 	assert_memory_equal(entry + 1, bytes, length);
 }
 
-static void equal_bytes_have_one_id_and_other_bytes_another(void **state)
+static void equal_bytes_have_one_id_and_other_bytes_have_another(void **state)
 {
 	(void)state;
 	char bytes[100];
@@ -57,21 +57,22 @@ static void equal_bytes_have_one_id_and_other_bytes_another(void **state)
 
 	for (uint32_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (char)i;
-	/* All texts are prefixes of one text: only the length tells them apart, to the last byte. */
+	/* All texts are prefixes of one text: only the length distinguishes them, to the last byte. */
 	for (uint32_t length = 0; length < sizeof(bytes); length++)
-		ids[length] = gmt_depot_intern(room.depot, GMT_DEPOT_STACK, bytes, length);
+		ids[length] = gmt_depot_intern(fixture.depot, GMT_DEPOT_STACK, bytes, length);
 	for (uint32_t length = 0; length < sizeof(bytes); length++) {
 		assert_entry(ids[length], GMT_DEPOT_STACK, bytes, length);
-		assert_int_equal(gmt_depot_intern(room.depot, GMT_DEPOT_STACK, bytes, length), ids[length]);
+		assert_int_equal(gmt_depot_intern(fixture.depot, GMT_DEPOT_STACK, bytes, length),
+			ids[length]);
 		for (uint32_t other = 0; other < length; other++)
 			assert_int_not_equal(ids[length], ids[other]);
 	}
 	for (uint32_t i = 0; i < sizeof(bytes); i++) {
 		bytes[i] ^= 0x40;
-		uint32_t id = gmt_depot_intern(room.depot, GMT_DEPOT_STACK, bytes, sizeof(bytes));
+		uint32_t id = gmt_depot_intern(fixture.depot, GMT_DEPOT_STACK, bytes, sizeof(bytes));
 		assert_entry(id, GMT_DEPOT_STACK, bytes, sizeof(bytes));
 		bytes[i] ^= 0x40;
-		assert_int_not_equal(gmt_depot_intern(room.depot, GMT_DEPOT_STACK, bytes, sizeof(bytes)),
+		assert_int_not_equal(gmt_depot_intern(fixture.depot, GMT_DEPOT_STACK, bytes, sizeof(bytes)),
 			id);
 	}
 }
@@ -82,16 +83,16 @@ static void trailing_zeros_are_part_of_an_entry(void **state)
 	char zeros[32] = { 0 };
 
 	for (uint32_t length = 1; length <= sizeof(zeros); length++) {
-		uint32_t id = gmt_depot_intern(room.depot, GMT_DEPOT_CODE, zeros, length);
+		uint32_t id = gmt_depot_intern(fixture.depot, GMT_DEPOT_CODE, zeros, length);
 		assert_entry(id, GMT_DEPOT_CODE, zeros, length);
 	}
 }
 
-static void kinds_do_not_mix(void **state)
+static void the_same_bytes_of_two_kinds_have_two_ids(void **state)
 {
 	(void)state;
-	uint32_t stack = gmt_depot_intern(room.depot, GMT_DEPOT_STACK, "same", 4);
-	uint32_t code = gmt_depot_intern(room.depot, GMT_DEPOT_CODE, "same", 4);
+	uint32_t stack = gmt_depot_intern(fixture.depot, GMT_DEPOT_STACK, "same", 4);
+	uint32_t code = gmt_depot_intern(fixture.depot, GMT_DEPOT_CODE, "same", 4);
 
 	assert_int_not_equal(stack, code);
 	assert_entry(stack, GMT_DEPOT_STACK, "same", 4);
@@ -106,42 +107,43 @@ static void a_full_arena_refuses_the_new_and_keeps_what_it_has_until_set_ready_l
 	uint32_t ids[64];
 	uint32_t made = 0;
 
-	gmt_depot_set_ready(room.depot, 1000);
+	gmt_depot_set_ready(fixture.depot, 1000);
 	for (;; made++) {
 		numbers[made] = made;
 		ids[made] =
-			gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &numbers[made], sizeof(numbers[made]));
+			gmt_depot_intern(fixture.depot, GMT_DEPOT_FRAME, &numbers[made], sizeof(numbers[made]));
 		if (!ids[made])
 			break;
 	}
 	assert_true(made > 10);
 
-	uint64_t used = gmt_depot_used_bytes(room.depot);
+	uint64_t used = gmt_depot_used_bytes(fixture.depot);
 
 	assert_true(used <= 1000);
 	for (uint32_t i = 0; i < made; i++)
-		assert_int_equal(gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &numbers[i],
+		assert_int_equal(gmt_depot_intern(fixture.depot, GMT_DEPOT_FRAME, &numbers[i],
 							 sizeof(numbers[i])),
 			ids[i]);
 
-	/* A refused entry takes no room. */
+	/* A refused entry takes no bytes. */
 	for (uint32_t i = 0; i < 1000; i++)
-		assert_int_equal(gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, numbers, sizeof(numbers)),
+		assert_int_equal(gmt_depot_intern(fixture.depot, GMT_DEPOT_FRAME, numbers, sizeof(numbers)),
 			0);
-	assert_int_equal(gmt_depot_used_bytes(room.depot), used);
+	assert_int_equal(gmt_depot_used_bytes(fixture.depot), used);
 
-	gmt_depot_set_ready(room.depot, (uint64_t)1 << 40); /* more than the arena's size: all of it */
+	gmt_depot_set_ready(fixture.depot,
+		(uint64_t)1 << 40); /* more than the arena's size: all of it */
 	uint32_t id =
-		gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &numbers[made], sizeof(numbers[made]));
+		gmt_depot_intern(fixture.depot, GMT_DEPOT_FRAME, &numbers[made], sizeof(numbers[made]));
 	assert_entry(id, GMT_DEPOT_FRAME, &numbers[made], sizeof(numbers[made]));
 	for (uint32_t i = 0; i < made; i++)
 		assert_entry(ids[i], GMT_DEPOT_FRAME, &numbers[i], sizeof(numbers[i]));
 }
 
-static void an_arena_ends_where_its_size_says_whatever_is_called_ready(void **state)
+static void an_arena_ends_at_its_size_even_if_more_is_ready(void **state)
 {
 	(void)state;
-	struct gmt_depot *small = gmt_depot_open(room.arena, 4096, 1 << 20);
+	struct gmt_depot *small = gmt_depot_open(fixture.arena, 4096, 1 << 20);
 	uint32_t made = 0;
 
 	while (gmt_depot_intern(small, GMT_DEPOT_FRAME, &made, sizeof(made)))
@@ -151,18 +153,18 @@ static void an_arena_ends_where_its_size_says_whatever_is_called_ready(void **st
 	gmt_depot_close(small);
 }
 
-static void a_full_table_refuses_the_new_and_still_finds_the_old(void **state)
+static void a_full_table_refuses_new_entries_and_finds_old_ones(void **state)
 {
 	(void)state;
 	uint32_t made = 0;
 
 	for (uint32_t id = 1; id; made += id != 0)
-		id = gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &made, sizeof(made));
+		id = gmt_depot_intern(fixture.depot, GMT_DEPOT_FRAME, &made, sizeof(made));
 	assert_true(made > 900000);
 	for (uint32_t i = 0; i < made; i += 7)
-		assert_entry(gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &i, sizeof(i)), GMT_DEPOT_FRAME,
-			&i, sizeof(i));
-	assert_int_equal(gmt_depot_intern(room.depot, GMT_DEPOT_FRAME, &made, sizeof(made)), 0);
+		assert_entry(gmt_depot_intern(fixture.depot, GMT_DEPOT_FRAME, &i, sizeof(i)),
+			GMT_DEPOT_FRAME, &i, sizeof(i));
+	assert_int_equal(gmt_depot_intern(fixture.depot, GMT_DEPOT_FRAME, &made, sizeof(made)), 0);
 }
 
 enum { THREADS = 4, STACKS = 100000, DEPTH = 12 };
@@ -190,10 +192,10 @@ static void *intern_all(void *argument)
 	for (uint32_t i = 0; i < STACKS; i++) {
 		uint32_t number = (job->first + i) % STACKS;
 		uint32_t length = make_stack(words, number, job->salt);
-		uint32_t id = gmt_depot_intern(room.depot, GMT_DEPOT_STACK, words, length);
+		uint32_t id = gmt_depot_intern(fixture.depot, GMT_DEPOT_STACK, words, length);
 
 		/* The entry is complete when the id is known, whichever thread made it. */
-		if (id && memcmp(gmt_depot_get(room.depot, id) + 1, words, length))
+		if (id && memcmp(gmt_depot_get(fixture.depot, id) + 1, words, length))
 			abort();
 		job->ids[number] = id;
 	}
@@ -222,7 +224,7 @@ static void run_jobs(struct job **jobs, bool same)
 	}
 }
 
-static void threads_that_intern_the_same_stacks_agree_and_every_entry_is_whole(void **state)
+static void threads_that_intern_the_same_stacks_get_the_same_whole_entries(void **state)
 {
 	(void)state;
 	struct job *jobs[THREADS];
@@ -248,13 +250,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define DEPOT_TEST(name) cmocka_unit_test_setup_teardown(name, depot_setup, depot_teardown)
-		DEPOT_TEST(equal_bytes_have_one_id_and_other_bytes_another),
+		DEPOT_TEST(equal_bytes_have_one_id_and_other_bytes_have_another),
 		DEPOT_TEST(trailing_zeros_are_part_of_an_entry),
-		DEPOT_TEST(kinds_do_not_mix),
+		DEPOT_TEST(the_same_bytes_of_two_kinds_have_two_ids),
 		DEPOT_TEST(a_full_arena_refuses_the_new_and_keeps_what_it_has_until_set_ready_lifts_it),
-		DEPOT_TEST(an_arena_ends_where_its_size_says_whatever_is_called_ready),
-		DEPOT_TEST(a_full_table_refuses_the_new_and_still_finds_the_old),
-		DEPOT_TEST(threads_that_intern_the_same_stacks_agree_and_every_entry_is_whole),
+		DEPOT_TEST(an_arena_ends_at_its_size_even_if_more_is_ready),
+		DEPOT_TEST(a_full_table_refuses_new_entries_and_finds_old_ones),
+		DEPOT_TEST(threads_that_intern_the_same_stacks_get_the_same_whole_entries),
 		DEPOT_TEST(threads_that_intern_different_stacks_do_not_disturb_each_other),
 #undef DEPOT_TEST
 	};

@@ -13,7 +13,7 @@
 #include "runtime/bounded_wait.h"
 #include "producer/clock.h"
 #include "interpose/dlerror.h"
-#include "driver/queries.h"
+#include "driver/driver_queries.h"
 #include "interpose/originals.h"
 
 /* Replaces the loader's dlopen: it waits until the test lets it end, then finds no library. */
@@ -79,7 +79,7 @@ static uint64_t fastest_fork_ns(void)
 	return fastest_ns;
 }
 
-static void of_many_forks_while_the_library_does_not_open_one_waits(void **state)
+static void only_the_first_fork_waits_while_the_library_opens(void **state)
 {
 	enum { MS = 1000000 };
 	pthread_t thread;
@@ -104,7 +104,7 @@ static void of_many_forks_while_the_library_does_not_open_one_waits(void **state
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_many_forks_while_the_library_does_not_open_one_waits),
+		cmocka_unit_test(only_the_first_fork_waits_while_the_library_opens),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

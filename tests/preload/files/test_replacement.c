@@ -61,7 +61,7 @@ static pid_t start_remover(const struct recording *recording)
 	return child;
 }
 
-static void remove_orphans_keeps_the_new_file_of_a_living_recorder(void **state)
+static void remove_orphans_keeps_the_new_file_of_a_live_recorder(void **state)
 {
 	struct recording recording;
 	pid_t removers[REMOVERS];
@@ -121,7 +121,7 @@ static void remove_orphans_removes_only_files_of_dead_recorders(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(remove_orphans_keeps_the_new_file_of_a_living_recorder),
+		cmocka_unit_test(remove_orphans_keeps_the_new_file_of_a_live_recorder),
 		cmocka_unit_test(remove_orphans_removes_only_files_of_dead_recorders),
 	};
 

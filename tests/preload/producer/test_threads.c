@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "../helpers/demand.h"
 #include "depot/depot.h"
 #include "producer/ring.h"
 
@@ -29,14 +30,6 @@ static void *memory[PRODUCERS];
 static _Atomic(struct gmt_ring *) rings[PRODUCERS]; /* NULL: free */
 static _Atomic bool left[PRODUCERS];
 static _Atomic unsigned running;
-
-static void demand(bool holds, const char *what)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "test_threads: %s\n", what);
-	abort();
-}
 
 static void *produce(void *slot_of)
 {

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "python/python.h"
+#include "python/python_capture.h"
 #include "python/python_code_frees.h"
 #include "python/python_trace.h"
 #include "runtime/recorder_stack.h"
@@ -48,7 +48,7 @@ static struct gmt_depot *depot;
 
 /*
  * Returns the thread's trace. It is a pointer because a library opened late has little thread-local
- * room. Never freed: the process ends.
+ * buffer. Never freed: the process ends.
  */
 static struct gmt_python_trace *trace_of_thread(void)
 {

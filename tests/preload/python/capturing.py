@@ -40,13 +40,13 @@ class Capture:
 
     def decode(self, number):
         """Returns whether it is cut, and each (entry, function, file, line, first line), leaf first. None is a gap."""
-        room = ctypes.create_string_buffer(65536)
-        length = self.held.test_decode(number, room, len(room))
+        space = ctypes.create_string_buffer(65536)
+        length = self.held.test_decode(number, space, len(space))
         if not length:
-            room = ctypes.create_string_buffer(TEXT_BYTES)
-            length = self.held.test_decode(number, room, len(room))
+            space = ctypes.create_string_buffer(TEXT_BYTES)
+            length = self.held.test_decode(number, space, len(space))
         assert length, "no stack"
-        truncated, *frames = room.raw[:length].decode().split("\x1e")
+        truncated, *frames = space.raw[:length].decode().split("\x1e")
         return truncated == "1", [self.decode_frame(frame) for frame in frames]
 
     @staticmethod

@@ -88,4 +88,5 @@ def main():
     return 1 if failed else 0 if NEEDED in ran else 77
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

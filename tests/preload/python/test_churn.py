@@ -12,7 +12,7 @@ from comparing import DEPTH, capture, here
 
 
 class Full(unittest.TestCase):
-    def test_a_full_depot_is_told_as_a_loss(self):
+    def test_a_full_depot_is_reported_as_a_loss(self):
         other = capturing.Capture(os.environ["GMT_TEST_CAPTURE"])
         other.init()
         other.held.test_restart(64)
@@ -35,7 +35,7 @@ class Full(unittest.TestCase):
         number, theirs = function()
         self.assertEqual([place[1:] for place in other.decode(number)[1]], theirs)
 
-    def test_a_forked_child_starts_anew(self):
+    def test_a_forked_child_starts_again(self):
         child = os.fork()
         if not child:
             capture.held.test_restart(1 << 20)
@@ -72,13 +72,13 @@ class Churn(unittest.TestCase):
             self.assertEqual(place[3], line)
         return id(code)
 
-    def test_another_function_at_the_same_address_is_never_taken_for_the_old(self):
+    def test_a_new_function_at_an_old_address_gets_its_own_name(self):
         for shape in self.SHAPES:
             with self.subTest(shape):
                 addresses = [self.make_and_check(shape, number) for number in range(3000)]
                 self.assertLess(len(set(addresses)), 2900, "hardly an address was used again: proves nothing")
 
-    def test_code_that_differs_in_one_field_only_is_told_apart(self):
+    def test_code_that_differs_in_one_field_is_distinguished(self):
         names = {"take": capture.held.test_take}
         exec("def f(): return take()", names)
         template = names["f"].__code__
@@ -97,7 +97,7 @@ class Churn(unittest.TestCase):
             self.assertEqual(capture.decode(names["f"]())[1][0][3:], (number + 1, number + 1))
             names["f"].__code__ = template
 
-    def test_tables_of_lines_that_differ_in_the_middle_alone_are_told_apart(self):
+    def test_line_tables_that_differ_only_in_the_middle_are_distinguished(self):
         """The tables have one size. Their code objects are otherwise equal and reuse the same addresses."""
         field = "co_lnotab" if sys.version_info < (3, 10) else "co_linetable"
         names = {"take": capture.held.test_take, "here": here}

@@ -127,7 +127,7 @@ class Stacks(Compared):
         generator.send(None)
         generator.close()
 
-    def test_a_generator_runs_below_who_resumes_it(self):
+    def test_a_generator_runs_below_its_caller(self):
         def frames():
             while True:
                 yield self.check(here())
@@ -349,7 +349,7 @@ class Depth(unittest.TestCase):
         self.assertEqual([place[1:] for place in frames[1:inner]], theirs[: inner - 1])
         self.assertEqual([place[1:] for place in frames[inner + 1 :]], theirs[-outer:])
 
-    def test_of_a_deep_stack_both_ends_are_kept_and_it_says_so(self):
+    def test_both_ends_of_a_deep_stack_are_kept_and_the_cut_is_marked(self):
         for functions in capture.held, capture.released:
             for depth in 1, 2, 3, 4, 5, 10, 50, 60:
                 number, theirs = self.dive(60, depth)
@@ -385,11 +385,11 @@ class Depth(unittest.TestCase):
             threading.stack_size(size)
         return found[0]
 
-    def test_more_than_the_most(self):
+    def test_a_depth_above_the_maximum(self):
         number, theirs = self.deep(2000, lambda: self.dive(2000, 100000))
         self.check_both_ends(number, theirs, DEPTH)
 
-    def test_of_ten_thousand_frames_both_ends_are_kept(self):
+    def test_both_ends_of_ten_thousand_frames_are_kept(self):
         for depth in 5, 128, 512, 1024:
             number, theirs = self.deep(10000, lambda depth=depth: self.dive(10000, depth))
             self.assertGreater(len(theirs), 10000)
@@ -430,7 +430,7 @@ class Depth(unittest.TestCase):
         self.assertNotEqual(numbers[0], numbers[1])
         self.assertEqual(numbers[:4], numbers[4:8])
 
-    def test_nested_generators_as_deep_as_that(self):
+    def test_deeply_nested_generators(self):
         def numbers(left):
             if left:
                 yield from numbers(left - 1)
@@ -463,7 +463,7 @@ class Depth(unittest.TestCase):
         self.assertTrue(truncated)
         self.assertEqual([place[1:] for place in frames[1:]], theirs[:99])
 
-    def test_equal_stacks_have_one_number_and_others_another(self):
+    def test_equal_stacks_have_one_id_and_other_stacks_have_another(self):
         numbers = set()
         for _ in range(100):
             numbers.add(take())

@@ -30,7 +30,7 @@ class Init(unittest.TestCase):
         self.assertEqual(self.capture.released.test_take(), 0)
         self.assertEqual(self.capture.init(capturing.TRUTH), (REFUSED, why))
 
-    def test_an_interpreter_is_believed_when_the_gil_is_held(self):
+    def test_an_interpreter_is_accepted_while_the_gil_is_held(self):
         self.assertEqual(self.capture.init(), (ON, ""))
         self.assertNotEqual(self.capture.released.test_take(), 0)
 
@@ -40,11 +40,11 @@ class Init(unittest.TestCase):
         self.assertEqual(self.capture.held.test_version().decode(), sys.version.split()[0])
 
     @unittest.skipIf(MUST_BE_PROVEN, "needs the GIL to be believed")
-    def test_a_version_that_we_know_is_believed_without_the_gil(self):
+    def test_a_known_version_is_accepted_without_the_gil(self):
         self.assertEqual(self.capture.init(functions=self.capture.released), (ON, ""))
         self.assertNotEqual(self.capture.released.test_take(), 0)
 
-    def test_one_that_must_be_proven_waits_for_the_gil(self):
+    def test_an_interpreter_that_needs_a_proof_waits_for_the_gil(self):
         init = self.capture.init
         self.assertEqual(init(capturing.DEBUG_BUILD, self.capture.released), (PENDING, ""))
         self.assertEqual(self.capture.released.test_take(), 0)
@@ -57,7 +57,7 @@ class Init(unittest.TestCase):
         self.capture.init(capturing.DEBUG_BUILD, self.capture.released)
         self.assertEqual(self.capture.init(capturing.DEBUG_BUILD), (ON, ""))
 
-    def test_the_proof_waits_while_an_exception_is_on_its_way(self):
+    def test_the_proof_waits_while_an_exception_is_raised(self):
         self.capture.init(capturing.DEBUG_BUILD, self.capture.released)
         with self.assertRaises(KeyError):
             self.capture.held.test_take_while_raising(ctypes.py_object(KeyError), b"ours")
@@ -67,7 +67,7 @@ class Init(unittest.TestCase):
     def test_a_proof_that_fails_refuses_for_good(self):
         self.assert_refused(capturing.OTHER_LINES, "lines")
 
-    def test_no_interpreter_is_not_the_last_word(self):
+    def test_an_interpreter_that_starts_later_is_accepted(self):
         self.assertEqual(self.capture.init(capturing.NO_PYTHON), (ABSENT, ""))
         self.assertEqual(self.capture.held.test_take(), 0)
         self.assertEqual(self.capture.init(), (ON, ""))
@@ -84,14 +84,14 @@ class Init(unittest.TestCase):
         self.assert_refused(capturing.OTHER_VERSION, "offsets")
 
     @unittest.skipUnless(sys.version_info[:2] == (3, 13), "no table of offsets that we can falsify")
-    def test_offsets_are_believed_only_if_they_fit_what_the_interpreter_says(self):
+    def test_offsets_are_accepted_only_if_they_agree_with_the_interpreter(self):
         self.assert_refused(capturing.OTHER_FIELDS, "files")
 
     def test_a_thread_that_runs_no_python_has_no_stack(self):
         self.capture.init()
         self.assertEqual(self.capture.released.test_capture_without_python(), 0)
 
-    def test_threads_that_capture_while_the_interpreter_ends_do_no_harm(self):
+    def test_threads_that_capture_while_the_interpreter_ends_cause_no_crash(self):
         script = (
             "import atexit, sys, threading, time; sys.path.insert(0, sys.argv[1])\n"
             "import capturing\n"

@@ -30,7 +30,7 @@ static struct gmt_python_key key_of(uint64_t number)
 	};
 }
 
-static void what_was_added_is_found_and_nothing_else(void **state)
+static void only_added_entries_are_found(void **state)
 {
 	(void)state;
 	struct gmt_python_key key = key_of(1);
@@ -51,7 +51,7 @@ static void what_was_added_is_found_and_nothing_else(void **state)
 		assert_int_equal(gmt_python_cache_find(cache, &others[0]), 0);
 }
 
-static void a_program_of_some_thousand_places_stays_in(void **state)
+static void a_program_with_some_thousand_places_fits_the_cache(void **state)
 {
 	(void)state;
 	uint32_t found = 0;
@@ -69,7 +69,7 @@ static void a_program_of_some_thousand_places_stays_in(void **state)
 	assert_true(found > PLACES / 2 * 9 / 10);
 }
 
-static void more_than_it_holds_replaces_and_never_confuses(void **state)
+static void a_full_cache_replaces_entries_and_never_mixes_them(void **state)
 {
 	(void)state;
 	for (uint32_t number = 0; number < PLACES * 20; number++) {
@@ -83,7 +83,7 @@ static void more_than_it_holds_replaces_and_never_confuses(void **state)
 	}
 }
 
-static void cleared_it_knows_nothing(void **state)
+static void a_cleared_cache_is_empty(void **state)
 {
 	(void)state;
 	struct gmt_python_key key = key_of(1);
@@ -121,7 +121,7 @@ static void *add_and_find(void *argument)
 	return (void *)(uintptr_t)wrong;
 }
 
-static void no_torn_entry_is_ever_taken_for_whole(void **state)
+static void a_torn_entry_is_never_returned(void **state)
 {
 	(void)state;
 	pthread_t threads[THREADS];
@@ -139,11 +139,11 @@ static void no_torn_entry_is_ever_taken_for_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(what_was_added_is_found_and_nothing_else, cache_setup),
-		cmocka_unit_test_setup(a_program_of_some_thousand_places_stays_in, cache_setup),
-		cmocka_unit_test_setup(more_than_it_holds_replaces_and_never_confuses, cache_setup),
-		cmocka_unit_test_setup(cleared_it_knows_nothing, cache_setup),
-		cmocka_unit_test_setup(no_torn_entry_is_ever_taken_for_whole, cache_setup),
+		cmocka_unit_test_setup(only_added_entries_are_found, cache_setup),
+		cmocka_unit_test_setup(a_program_with_some_thousand_places_fits_the_cache, cache_setup),
+		cmocka_unit_test_setup(a_full_cache_replaces_entries_and_never_mixes_them, cache_setup),
+		cmocka_unit_test_setup(a_cleared_cache_is_empty, cache_setup),
+		cmocka_unit_test_setup(a_torn_entry_is_never_returned, cache_setup),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

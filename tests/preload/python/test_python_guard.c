@@ -48,10 +48,10 @@ long syscall(long number, ...)
 }
 
 /*
- * The reader's data exists until `is_gone`, which is set after `is_told`. Readers stay away while
- * `is_told` is set.
+ * The reader's data exists until `is_gone`, which is set after `is_announced`. Readers stay away while
+ * `is_announced` is set.
  */
-static _Atomic bool is_told, is_gone, is_over;
+static _Atomic bool is_announced, is_gone, is_over;
 static _Atomic uint64_t seen_gone, seen;
 
 static void *read_again_and_again(void *unused)
@@ -64,12 +64,12 @@ static void *read_again_and_again(void *unused)
 		uint64_t gone = 0;
 
 		/* Later readers stay away too, so that the guard stays idle. */
-		if (atomic_load(&is_told)) {
+		if (atomic_load(&is_announced)) {
 			sched_yield();
 			continue;
 		}
 		gmt_python_guard_enter(guard);
-		if (!atomic_load(&is_told)) {
+		if (!atomic_load(&is_announced)) {
 			for (int i = 0; i < LOOKS; i++)
 				gone += atomic_load_explicit(&is_gone, memory_order_relaxed);
 			atomic_fetch_add_explicit(&seen, 1, memory_order_relaxed);
@@ -93,13 +93,13 @@ static void end_again_and_again(void)
 	for (int round = 0; round < ROUNDS; round++) {
 		uint64_t before = seen;
 
-		atomic_store(&is_told, true);
+		atomic_store(&is_announced, true);
 		assert_true(gmt_python_guard_wait(FOREVER_NS));
 		is_gone = true;
 		for (volatile int i = 0; i < LOOKS; i++)
 			;
 		is_gone = false;
-		atomic_store(&is_told, false);
+		atomic_store(&is_announced, false);
 		while (seen == before)
 			sched_yield();
 	}
@@ -109,7 +109,7 @@ static void end_again_and_again(void)
 	assert_int_equal(seen_gone, 0);
 }
 
-static void nobody_reads_what_is_gone_where_the_kernel_makes_the_barriers(void **state)
+static void no_thread_reads_freed_memory_with_kernel_barriers(void **state)
 {
 	(void)state;
 	gmt_python_guard_init();
@@ -118,14 +118,14 @@ static void nobody_reads_what_is_gone_where_the_kernel_makes_the_barriers(void *
 	end_again_and_again();
 }
 
-static void nobody_reads_what_is_gone_where_each_thread_makes_its_own(void **state)
+static void no_thread_reads_freed_memory_with_barriers_in_each_thread(void **state)
 {
 	(void)state;
 	gmt_python_guard_kernel_makes_barrier = false;
 	end_again_and_again();
 }
 
-static void who_waits_has_the_kernel_make_the_barriers(void **state)
+static void a_waiting_thread_asks_the_kernel_for_barriers(void **state)
 {
 	(void)state;
 	gmt_python_guard_init();
@@ -139,7 +139,7 @@ static void who_waits_has_the_kernel_make_the_barriers(void **state)
 	assert_int_equal(naps, 0);
 }
 
-static void who_waits_gives_time_where_the_kernel_no_longer_makes_them(void **state)
+static void a_waiting_thread_sleeps_if_the_kernel_refuses_barriers(void **state)
 {
 	(void)state;
 	gmt_python_guard_init();
@@ -154,7 +154,7 @@ static void who_waits_gives_time_where_the_kernel_no_longer_makes_them(void **st
 	assert_int_equal(errno, 7);
 }
 
-static void threads_make_their_own_where_the_kernel_never_did(void **state)
+static void threads_make_their_own_barriers_if_the_kernel_has_none(void **state)
 {
 	(void)state;
 	refuses = true;
@@ -168,7 +168,7 @@ static void threads_make_their_own_where_the_kernel_never_did(void **state)
 	assert_int_equal(errno, 7);
 }
 
-static void who_waits_goes_on_when_the_last_one_has_left(void **state)
+static void a_waiting_thread_continues_when_the_last_reader_has_left(void **state)
 {
 	static struct gmt_python_guard gates[2];
 
@@ -183,7 +183,7 @@ static void who_waits_goes_on_when_the_last_one_has_left(void **state)
 	assert_true(gmt_python_guard_wait(0));
 }
 
-static void nobody_is_inside_in_the_child_of_a_fork(void **state)
+static void a_forked_child_has_no_reader_inside(void **state)
 {
 	static struct gmt_python_guard guard;
 	int status = -1;
@@ -223,13 +223,13 @@ static void a_gate_that_a_thread_was_about_to_list_is_listed_once_in_the_child_o
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nobody_reads_what_is_gone_where_the_kernel_makes_the_barriers),
-		cmocka_unit_test(nobody_reads_what_is_gone_where_each_thread_makes_its_own),
-		cmocka_unit_test(who_waits_has_the_kernel_make_the_barriers),
-		cmocka_unit_test(who_waits_gives_time_where_the_kernel_no_longer_makes_them),
-		cmocka_unit_test(threads_make_their_own_where_the_kernel_never_did),
-		cmocka_unit_test(who_waits_goes_on_when_the_last_one_has_left),
-		cmocka_unit_test(nobody_is_inside_in_the_child_of_a_fork),
+		cmocka_unit_test(no_thread_reads_freed_memory_with_kernel_barriers),
+		cmocka_unit_test(no_thread_reads_freed_memory_with_barriers_in_each_thread),
+		cmocka_unit_test(a_waiting_thread_asks_the_kernel_for_barriers),
+		cmocka_unit_test(a_waiting_thread_sleeps_if_the_kernel_refuses_barriers),
+		cmocka_unit_test(threads_make_their_own_barriers_if_the_kernel_has_none),
+		cmocka_unit_test(a_waiting_thread_continues_when_the_last_reader_has_left),
+		cmocka_unit_test(a_forked_child_has_no_reader_inside),
 		cmocka_unit_test(
 			a_gate_that_a_thread_was_about_to_list_is_listed_once_in_the_child_of_a_fork),
 	};

@@ -102,12 +102,12 @@ static const char *innermost(void)
 static void remember(uint64_t code_frees)
 {
 	const char *frame = innermost();
-	struct gmt_python_place place;
+	struct gmt_python_walked_frame walked;
 
-	for (last.count = 0; gmt_python_walk_next(&layout, &frame, &place); last.count++) {
-		last.places[last.count] = gmt_python_note_place(&layout, &place,
-			gmt_python_quick_fingerprint(&layout, place.code, code_frees));
-		last.stack.items[last.count] = place.entry;
+	for (last.count = 0; gmt_python_walk_next(&layout, &frame, &walked); last.count++) {
+		last.frames[last.count] = gmt_python_note_frame(&layout, &walked,
+			gmt_python_quick_fingerprint(&layout, walked.code, code_frees));
+		last.stack.items[last.count] = walked.entry;
 	}
 }
 
@@ -115,30 +115,30 @@ static void check(uint64_t code_frees, uint32_t *taken)
 {
 	uint32_t from = last.count ? any(last.count) : 0, limit = 1 + any(SLOTS), same;
 	const char *frame = innermost(), *slow;
-	struct gmt_python_place place, next = { 0 };
+	struct gmt_python_walked_frame walked, next = { 0 };
 
 	/* Begins anywhere in the stack, as behind new frames. */
 	for (uint32_t skipped = any(2) ? from : any(SLOTS);
-		skipped && gmt_python_walk_next(&layout, &frame, &place); skipped--)
+		skipped && gmt_python_walk_next(&layout, &frame, &walked); skipped--)
 		;
 	slow = frame;
 	same = gmt_python_take_unchanged(&layout, &last, from, limit, code_frees, &frame);
 	assert_true(same <= limit && same <= last.count - from);
 	for (uint32_t i = from; i < from + same; i++) {
-		const struct gmt_python_trace_place *known = &last.places[i];
+		const struct gmt_python_trace_frame *known = &last.frames[i];
 
-		assert_true(gmt_python_walk_next(&layout, &slow, &place));
-		assert_ptr_equal(place.frame, known->frame);
-		assert_ptr_equal(place.code, known->code);
-		assert_int_equal(place.entry, last.stack.items[i]);
-		assert_int_equal(*(const int64_t *)(const void *)(place.frame + layout.frame.instr),
+		assert_true(gmt_python_walk_next(&layout, &slow, &walked));
+		assert_ptr_equal(walked.frame, known->frame);
+		assert_ptr_equal(walked.code, known->code);
+		assert_int_equal(walked.entry, last.stack.items[i]);
+		assert_int_equal(*(const int64_t *)(const void *)(walked.frame + layout.frame.instr),
 			known->instr);
-		assert_int_equal(gmt_python_quick_fingerprint(&layout, place.code, code_frees),
+		assert_int_equal(gmt_python_quick_fingerprint(&layout, walked.code, code_frees),
 			known->fingerprint);
 	}
 	assert_int_equal(gmt_python_walk_next(&layout, &frame, &next),
-		gmt_python_walk_next(&layout, &slow, &place));
-	assert_true(!frame == !slow && (!next.frame || next.frame == place.frame));
+		gmt_python_walk_next(&layout, &slow, &walked));
+	assert_true(!frame == !slow && (!next.frame || next.frame == walked.frame));
 	*taken += same;
 }
 
@@ -150,11 +150,16 @@ static void check_all(enum gmt_python_walk walk, uint64_t code_frees)
 	layout = (struct gmt_python_layout){
 		.walk = (uint8_t)walk, .lines = GMT_PYTHON_LINES_LOCATIONS,
 		.frame = {
-			.previous = offsetof(struct frame, previous), .code = offsetof(struct frame, code), .instr = offsetof(struct frame, instr),
-			.owner = offsetof(struct frame, owner), .entry = offsetof(struct frame, entry),
+			.previous = offsetof(struct frame, previous),
+			.code = offsetof(struct frame, code),
+			.instr = offsetof(struct frame, instr),
+			.owner = offsetof(struct frame, owner),
+			.entry = offsetof(struct frame, entry),
 		},
 		.code = {
-			.file = offsetof(struct code, file), .bytecode = offsetof(struct code, bytecode), .stamp = offsetof(struct code, stamp),
+			.file = offsetof(struct code, file),
+			.bytecode = offsetof(struct code, bytecode),
+			.stamp = offsetof(struct code, stamp),
 		},
 	};
 	for (uint32_t i = 0; i < CODES; i++)
@@ -177,14 +182,13 @@ static void check_all(enum gmt_python_walk walk, uint64_t code_frees)
 	assert_true(taken > ROUNDS / 10);
 }
 
-static void what_is_taken_over_is_what_a_walk_finds_where_each_call_is_one_of_c(void **state)
+static void reused_frames_equal_a_walk_if_each_call_comes_from_c(void **state)
 {
 	(void)state;
 	check_all(GMT_PYTHON_WALK_EACH, DEATHS);
 }
 
-static void what_is_taken_over_is_what_a_walk_finds_where_frames_say_that_they_are_called_from_c(
-	void **state)
+static void reused_frames_equal_a_walk_if_frames_are_marked_as_called_from_c(void **state)
 {
 	(void)state;
 	check_all(GMT_PYTHON_WALK_FLAG, DEATHS);
@@ -200,9 +204,8 @@ static void what_is_taken_over_is_what_a_walk_finds_where_the_interpreter_has_fr
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_taken_over_is_what_a_walk_finds_where_each_call_is_one_of_c),
-		cmocka_unit_test(
-			what_is_taken_over_is_what_a_walk_finds_where_frames_say_that_they_are_called_from_c),
+		cmocka_unit_test(reused_frames_equal_a_walk_if_each_call_comes_from_c),
+		cmocka_unit_test(reused_frames_equal_a_walk_if_frames_are_marked_as_called_from_c),
 		cmocka_unit_test(
 			what_is_taken_over_is_what_a_walk_finds_where_the_interpreter_has_frames_of_its_own),
 	};

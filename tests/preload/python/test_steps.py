@@ -63,25 +63,25 @@ class Steps(unittest.TestCase):
         self.check("absent_at_first")
         self.check("absent_at_first_in_worker")
 
-    def test_a_main_thread_that_stays_away_is_not_waited_for(self):
+    def test_the_hook_does_not_wait_for_a_blocked_main_thread(self):
         self.check("main_stays_in_c")
 
-    def test_threads_that_are_not_pythons_ask_for_nothing(self):
+    def test_threads_without_python_request_no_hook(self):
         self.check("native_thread_first")
 
     def test_no_hook_is_added_to_those_that_are_being_called(self):
         self.check("while_hooks_are_called")
 
-    def test_pytorchs_own_function_is_called_where_its_hooks_lie_elsewhere(self):
+    def test_if_the_hooks_are_elsewhere_pytorchs_function_is_called(self):
         self.check("without_a_place")
 
-    def test_a_pytorch_without_hooks_is_told_of_in_a_note(self):
+    def test_a_pytorch_without_hooks_is_reported_in_a_note(self):
         run = self.record("without_hooks")
         self.assertEqual(self.marks(run.file), [])
         (note,) = self.notes(run)
         self.assertIn("this PyTorch has no global optimizer hooks", note)
 
-    def test_a_forked_child_marks_in_a_recording_of_its_own(self):
+    def test_a_forked_child_marks_steps_in_its_own_recording(self):
         for way in "forked", "forked_before":
             run = self.record(way)
             self.assertEqual(sorted(len(self.marks(path)) for path in run.files), [2, 3], way)

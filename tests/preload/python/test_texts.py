@@ -38,7 +38,7 @@ class Lines(Compared):
                 "xxx = 1\ndef f():\n y = %s\n check(here()); y = %s; check(here())\n check(here())\nf()" % (many, many)
             )
 
-    def test_code_of_no_line(self):
+    def test_code_without_lines(self):
         names = self.run_source("def f():\n\n check(here())\n")
         code = names["f"].__code__
         if hasattr(code, "co_linetable"):
@@ -97,7 +97,7 @@ class Texts(Compared):
 
         функция()
 
-    def test_what_utf_8_cannot_hold(self):
+    def test_text_that_is_not_utf_8(self):
         self.assertEqual(self.capture_as(file="/tmp/\udcff/\ud800x.py")[1], "/tmp/\ufffd/\ufffdx.py")
         self.assertEqual(self.capture_as(name="a\0b")[0], "a?b")
 

@@ -15,10 +15,10 @@
 #include <sys/mman.h>
 #include <cmocka.h>
 
-#include "unwind/probe_memory.h"
-#include "unwind/rules.h"
+#include "unwind/memory_is_readable.h"
+#include "unwind/rule_cache.h"
 #include "unwind/walk.h"
-#include "unwind/unchanged_stack.h"
+#include "unwind/walk_unchanged.h"
 
 enum {
 	WORDS = 4096,
@@ -37,8 +37,8 @@ static const uint64_t own_start = (uint64_t)1 << 46, own_end = (uint64_t)1 << 47
 static _Alignas(4096) uint64_t memory[WORDS];
 static uint64_t *other_memory; /* another stack, far away */
 static _Atomic uint64_t no_rules[1 << GMT_RULES_SET_BITS][GMT_RULES_WAYS];
-_Atomic uint64_t (*gmt_rules_sets)[GMT_RULES_WAYS] = no_rules;
-struct gmt_rules gmt_rules = { .generation = 1 };
+_Atomic uint64_t (*gmt_rule_cache_sets)[GMT_RULES_WAYS] = no_rules;
+struct gmt_rule_cache gmt_rule_cache = { .generation = 1 };
 
 /* The frames of the stack, outermost first. */
 static struct frame {
@@ -69,7 +69,7 @@ static inline uint64_t make_ip(struct gmt_unwind_rule rule, uint64_t site)
 		(uint64_t)rule.cfa_words << IP_SHIFT | site;
 }
 
-struct gmt_unwind_rule gmt_rules_read_tables(uint64_t ip)
+struct gmt_unwind_rule gmt_rule_cache_read_tables(uint64_t ip)
 {
 	return (struct gmt_unwind_rule){
 		.kind = ip >> KIND_SHIFT & 7,

@@ -20,8 +20,10 @@ enum { PAGE = 4096, DAMAGES = 3000, QUERIES = 40 };
 
 __asm__(
 	".text\n"
-	".globl table_plain, table_pushed, table_framed, table_popped, table_after, table_end, table_expression, table_undefined\n"
-	".globl table_signal, table_odd_return, table_odd_pointer, table_other_register, table_deep, table_pointer_expression\n"
+	".globl table_plain, table_pushed, table_framed, table_popped, table_after\n"
+	".globl table_end, table_expression, table_undefined\n"
+	".globl table_signal, table_odd_return, table_odd_pointer, table_other_register\n"
+	".globl table_deep, table_pointer_expression\n"
 	".globl table_plain_signal, table_far_frame, table_aligned, table_far_aligned, table_saved_aligned\n"
 	"plain: .cfi_startproc\n"
 	"table_plain: nop\n pushq %rbp\n .cfi_def_cfa_offset 16\n .cfi_offset 6, -16\n"
@@ -31,8 +33,8 @@ __asm__(
 	"table_after: nop\n .cfi_endproc\n"
 	"end: .cfi_startproc\n .cfi_undefined 16\n"
 	"table_end: nop\n .cfi_endproc\n"
-	"expression: .cfi_startproc\n .cfi_escape 0x0f, 0x03, 0x76, 0x78, 0x06\n" /* CFA = what is at
-																				 rbp - 8 */
+	/* CFA = what is at rbp - 8 */
+	"expression: .cfi_startproc\n .cfi_escape 0x0f, 0x03, 0x76, 0x78, 0x06\n"
 	"table_expression: nop\n .cfi_endproc\n"
 	"undefined: .cfi_startproc\n .cfi_undefined 6\n"
 	"table_undefined: nop\n .cfi_endproc\n"
@@ -45,15 +47,18 @@ __asm__(
 	"table_odd_pointer: nop\n .cfi_endproc\n"
 	"other_register: .cfi_startproc\n .cfi_def_cfa_register 3\n"
 	"table_other_register: nop\n .cfi_endproc\n"
-	"pointer_expression: .cfi_startproc\n .cfi_escape 0x10, 0x06, 0x02, 0x77, 0x10\n .cfi_escape 0x10, 0x03, 0x02, 0x77, 0x08\n"
+	"pointer_expression: .cfi_startproc\n .cfi_escape 0x10, 0x06, 0x02, 0x77, 0x10\n"
+	" .cfi_escape 0x10, 0x03, 0x02, 0x77, 0x08\n"
 	"table_pointer_expression: nop\n .cfi_endproc\n"
 	"plain_signal: .cfi_startproc\n .cfi_signal_frame\n"
 	"table_plain_signal: nop\n .cfi_endproc\n"
 	"far_frame: .cfi_startproc\n .cfi_def_cfa_offset 4194304\n"
 	"table_far_frame: nop\n .cfi_endproc\n"
-	"aligned: .cfi_startproc\n .cfi_escape 0x10, 0x06, 0x02, 0x76, 0x00\n .cfi_escape 0x0f, 0x03, 0x76, 0x58, 0x06\n"
+	"aligned: .cfi_startproc\n .cfi_escape 0x10, 0x06, 0x02, 0x76, 0x00\n"
+	" .cfi_escape 0x0f, 0x03, 0x76, 0x58, 0x06\n"
 	"table_aligned: nop\n .cfi_endproc\n" /* as gcc writes it: CFA = what is at rbp - 40 */
-	"far_aligned: .cfi_startproc\n .cfi_escape 0x10, 0x06, 0x02, 0x76, 0x00\n .cfi_escape 0x0f, 0x03, 0x76, 0x08, 0x06\n"
+	"far_aligned: .cfi_startproc\n .cfi_escape 0x10, 0x06, 0x02, 0x76, 0x00\n"
+	" .cfi_escape 0x0f, 0x03, 0x76, 0x08, 0x06\n"
 	"table_far_aligned: nop\n .cfi_endproc\n" /* above it */
 	"saved_aligned: .cfi_startproc\n .cfi_offset 6, -16\n .cfi_escape 0x0f, 0x03, 0x76, 0x58, 0x06\n"
 	"table_saved_aligned: nop\n .cfi_endproc\n"
@@ -109,7 +114,7 @@ static void each_instruction_of_a_function_has_its_rule(void **state)
 	check(table_aligned, GMT_UNWIND_BY_WORD, 5, 0);
 }
 
-static void what_no_table_tells_and_what_nobody_writes_is_not_for_another_unwinder(void **state)
+static void code_without_a_known_rule_is_left_to_the_other_unwinder_only_for_signals(void **state)
 {
 	(void)state;
 	const char *const nothing[] = { table_expression, table_undefined, table_undefined + 1,
@@ -128,11 +133,11 @@ static void what_no_table_tells_and_what_nobody_writes_is_not_for_another_unwind
  */
 static struct gmt_eh_frame copy_between_guards(char **ret_copy)
 {
-	size_t bytes = own.end - own.start, room = (bytes + PAGE - 1) / PAGE * PAGE;
-	char *pages = mmap(NULL, room + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t bytes = own.end - own.start, buffer = (bytes + PAGE - 1) / PAGE * PAGE;
+	char *pages = mmap(NULL, buffer + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	assert_int_equal(mprotect(pages + PAGE, room, PROT_READ | PROT_WRITE), 0);
-	*ret_copy = pages + PAGE + room - bytes;
+	assert_int_equal(mprotect(pages + PAGE, buffer, PROT_READ | PROT_WRITE), 0);
+	*ret_copy = pages + PAGE + buffer - bytes;
 	memcpy(*ret_copy, (const void *)own.start, bytes);
 	return (struct gmt_eh_frame){ (uint64_t)*ret_copy, (uint64_t)*ret_copy + bytes,
 		own.header - own.start + (uint64_t)*ret_copy };
@@ -175,7 +180,7 @@ static void damaged_tables_are_not_read_beyond_their_end(void **state)
 	}
 }
 
-static void a_rule_is_packed_and_back(void **state)
+static void a_rule_is_packed_and_unpacked_unchanged(void **state)
 {
 	(void)state;
 	for (unsigned kind = GMT_UNWIND_BY_SP; kind <= GMT_UNWIND_BY_WORD; kind++)
@@ -197,9 +202,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_instruction_of_a_function_has_its_rule),
-		cmocka_unit_test(what_no_table_tells_and_what_nobody_writes_is_not_for_another_unwinder),
+		cmocka_unit_test(code_without_a_known_rule_is_left_to_the_other_unwinder_only_for_signals),
 		cmocka_unit_test(damaged_tables_are_not_read_beyond_their_end),
-		cmocka_unit_test(a_rule_is_packed_and_back),
+		cmocka_unit_test(a_rule_is_packed_and_unpacked_unchanged),
 	};
 
 	dl_iterate_phdr(find_own, NULL);

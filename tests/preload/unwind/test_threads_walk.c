@@ -14,11 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../helpers/demand.h"
 #include "unwind/own_stack.h"
-#include "unwind/rules.h"
+#include "unwind/rule_cache.h"
 #include "unwind/walk.h"
-#include "runtime/recorder_stack.h"
-#include "interpose/objects.h"
 
 enum { THREADS = 4, OPENINGS = 250, WALKS = 4, DEPTHS = 5, LIMIT = 64 };
 
@@ -36,27 +35,6 @@ __attribute__((visibility("default"))) const char *__tsan_default_suppressions(v
 const char *__tsan_default_suppressions(void)
 {
 	return "called_from_lib:ld-linux\n";
-}
-
-static void demand(bool holds, const char *what)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "test_threads_walk: %s\n", what);
-	abort();
-}
-
-void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument),
-	void *argument)
-{
-	dl_iterate_phdr(look, argument);
-}
-
-/* ThreadSanitizer does not support switched stacks. */
-bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
-{
-	work(argument);
-	return true;
 }
 
 static unsigned any(unsigned limit)
@@ -126,12 +104,12 @@ static void close_library(void *library)
 {
 	unsigned long long before = unload_count();
 
-	gmt_rules_pause();
+	gmt_rule_cache_pause();
 	dlclose(library);
 
 	bool was_unloaded = unload_count() != before;
 
-	gmt_rules_resume(was_unloaded);
+	gmt_rule_cache_resume(was_unloaded);
 	atomic_fetch_add(&unloaded, was_unloaded);
 }
 
@@ -178,7 +156,7 @@ int main(int argument_count, char **arguments)
 	library_count = (unsigned)argument_count - 1;
 	gmt_own_stack_init();
 	gmt_own_stack_find_end(find);
-	gmt_rules_init(find);
+	gmt_rule_cache_init(find);
 	for (uintptr_t i = 0; i < THREADS; i++)
 		demand(!pthread_create(&threads[i], NULL, open_and_close, (void *)(i + 1)), "no thread");
 	for (int i = 0; i < THREADS; i++)

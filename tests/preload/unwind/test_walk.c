@@ -22,13 +22,13 @@ static void go_on(uint32_t index)
  */
 static void use_register(uint32_t index)
 {
-	struct gmt_unwind_rule rule = gmt_rules_read_tables(frames[index].ip);
+	struct gmt_unwind_rule rule = gmt_rule_cache_read_tables(frames[index].ip);
 
 	if (rule.kind != GMT_UNWIND_BY_SP || !rule.saved_words)
 		return;
 	frames[index].fp = (uint64_t)rand();
 	for (uint32_t i = index + 1; i < depth; i++) {
-		rule = gmt_rules_read_tables(frames[i].ip);
+		rule = gmt_rule_cache_read_tables(frames[i].ip);
 		if (rule.saved_words) {
 			*word(frames[i - 1].sp - rule.saved_words * 8) = frames[i - 1].fp;
 			return;
@@ -115,7 +115,7 @@ static void check(uint32_t limit, int has_odd)
 	assert_true(walk.first > 0);
 }
 
-static void a_spliced_stack_is_the_one_that_is_there(void **state)
+static void a_spliced_stack_equals_the_real_stack(void **state)
 {
 	(void)state;
 	for (unsigned session = 0; session < SESSIONS; session++) {
@@ -155,7 +155,7 @@ static void set_scene(const struct scene *scene)
 	depth = scene->depth;
 }
 
-static void a_stack_that_comes_again_is_recalled_and_one_that_is_only_like_it_is_not(void **state)
+static void a_repeated_stack_is_found_in_the_cache_and_a_similar_one_is_not(void **state)
 {
 	(void)state;
 	enum { SCENES = 12, TURNS = 8 };
@@ -194,7 +194,7 @@ static void a_stack_that_comes_again_is_recalled_and_one_that_is_only_like_it_is
 	assert_true(left > SESSIONS);
 }
 
-static void what_is_remembered_has_its_bounds(void **state)
+static void the_cache_has_a_limit(void **state)
 {
 	(void)state;
 	uint32_t fullest = 0, emptied = 0;
@@ -215,7 +215,7 @@ static void what_is_remembered_has_its_bounds(void **state)
 	assert_true(emptied > 1);
 }
 
-static void an_unchanged_stack_is_told_from_a_changed_one(void **state)
+static void an_unchanged_stack_is_distinguished_from_a_changed_one(void **state)
 {
 	(void)state;
 	uint32_t same = 0;
@@ -279,7 +279,7 @@ static void check_caller(bool by_fp, struct gmt_unwind_rule inner, unsigned whic
 	assert_memory_equal(walk.addresses + walk.first, expected, sizeof(expected));
 }
 
-static void a_frame_pointer_that_a_frame_is_counted_from_is_compared(void **state)
+static void a_frame_pointer_that_locates_a_frame_is_compared(void **state)
 {
 	(void)state;
 	const struct gmt_unwind_rule saves = {
@@ -356,7 +356,7 @@ static uint32_t guess_behind(struct gmt_unwind_rule inner, unsigned which)
 	return gmt_stack_cache_guess(&walk.stack_cache, 0);
 }
 
-static void a_recalled_stack_is_compared_by_the_frame_pointers_that_matter(void **state)
+static void a_cached_stack_is_compared_by_the_frame_pointers_that_matter(void **state)
 {
 	(void)state;
 	const struct gmt_unwind_rule before = {
@@ -399,7 +399,7 @@ static void a_recalled_stack_is_compared_by_the_frame_pointers_that_matter(void 
 			}
 }
 
-static void a_frame_pointer_that_no_frame_is_counted_from_may_be_any(void **state)
+static void a_frame_pointer_that_locates_no_frame_is_ignored(void **state)
 {
 	(void)state;
 	const struct gmt_unwind_rule inner[] = {
@@ -415,7 +415,7 @@ static void a_frame_pointer_that_no_frame_is_counted_from_may_be_any(void **stat
 		}
 }
 
-static void a_frame_without_a_simple_rule_is_never_walked_over(void **state)
+static void a_frame_without_a_simple_rule_ends_the_walk(void **state)
 {
 	(void)state;
 	for (unsigned session = 0; session < SESSIONS; session++) {
@@ -429,14 +429,14 @@ static void a_frame_without_a_simple_rule_is_never_walked_over(void **state)
 				push(0);
 			}
 			for (uint32_t i = 0; i < depth; i++)
-				has_odd |= gmt_rules_read_tables(frames[i].ip).kind == GMT_UNWIND_OTHER;
+				has_odd |= gmt_rule_cache_read_tables(frames[i].ip).kind == GMT_UNWIND_OTHER;
 
 			check(512, has_odd);
 		}
 	}
 }
 
-static void another_generation_of_rules_and_a_pause_forget_all(void **state)
+static void a_new_generation_of_rules_or_a_pause_clears_the_cache(void **state)
 {
 	(void)state;
 	begin_session(1);
@@ -445,20 +445,20 @@ static void another_generation_of_rules_and_a_pause_forget_all(void **state)
 	check(512, 0);
 	check(512, 0);
 	assert_true(walk.is_known);
-	gmt_rules.generation++;
+	gmt_rule_cache.generation++;
 	check(512, 0);
 	assert_false(walk.is_known);
-	gmt_rules.pauses++;
+	gmt_rule_cache.pauses++;
 
 	struct gmt_walk_start start = start_here();
 
 	assert_false(gmt_walk_capture(&walk, &start, 512));
-	gmt_rules.pauses--;
+	gmt_rule_cache.pauses--;
 	check(512, 0);
 	assert_false(walk.is_known);
 }
 
-static void what_lies_below_the_stack_pointer_is_not_read(void **state)
+static void memory_below_the_stack_pointer_is_not_read(void **state)
 {
 	(void)state;
 	const size_t below = 3072;
@@ -482,17 +482,17 @@ static void what_lies_below_the_stack_pointer_is_not_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_spliced_stack_is_the_one_that_is_there),
-		cmocka_unit_test(a_stack_that_comes_again_is_recalled_and_one_that_is_only_like_it_is_not),
-		cmocka_unit_test(what_is_remembered_has_its_bounds),
-		cmocka_unit_test(an_unchanged_stack_is_told_from_a_changed_one),
+		cmocka_unit_test(a_spliced_stack_equals_the_real_stack),
+		cmocka_unit_test(a_repeated_stack_is_found_in_the_cache_and_a_similar_one_is_not),
+		cmocka_unit_test(the_cache_has_a_limit),
+		cmocka_unit_test(an_unchanged_stack_is_distinguished_from_a_changed_one),
 		cmocka_unit_test(a_stack_is_the_same_only_with_the_frame_pointers_that_matter),
-		cmocka_unit_test(a_frame_pointer_that_a_frame_is_counted_from_is_compared),
-		cmocka_unit_test(a_recalled_stack_is_compared_by_the_frame_pointers_that_matter),
-		cmocka_unit_test(a_frame_pointer_that_no_frame_is_counted_from_may_be_any),
-		cmocka_unit_test(a_frame_without_a_simple_rule_is_never_walked_over),
-		cmocka_unit_test(another_generation_of_rules_and_a_pause_forget_all),
-		cmocka_unit_test(what_lies_below_the_stack_pointer_is_not_read),
+		cmocka_unit_test(a_frame_pointer_that_locates_a_frame_is_compared),
+		cmocka_unit_test(a_cached_stack_is_compared_by_the_frame_pointers_that_matter),
+		cmocka_unit_test(a_frame_pointer_that_locates_no_frame_is_ignored),
+		cmocka_unit_test(a_frame_without_a_simple_rule_ends_the_walk),
+		cmocka_unit_test(a_new_generation_of_rules_or_a_pause_clears_the_cache),
+		cmocka_unit_test(memory_below_the_stack_pointer_is_not_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

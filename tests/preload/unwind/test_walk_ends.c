@@ -32,7 +32,7 @@ static void the_outermost_frames_of_a_stack_that_is_too_deep_are_found(void **st
  * Many frames leave the stack's frame pointer in its register. The value that the walk remembers
  * must still be right.
  */
-static void a_stack_that_is_too_deep_is_taken_as_far_as_is_asked_for(void **state)
+static void a_stack_that_is_too_deep_is_walked_up_to_the_limit(void **state)
 {
 	(void)state;
 	begin_session(5);
@@ -45,7 +45,7 @@ static void a_stack_that_is_too_deep_is_taken_as_far_as_is_asked_for(void **stat
 		for (uint32_t i = 0; i < gmt_walk_count(&walk); i++)
 			assert_int_equal(walk.addresses[walk.first + i], frames[depth - 1 - i].ip);
 		depth -= 1 + any(20);
-		frames[depth - 1].ip = make_ip(gmt_rules_read_tables(frames[depth - 1].ip), 0x500000);
+		frames[depth - 1].ip = make_ip(gmt_rule_cache_read_tables(frames[depth - 1].ip), 0x500000);
 	}
 }
 
@@ -93,7 +93,7 @@ static void tables_that_lead_off_the_stack_are_not_followed(void **state)
  * Fills memory and frame pointers with random words. The walk finds only frames on the stack, and
  * all known frames.
  */
-static void code_without_tables_is_walked_over_where_its_frame_pointer_leads_on(void **state)
+static void code_without_tables_is_walked_by_its_frame_pointer(void **state)
 {
 	(void)state;
 	uint32_t whole = 0, stopped = 0;
@@ -122,7 +122,7 @@ static void code_without_tables_is_walked_over_where_its_frame_pointer_leads_on(
 		frames[depth - 1].ip &= own_start - 1;
 
 		struct gmt_walk_start start = start_here();
-		bool is_framed = gmt_rules_read_tables(start.ip).saved_words != 0;
+		bool is_framed = gmt_rule_cache_read_tables(start.ip).saved_words != 0;
 
 		/* No frame may use a register that a known frame changed without saving it. */
 		if (!is_framed && frames[depth - 1].fp != frames[depth - 2].fp)
@@ -169,7 +169,7 @@ static void push_framed(void)
 	depth++;
 }
 
-static void stacks_by_frame_pointers_are_those_that_are_there(void **state)
+static void a_walk_by_frame_pointers_finds_the_real_frames(void **state)
 {
 	(void)state;
 	uint32_t same = 0;
@@ -201,7 +201,7 @@ static void stacks_by_frame_pointers_are_those_that_are_there(void **state)
 	assert_true(same >= SESSIONS * (ROUNDS / 3));
 }
 
-static void frame_pointers_that_lead_off_the_stack_end_it(void **state)
+static void frame_pointers_that_lead_off_the_stack_end_the_walk(void **state)
 {
 	(void)state;
 	const uint64_t inside = (uint64_t)&memory[WORDS - 100];
@@ -224,12 +224,12 @@ static void frame_pointers_that_lead_off_the_stack_end_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_stack_that_is_too_deep_is_taken_as_far_as_is_asked_for),
+		cmocka_unit_test(a_stack_that_is_too_deep_is_walked_up_to_the_limit),
 		cmocka_unit_test(the_outermost_frames_of_a_stack_that_is_too_deep_are_found),
 		cmocka_unit_test(tables_that_lead_off_the_stack_are_not_followed),
-		cmocka_unit_test(code_without_tables_is_walked_over_where_its_frame_pointer_leads_on),
-		cmocka_unit_test(stacks_by_frame_pointers_are_those_that_are_there),
-		cmocka_unit_test(frame_pointers_that_lead_off_the_stack_end_it),
+		cmocka_unit_test(code_without_tables_is_walked_by_its_frame_pointer),
+		cmocka_unit_test(a_walk_by_frame_pointers_finds_the_real_frames),
+		cmocka_unit_test(frame_pointers_that_lead_off_the_stack_end_the_walk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 
 enum { MOST_OUTER = 13, MOST_INNER = 13 };
 
-static struct gmt_walk anew;
+static struct gmt_walk fresh;
 
 /*
  * Takes the stack twice, once with an empty memory, and compares both. Returns whether the walk
@@ -15,20 +15,20 @@ static struct gmt_walk anew;
  */
 static bool take_both(const struct gmt_walk_start *start)
 {
-	memset(&anew, 0, sizeof(anew));
-	gmt_walk_init(&anew);
-	anew.own_stack = walk.own_stack;
+	memset(&fresh, 0, sizeof(fresh));
+	gmt_walk_init(&fresh);
+	fresh.own_stack = walk.own_stack;
 
-	bool taken = gmt_walk_capture(&anew, start, 512);
+	bool taken = gmt_walk_capture(&fresh, start, 512);
 
 	assert_int_equal(gmt_walk_capture(&walk, start, 512), taken);
 	if (!taken)
 		return false;
-	assert_int_equal(walk.ends, anew.ends);
-	assert_int_equal(gmt_walk_count(&walk), gmt_walk_count(&anew));
-	assert_memory_equal(walk.addresses + walk.first, anew.addresses + anew.first,
-		gmt_walk_count(&anew) * sizeof(*anew.addresses));
-	assert_int_equal(walk.hashes[walk.first], anew.hashes[anew.first]);
+	assert_int_equal(walk.ends, fresh.ends);
+	assert_int_equal(gmt_walk_count(&walk), gmt_walk_count(&fresh));
+	assert_memory_equal(walk.addresses + walk.first, fresh.addresses + fresh.first,
+		gmt_walk_count(&fresh) * sizeof(*fresh.addresses));
+	assert_int_equal(walk.hashes[walk.first], fresh.hashes[fresh.first]);
 	return walk.is_known;
 }
 
@@ -116,7 +116,7 @@ static void come_in_turns(uint32_t outer, uint32_t inner, bool is_framed)
 	push_all(inner, is_framed, 0x500000);
 }
 
-static void each_word_of_a_recalled_part_is_compared(void **state)
+static void each_word_of_a_cached_part_is_compared(void **state)
 {
 	(void)state;
 	for (uint32_t inner = 2; inner <= MOST_INNER; inner++)
@@ -142,7 +142,7 @@ static void each_word_of_a_recalled_part_is_compared(void **state)
  * Frames that leave the register alone pass on its value. The innermost frame's value therefore
  * matters for the frame that counts from it.
  */
-static void a_frame_pointer_that_is_in_its_register_still_is_compared(void **state)
+static void a_frame_pointer_that_is_still_in_its_register_is_compared(void **state)
 {
 	(void)state;
 	for (int is_recalled = 0; is_recalled < 2; is_recalled++) {
@@ -191,7 +191,7 @@ static void call_saving(uint32_t words, uint32_t saved_words, uint64_t site)
 	frames[depth++] = (struct frame){ make_ip(rule, site), outer->sp - words * 8, 0 };
 }
 
-static void what_a_frame_had_below_the_stack_pointer_is_not_read(void **state)
+static void memory_of_a_frame_below_the_stack_pointer_is_not_read(void **state)
 {
 	(void)state;
 	const size_t below = 3072;
@@ -213,7 +213,7 @@ static void what_a_frame_had_below_the_stack_pointer_is_not_read(void **state)
 
 /*
  * Builds one of two outer stacks with equal addresses in different places. The frame pointer of
- * their innermost frame tells them apart. The inner parts are then equal, the stacks are not.
+ * their innermost frame distinguishes them. The inner parts are then equal, the stacks are not.
  */
 static void go_to_outer(uint32_t which)
 {
@@ -253,7 +253,7 @@ static void a_recalled_part_is_not_put_before_an_outer_stack_that_only_looks_lik
 }
 
 /* Each frame has two words, and the walk compares both. The frames fill the memory and more. */
-static void a_memory_that_is_full_of_frame_pointers_takes_no_more(void **state)
+static void a_full_cache_of_frame_pointers_takes_no_more(void **state)
 {
 	(void)state;
 	enum { MOST = GMT_WALK_FRAMES + 400, AT_ONCE = 200, RECORDS = 2 * MOST };
@@ -316,12 +316,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_word_of_a_remembered_stack_is_compared),
-		cmocka_unit_test(each_word_of_a_recalled_part_is_compared),
-		cmocka_unit_test(a_frame_pointer_that_is_in_its_register_still_is_compared),
-		cmocka_unit_test(what_a_frame_had_below_the_stack_pointer_is_not_read),
+		cmocka_unit_test(each_word_of_a_cached_part_is_compared),
+		cmocka_unit_test(a_frame_pointer_that_is_still_in_its_register_is_compared),
+		cmocka_unit_test(memory_of_a_frame_below_the_stack_pointer_is_not_read),
 		cmocka_unit_test(
 			a_recalled_part_is_not_put_before_an_outer_stack_that_only_looks_like_its_own),
-		cmocka_unit_test(a_memory_that_is_full_of_frame_pointers_takes_no_more),
+		cmocka_unit_test(a_full_cache_of_frame_pointers_takes_no_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

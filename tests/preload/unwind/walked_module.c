@@ -7,8 +7,8 @@ __attribute__((visibility("default"))) int walked(int (*back)(void *where));
 
 int walked(int (*back)(void *where))
 {
-	volatile char room[WALKED_BYTES];
+	volatile char buffer[WALKED_BYTES];
 
-	room[0] = 1;
-	return back(__builtin_return_address(0)) + room[0];
+	buffer[0] = 1;
+	return back(__builtin_return_address(0)) + buffer[0];
 }

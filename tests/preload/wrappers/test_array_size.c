@@ -31,7 +31,7 @@ static uint64_t mipmap(uint64_t width, uint64_t height, uint64_t depth, unsigned
 		levels);
 }
 
-static void an_array_takes_its_elements(void **state)
+static void an_array_takes_the_bytes_of_its_elements(void **state)
 {
 	(void)state;
 	assert_int_equal(bytes(100, 0, 0, 1, FLOAT, 0), 400);
@@ -40,7 +40,7 @@ static void an_array_takes_its_elements(void **state)
 	assert_int_equal(bytes(10, 10, 0, 4, SNORM_INT16X4, 0), 800);
 }
 
-static void compressed_and_planar_formats_take_squares(void **state)
+static void compressed_and_planar_formats_are_counted_in_blocks(void **state)
 {
 	(void)state;
 	assert_int_equal(bytes(16, 16, 0, 4, BC1, 0), 16 * 8);
@@ -48,20 +48,20 @@ static void compressed_and_planar_formats_take_squares(void **state)
 	assert_int_equal(bytes(640, 480, 0, 3, NV12, 0), 640 * 480 * 3 / 2);
 }
 
-static void what_is_mapped_later_takes_nothing_yet(void **state)
+static void a_sparse_array_takes_nothing_before_it_is_mapped(void **state)
 {
 	(void)state;
 	assert_int_equal(bytes(100, 10, 0, 1, FLOAT, SPARSE), 0);
 }
 
-static void an_unknown_format_and_one_beyond_all_memory_do_not_wrap(void **state)
+static void unknown_formats_and_huge_arrays_do_not_overflow(void **state)
 {
 	(void)state;
 	assert_int_equal(bytes(100, 10, 0, 1, 0x77, 0), 0);
 	assert_true(bytes(UINT64_MAX, UINT64_MAX, 2, 4, FLOAT, 0) == UINT64_MAX);
 }
 
-static void levels_halve_until_one_and_layers_stay(void **state)
+static void levels_halve_down_to_one_and_layers_keep_their_number(void **state)
 {
 	(void)state;
 	assert_int_equal(mipmap(8, 8, 0, 0, 3), 4 * (64 + 16 + 4));
@@ -75,11 +75,11 @@ static void levels_halve_until_one_and_layers_stay(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_array_takes_its_elements),
-		cmocka_unit_test(compressed_and_planar_formats_take_squares),
-		cmocka_unit_test(what_is_mapped_later_takes_nothing_yet),
-		cmocka_unit_test(an_unknown_format_and_one_beyond_all_memory_do_not_wrap),
-		cmocka_unit_test(levels_halve_until_one_and_layers_stay),
+		cmocka_unit_test(an_array_takes_the_bytes_of_its_elements),
+		cmocka_unit_test(compressed_and_planar_formats_are_counted_in_blocks),
+		cmocka_unit_test(a_sparse_array_takes_nothing_before_it_is_mapped),
+		cmocka_unit_test(unknown_formats_and_huge_arrays_do_not_overflow),
+		cmocka_unit_test(levels_halve_down_to_one_and_layers_keep_their_number),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -14,22 +14,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../helpers/demand.h"
 #include "unwind/native.h"
-#include "python/python.h"
+#include "python/python_capture.h"
 #include "runtime/config.h"
 #include "hooks/hooks.h"
 #include "runtime/process.h"
 #include "producer/clock.h"
-#include "producer/push.h"
-#include "producer/record_event.h"
+#include "producer/thread_ring.h"
+#include "producer/event.h"
 #include "producer/session_state.h"
 #include "runtime/log.h"
 #include "writer/session.h"
 #include "writer/snapshots.h"
 #include "writer/writer.h"
 #include "runtime/recorder_stack.h"
-#include "driver/queries.h"
-#include "interpose/objects.h"
+#include "driver/driver_queries.h"
 #include "interpose/unhooked.h"
 #include "format/encoding/decode.h"
 #include "source/source.h"
@@ -52,14 +52,6 @@ static unsigned char seen[ALL];
 static _Atomic unsigned running;
 static _Atomic bool is_over;
 static _Atomic unsigned first_calls, rounds, rare;
-
-static void demand(bool holds, const char *what)
-{
-	if (holds)
-		return;
-	fprintf(stderr, "test_threads_session: %s\n", what);
-	abort();
-}
 
 /* Fakes: the parts of the recorder that a recording without CUDA needs. */
 
@@ -91,24 +83,11 @@ bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total
 	return device == 0;
 }
 
-const char *gmt_unhooked_get(unsigned index, enum gmt_route *ret_road)
+const char *gmt_unhooked_get(unsigned index, enum gmt_route *ret_route)
 {
 	(void)index;
-	(void)ret_road;
+	(void)ret_route;
 	return NULL;
-}
-
-void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument),
-	void *argument)
-{
-	dl_iterate_phdr(look, argument);
-}
-
-/* ThreadSanitizer does not support switched stacks. */
-bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
-{
-	work(argument);
-	return true;
 }
 
 void gmt_recorder_stack_not_needed(void)
@@ -326,9 +305,9 @@ static void configure(void)
 	gmt_clock_init();
 	gmt_process_init();
 	gmt_session_init(true);
-	gmt_push_call_at_first(count_first);
+	gmt_thread_ring_call_at_first(count_first);
 	gmt_session_call_each_round(count_round, NULL);
-	gmt_session_call_now_and_then(count_rare);
+	gmt_session_call_each_second(count_rare);
 }
 
 int main(void)
@@ -349,7 +328,7 @@ int main(void)
 	for (size_t i = 0; i < LATE; i++)
 		demand(!pthread_create(&late[i], NULL, push_late, NULL), "no thread");
 	gmt_session_end();
-	demand(!gmt_session_is_on() && !gmt_session_depot(), "the recording goes on");
+	demand(!gmt_session_is_on() && !gmt_session_ensure_depot(), "the recording goes on");
 	atomic_store(&is_over, true);
 	for (size_t i = 0; i < LATE; i++)
 		pthread_join(late[i], NULL);

@@ -85,7 +85,7 @@ def read(path, preload):
     numbers = {number for number, _ in calls}
     names, children, groups = {}, collections.Counter(), {}
     processes, opened, programs = collections.defaultdict(list), set(), 0
-    lists, told_by_kernel = set(), set()
+    lists, answered_by_kernel = set(), set()
     for number, text in calls:
         name = names.setdefault(number, "0" if not names else f"? {number}")
         groups.setdefault(name, name)
@@ -109,13 +109,13 @@ def read(path, preload):
         if '"/proc/self/maps"' in text:
             lists.add(number)
         elif re.match(r'open.*"/proc/', text):
-            told_by_kernel.add(number)
+            answered_by_kernel.add(number)
         elif text.startswith("close("):
             lists.discard(number)
-            told_by_kernel.discard(number)
+            answered_by_kernel.discard(number)
         elif number in lists and text.startswith("read("):
             continue
-        elif number in told_by_kernel and text.startswith("read("):
+        elif number in answered_by_kernel and text.startswith("read("):
             text = re.sub(r"= [1-9]\d*$", "= N", text)
         sender = re.search(r"^--- .*\bsi_pid=(\d+)", text)
         if sender and int(sender.group(1)) != number:
@@ -174,7 +174,7 @@ def changes(plain, recorded):
     steps = difflib.SequenceMatcher(None, plain, recorded, autojunk=False).get_opcodes()
     if is_chance and steps and steps[-1][0] != "equal":
         steps.pop()
-    told = [
+    different = [
         sign + line
         for kind, a, b, c, d in steps
         if kind != "equal"
@@ -182,5 +182,5 @@ def changes(plain, recorded):
         for line in part
     ]
     if len(ends) == 2 and ends[0] != ends[1]:
-        told += ["- " + ends[0], "+ " + ends[1]]
-    return told
+        different += ["- " + ends[0], "+ " + ends[1]]
+    return different

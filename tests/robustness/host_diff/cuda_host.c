@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 		CASE(raw_exits),
 		CASE(raw_exit_group),
 		CASE(exit_of_thread),
-		CASE(exit_beside_threads),
+		CASE(exit_with_threads),
 		CASE(abort),
 		CASE(crash),
 		CASE(kill),

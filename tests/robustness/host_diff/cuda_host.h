@@ -36,7 +36,7 @@ host_case host_forks_in_handlers, host_jump, host_cancel, host_nested_jumps, hos
 host_case host_low_descriptors, host_few_descriptors, host_children, host_forked_child, host_state,
 	host_errno, host_registers, host_dlerror, host_edges, host_no_children,
 	host_own_malloc; /* cuda_host_process.c */
-host_case host_raw_exits, host_raw_exit_group, host_exit_of_thread, host_exit_beside_threads,
+host_case host_raw_exits, host_raw_exit_group, host_exit_of_thread, host_exit_with_threads,
 	host_abort, host_crash, host_kill, host_quick_exit, host_end_of_main; /* cuda_host_ends.c */
 
 #endif

@@ -92,7 +92,7 @@ static void *for_ever(void *nothing)
 	return nothing;
 }
 
-int host_exit_beside_threads(size_t bytes)
+int host_exit_with_threads(size_t bytes)
 {
 	pthread_t thread;
 

@@ -122,7 +122,7 @@ static void show_state(const char *when, unsigned parts)
 	static struct gmt_state_text text;
 
 	text.length = 0;
-	gmt_state_tell(&text, parts);
+	gmt_state_report(&text, parts);
 	text.bytes[text.length] = 0;
 	for (char *line = text.bytes, *next; *line; line = next) {
 		int fd = -1, number = 0;
@@ -216,7 +216,8 @@ __attribute__((noinline)) static unsigned call_with_known_registers(int (*functi
 		"push %%rbp\n\t"
 		"mov %%rsp, %%r15\n\t"
 		"and $-16, %%rsp\n\t"
-		"mov $0x1111, %%rbx\n\t mov $0x2222, %%rbp\n\t mov $0x3333, %%r12\n\t mov $0x4444, %%r13\n\t mov $0x5555, %%r14\n\t"
+		"mov $0x1111, %%rbx\n\t mov $0x2222, %%rbp\n\t mov $0x3333, %%r12\n\t"
+		"mov $0x4444, %%r13\n\t mov $0x5555, %%r14\n\t"
 		"push %%r15\n\t push %%r15\n\t"
 		"call *%%rax\n\t"
 		"pop %%rdx\n\t pop %%rcx\n\t"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program makes its own stacks, and paints the memory below them. It prints how much of this
- * memory a call changes.
+ * The program makes its own stacks and fills the memory below them with a known byte. It prints how
+ * many of these bytes a call changes.
  */
 #include <alloca.h>
 #include <pthread.h>
@@ -25,7 +25,7 @@ enum {
 static struct {
 	unsigned char below[BELOW_BYTES];
 	_Alignas(4096) unsigned char stack[LARGEST_BYTES];
-} room;
+} buffer;
 
 static ucontext_t program, routine;
 
@@ -113,12 +113,12 @@ int host_signal_stack(size_t bytes)
 
 int host_own_signal_stack(size_t bytes)
 {
-	memset(room.below, PAINT, sizeof(room.below));
-	raise_on(room.stack, with_frame(bytes));
-	show_changed(room.below, sizeof(room.below));
+	memset(buffer.below, PAINT, sizeof(buffer.below));
+	raise_on(buffer.stack, with_frame(bytes));
+	show_changed(buffer.below, sizeof(buffer.below));
 	host_allocate(100);
 	raise(SIGUSR1);
-	show_changed(room.below, sizeof(room.below));
+	show_changed(buffer.below, sizeof(buffer.below));
 	return 0;
 }
 
@@ -133,9 +133,9 @@ static void in_routine(void)
 int host_coroutine(size_t bytes)
 {
 	host_allocate(100);
-	memset(room.below, PAINT, sizeof(room.below));
+	memset(buffer.below, PAINT, sizeof(buffer.below));
 	getcontext(&routine);
-	routine.uc_stack.ss_sp = room.stack;
+	routine.uc_stack.ss_sp = buffer.stack;
 	routine.uc_stack.ss_size = bytes;
 	routine.uc_link = &program;
 	makecontext(&routine, in_routine, 0);
@@ -143,7 +143,7 @@ int host_coroutine(size_t bytes)
 		swapcontext(&program, &routine);
 		host_allocate(100);
 	}
-	show_changed(room.below, sizeof(room.below));
+	show_changed(buffer.below, sizeof(buffer.below));
 	return 0;
 }
 
@@ -158,13 +158,14 @@ int host_thread_stack(size_t bytes)
 	pthread_attr_t attributes;
 	pthread_t thread;
 
-	memset(room.below, PAINT, sizeof(room.below));
+	memset(buffer.below, PAINT, sizeof(buffer.below));
 	pthread_attr_init(&attributes);
-	host_must(pthread_attr_setstack(&attributes, room.stack, bytes) == 0, "pthread_attr_setstack");
+	host_must(pthread_attr_setstack(&attributes, buffer.stack, bytes) == 0,
+		"pthread_attr_setstack");
 	for (int i = 0; i < 3; i++) {
 		host_must(pthread_create(&thread, &attributes, in_thread, NULL) == 0, "pthread_create");
 		pthread_join(thread, NULL);
 	}
-	show_changed(room.below, sizeof(room.below));
+	show_changed(buffer.below, sizeof(buffer.below));
 	return 0;
 }

@@ -44,9 +44,9 @@ static void meddle(const char *how)
 	if (!strcmp(how, "timer"))
 		setitimer(ITIMER_REAL, &(struct itimerval){ .it_value = { .tv_sec = 1000 } }, NULL);
 	if (!strcmp(how, "stack")) {
-		static char room[1 << 16];
+		static char buffer[1 << 16];
 
-		sigaltstack(&(stack_t){ .ss_sp = room, .ss_size = sizeof(room) }, NULL);
+		sigaltstack(&(stack_t){ .ss_sp = buffer, .ss_size = sizeof(buffer) }, NULL);
 	}
 	if (!strcmp(how, "environment"))
 		setenv("MEDDLED", "1", 1);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Programs of others, in addition to those of tests/hosts/hosts.py. Also selects the rows that the comparisons run.
 
-usage: programs.py    prints the table for docs/internals/testing.md, with the versions of this machine
+usage: programs.py    prints the table for docs/internals/testing/hosts.md, with the versions of this machine
 """
 
 import os
@@ -40,8 +40,8 @@ kill -HUP $server; sleep 0.3; curl -sS --unix-socket s http://here/; kill -QUIT 
 """
 
 TMUX = """
-tmux -L host-diff -f /dev/null new-session -d -s one 'echo in a pane > said; sleep 60'
-for i in $(seq 600); do [ -s said ] && break; sleep 0.05; done
+tmux -L host-diff -f /dev/null new-session -d -s one 'echo in a pane > said; tmux -L host-diff wait-for -S said; sleep 60'
+tmux -L host-diff wait-for said
 cat said; tmux -L host-diff list-sessions -F '#S'; tmux -L host-diff kill-server; echo $?
 """
 

@@ -25,40 +25,41 @@ enum { DESCRIPTORS = 4096, LINE_BYTES = 4352, FILE_BYTES = 1 << 18, ENTRY_BYTES 
 
 void gmt_state_add(struct gmt_state_text *text, const char *format, ...)
 {
-	unsigned room = (unsigned)sizeof(text->bytes) - text->length;
+	unsigned buffer = (unsigned)sizeof(text->bytes) - text->length;
 	va_list arguments;
 	int length;
 
 	va_start(arguments, format);
-	length = vsnprintf(text->bytes + text->length, room, format, arguments);
+	length = vsnprintf(text->bytes + text->length, buffer, format, arguments);
 	va_end(arguments);
-	if (length > 0 && (unsigned)length < room)
+	if (length > 0 && (unsigned)length < buffer)
 		text->length += (unsigned)length;
 }
 
 /* Reads a file of /proc without stdio, because stdio allocates. Returns its length. */
-static size_t read_whole(const char *path, char *room, size_t bytes)
+static size_t read_whole(const char *path, char *buffer, size_t bytes)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t length = 0;
 	ssize_t got;
 
-	while (fd >= 0 && length + 1 < bytes && (got = read(fd, room + length, bytes - 1 - length)) > 0)
+	while (fd >= 0 && length + 1 < bytes &&
+		(got = read(fd, buffer + length, bytes - 1 - length)) > 0)
 		length += (size_t)got;
 	if (fd >= 0)
 		close(fd);
-	room[length] = 0;
+	buffer[length] = 0;
 	return length;
 }
 
-static void tell_environment(struct gmt_state_text *text)
+static void report_environment(struct gmt_state_text *text)
 {
 	for (char **at = environ; at && *at; at++)
 		if (strncmp(*at, "LD_PRELOAD=", 11))
 			gmt_state_add(text, "environment: %s\n", *at);
 }
 
-static void tell_signals(struct gmt_state_text *text)
+static void report_signals(struct gmt_state_text *text)
 {
 	sigset_t mask, pending;
 	stack_t stack;
@@ -94,7 +95,7 @@ static void tell_signals(struct gmt_state_text *text)
 		gmt_state_add(text, "signal stack: flags %d size %zu\n", stack.ss_flags, stack.ss_size);
 }
 
-static void tell_timers(struct gmt_state_text *text)
+static void report_timers(struct gmt_state_text *text)
 {
 	static char timers[ENTRY_BYTES];
 
@@ -110,7 +111,7 @@ static void tell_timers(struct gmt_state_text *text)
 		read_whole("/proc/self/timers", timers, sizeof(timers)) ? "some" : "none");
 }
 
-static void tell_limits(struct gmt_state_text *text)
+static void report_limits(struct gmt_state_text *text)
 {
 	for (int which = 0; which < RLIMIT_NLIMITS; which++) {
 		struct rlimit limit;
@@ -121,7 +122,7 @@ static void tell_limits(struct gmt_state_text *text)
 	}
 }
 
-static void tell_identity(struct gmt_state_text *text)
+static void report_identity(struct gmt_state_text *text)
 {
 	static const int asked[] = { PR_GET_DUMPABLE, PR_GET_KEEPCAPS, PR_GET_NO_NEW_PRIVS,
 		PR_GET_SECUREBITS, PR_GET_TIMERSLACK, PR_GET_THP_DISABLE };
@@ -172,7 +173,7 @@ static void tell_identity(struct gmt_state_text *text)
 #endif
 }
 
-static void tell_descriptors(struct gmt_state_text *text)
+static void report_descriptors(struct gmt_state_text *text)
 {
 	static char target[LINE_BYTES];
 	int lowest = -1;
@@ -202,16 +203,16 @@ static void tell_descriptors(struct gmt_state_text *text)
 	gmt_state_add(text, "lowest free descriptor: %d\n", lowest);
 }
 
-static void tell_threads(struct gmt_state_text *text)
+static void report_threads(struct gmt_state_text *text)
 {
 	int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char room[ENTRY_BYTES];
+	char buffer[ENTRY_BYTES];
 	long got;
 	unsigned count = 0;
 
-	while (fd >= 0 && (got = syscall(SYS_getdents64, fd, room, sizeof(room))) > 0)
+	while (fd >= 0 && (got = syscall(SYS_getdents64, fd, buffer, sizeof(buffer))) > 0)
 		for (long at = 0; at < got;) {
-			const struct dirent64 *entry = (const struct dirent64 *)(const void *)(room + at);
+			const struct dirent64 *entry = (const struct dirent64 *)(const void *)(buffer + at);
 
 			count += entry->d_name[0] != '.';
 			at += entry->d_reclen;
@@ -222,7 +223,7 @@ static void tell_threads(struct gmt_state_text *text)
 }
 
 /* Adds each mapped file once, and each mapping that is shared, or executable without a file. */
-static void tell_maps(struct gmt_state_text *text)
+static void report_maps(struct gmt_state_text *text)
 {
 	static char maps[FILE_BYTES], last[LINE_BYTES];
 
@@ -245,22 +246,22 @@ static void tell_maps(struct gmt_state_text *text)
 	}
 }
 
-void gmt_state_tell(struct gmt_state_text *text, unsigned parts)
+void gmt_state_report(struct gmt_state_text *text, unsigned parts)
 {
 	int saved = errno;
 
 	if (parts & GMT_STATE_OF_PROCESS) {
-		tell_environment(text);
-		tell_signals(text);
-		tell_timers(text);
-		tell_limits(text);
-		tell_identity(text);
+		report_environment(text);
+		report_signals(text);
+		report_timers(text);
+		report_limits(text);
+		report_identity(text);
 	}
 	if (parts & GMT_STATE_OF_FILES)
-		tell_descriptors(text);
+		report_descriptors(text);
 	if (parts & GMT_STATE_OF_MEMORY) {
-		tell_threads(text);
-		tell_maps(text);
+		report_threads(text);
+		report_maps(text);
 	}
 	errno = saved;
 }

@@ -24,7 +24,7 @@ enum gmt_state_parts {
  * Appends the chosen parts to `text`. Keeps errno, does not allocate, and closes the files that it
  * opens.
  */
-void gmt_state_tell(struct gmt_state_text *text, unsigned parts);
+void gmt_state_report(struct gmt_state_text *text, unsigned parts);
 
 /* Appends formatted text to `text`, as printf does. */
 __attribute__((format(printf, 2, 3))) void gmt_state_add(struct gmt_state_text *text,

@@ -46,10 +46,10 @@ def is_traced(host):
     return not re.search(NOT_TRACED, host.name) and (hosts.is_long_run() or bool(re.search(QUICK, host.name)))
 
 
-def excess(told, started):
-    """Returns the lines of `told` that are not allowed for `started` programs."""
+def excess(different, started):
+    """Returns the lines of `different` that are not allowed for `started` programs."""
     counts, wrong = collections.Counter(), []
-    for line in told:
+    for line in different:
         pattern = next((each for each in CALLS_OF_START if re.fullmatch(each, line[2:])), None)
         counts[pattern] += 1 if line.startswith("+") else -1
         if not pattern:
@@ -72,7 +72,7 @@ def kinds(process):
 
 def differences(plains, recorded):
     """Returns the calls that only `recorded` made, by process."""
-    told = []
+    different = []
     names = set(recorded.processes).union(*(plain.processes for plain in plains))
     for name in sorted(names):
         variants = [plain.processes.get(name) for plain in plains]
@@ -80,24 +80,24 @@ def differences(plains, recorded):
         if None in variants:
             if not any(got) or any(variants):
                 continue
-            told.append(f"{name}: a process that there is only with the recorder: {got[0]}")
+            different.append(f"{name}: a process that there is only with the recorder: {got[0]}")
             continue
         best = min((excess(calls.changes(variant, got), max(started_in(got), 1)) for variant in variants), key=len)
         if not best:
             Count.in_order += 1
             continue
         if all(variant == variants[0] for variant in variants):
-            told += [f"{name}: {line}" for line in best[:20]]
+            different += [f"{name}: {line}" for line in best[:20]]
             continue
         Count.by_kind += 1
         new = kinds(got) - set().union({"getpid"}, *(plain.kinds(name) for plain in plains))
-        told += [f"{name}: a new kind of call: {kind}" for kind in sorted(new)]
+        different += [f"{name}: a new kind of call: {kind}" for kind in sorted(new)]
     more = {
         path
         for path in recorded.opened.difference(*(plain.opened for plain in plains))
         if "gpumemtrace" in path and path != SHIM and "gpumemtrace-hosts." not in path
     }
-    return told + [f"opened {path}" for path in sorted(more)]
+    return different + [f"opened {path}" for path in sorted(more)]
 
 
 def makes_the_same_calls(host):
@@ -108,25 +108,25 @@ def makes_the_same_calls(host):
         with compare.Place() as place:
             plains = [calls.trace(host, place, EMPTY)]
             recorded = calls.trace(host, place, SHIM)
-            told = True
-            while told and len(plains) < RUNS:
+            different = True
+            while different and len(plains) < RUNS:
                 plains.append(calls.trace(host, place, EMPTY))
                 before = Count.in_order, Count.by_kind
-                told = differences(plains, recorded)
-                if told and len(plains) < RUNS:
+                different = differences(plains, recorded)
+                if different and len(plains) < RUNS:
                     Count.in_order, Count.by_kind = before
             # A difference that the recorder causes appears in each run. Sizes of reads from pipes and the order of
             # threads vary by themselves, with the load too. So each try has one more run without the recorder.
-            for _ in range(RUNS if told else 0):
+            for _ in range(RUNS if different else 0):
                 plains.append(calls.trace(host, place, EMPTY))
                 before = Count.in_order, Count.by_kind
                 again = differences(plains, calls.trace(host, place, SHIM))
                 Count.in_order, Count.by_kind = before
                 if not again:
-                    told = []
+                    different = []
                     break
         Count.programs += 1
-        self.assertFalse(told, "\n".join(told)[:4000])
+        self.assertFalse(different, "\n".join(different)[:4000])
         self.assertIn(SHIM, recorded.opened)
 
     return test
@@ -145,14 +145,14 @@ class Calls(unittest.TestCase):
             f"# {Count.programs} programs; {Count.in_order} processes call by call, {Count.by_kind} by kinds of calls"
         )
 
-    def test_a_call_more_is_noticed(self):
+    def test_one_additional_call_is_detected(self):
         with compare.Place() as place:
             plain = [calls.trace(hosts.Host("ls", ["ls", "."]), place, EMPTY) for _ in range(2)]
             for other in (["ls", "-l", "."], ["ls", "/"], ["sh", "-c", "ls ."]):
                 with self.subTest(other):
                     self.assertNotEqual(differences(plain, calls.trace(hosts.Host("ls", other), place, EMPTY)), [])
 
-    def test_how_much_the_machine_has_to_tell_is_no_difference(self):
+    def test_the_sizes_of_kernel_lists_are_not_compared(self):
         def read(status, *lists):
             with tempfile.NamedTemporaryFile("w") as file:
                 file.write(
@@ -178,7 +178,7 @@ class Calls(unittest.TestCase):
         for other in read(396, 2176), read(395, 32760, 48):
             self.assertEqual(other, one)
 
-    def test_the_moment_at_which_another_process_kills_one_is_no_difference(self):
+    def test_the_moment_of_a_kill_by_another_process_is_not_compared(self):
         calls_made = ["execve(PROGRAM) = 0", "stat(a) = N", "stat(b) = N", "stat(a) = N", "pause() = N"]
         killed = "+++ killed by SIGKILL +++"
         ends = [
@@ -190,8 +190,10 @@ class Calls(unittest.TestCase):
         for one in ends:
             for other in ends:
                 with self.subTest(one=one, other=other):
-                    told = calls.changes(one, other)
-                    self.assertEqual([line[2:] for line in told], [] if one[-1] == other[-1] else [one[-1], other[-1]])
+                    different = calls.changes(one, other)
+                    self.assertEqual(
+                        [line[2:] for line in different], [] if one[-1] == other[-1] else [one[-1], other[-1]]
+                    )
         # An earlier extra call is a difference, and so is an extra call before the process's own signal.
         self.assertEqual(
             calls.changes([*calls_made[:4], killed], [calls_made[0], "more() = 0", *calls_made[1:], killed]),

@@ -44,7 +44,7 @@ CASES = {
     "raw_exits": "exit 5",
     "raw_exit_group": "exit 4",
     "exit_of_thread": "exit 6",
-    "exit_beside_threads": "exit 7",
+    "exit_with_threads": "exit 7",
     "abort": "signal 6",
     "crash": "signal 11",
     "kill 15": "signal 15",
@@ -89,9 +89,9 @@ class CudaHosts(unittest.TestCase):
     maxDiff = None
 
     def check(self, host):
-        told, compared, plain = witnessed.compare_row(host, DRIVER, but=is_the_recorders)
-        if told:
-            self.fail(told[:6000])
+        different, compared, plain = witnessed.compare_row(host, DRIVER, but=is_the_recorders)
+        if different:
+            self.fail(different[:6000])
         self.assertEqual(plain.outcome.end, host.ends, plain.outcome.err[-1500:])
         self.assertIn(host.says, plain.outcome.out)
         self.assertGreater(compared, 0)
@@ -116,7 +116,7 @@ class CudaHosts(unittest.TestCase):
     def test_a_linked_library_that_allocates_and_frees_outside_main_behaves_the_same(self):
         self.check(row(LINKED, "errno", "exit 0", b"library: begins\nlibrary: ends\nlibrary: handler at exit\n"))
 
-    def test_each_of_these_programs_was_recorded(self):
+    def test_each_program_was_recorded(self):
         """Without this test, a recorder that never began would pass the comparison."""
         run = snapshots.Recording([HOST, "errno"], libraries=DRIVER)
         self.assertEqual(run.code, 0, run.err)

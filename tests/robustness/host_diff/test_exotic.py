@@ -23,21 +23,21 @@ NOBODY = 65534
 STORM = 40
 
 
-class Same(unittest.TestCase):
+class Comparison(unittest.TestCase):
     def check(self, host, libraries=None, but=None):
-        told, _, plain = witnessed.compare_row(host, libraries, but=but)
+        different, _, plain = witnessed.compare_row(host, libraries, but=but)
         if plain.outcome.end == "exit 77":
             self.skipTest("no filters here")
-        if told:
-            self.fail(told[:4000])
+        if different:
+            self.fail(different[:4000])
         self.assertEqual(plain.outcome.end, host.ends, plain.outcome.err[-1500:])
         self.assertIn(host.says, plain.outcome.out)
 
 
-class Filters(Same):
+class Filters(Comparison):
     """seccomp filters. At the end of a process without CUDA the recorder makes no system call."""
 
-    def test_a_process_without_cuda_ends_behind_a_filter_that_kills_at_other_calls(self):
+    def test_a_process_without_cuda_ends_in_order_under_a_killing_seccomp_filter(self):
         for how, end, says in (
             ("return", "exit 3", b"behind"),
             ("signal", "exit 4", b"handler"),
@@ -58,7 +58,7 @@ class Filters(Same):
                     (plain.returncode, plain.stdout, plain.stderr),
                 )
 
-    def test_events_behind_a_filter_that_kills_at_other_calls_are_recorded(self):
+    def test_events_under_a_killing_seccomp_filter_are_recorded(self):
         run = Recording([built("sandboxed-cuda"), "events"], libraries=DRIVER)
         if run.code == 77:
             self.skipTest("no filters here")
@@ -67,8 +67,8 @@ class Filters(Same):
         self.assertEqual(run.totals()["alloc_count"], 2100)
 
 
-class Audit(Same):
-    def test_programs_under_an_audit_library_of_others_are_the_same(self):
+class Audit(Comparison):
+    def test_programs_with_another_audit_library_behave_the_same(self):
         environment = {"LD_AUDIT": AUDIT}
         self.assertEqual(
             subprocess.run(["env", f"LD_AUDIT={AUDIT}", "true"], capture_output=True, check=False).stderr, b""
@@ -82,13 +82,13 @@ class Audit(Same):
         host.environment.update(environment)
         self.check(host, DRIVER, is_the_recorders)
 
-    def test_calls_under_an_audit_library_of_others_are_recorded(self):
+    def test_calls_with_another_audit_library_are_recorded(self):
         run = Recording([HOST, "errno"], libraries=DRIVER, environment={"LD_AUDIT": AUDIT})
         self.assertEqual((run.code, run.err, len(run.events())), (0, "", 24))
 
 
 @unittest.skipUnless(shutil.which("go"), "no Go (scripts/test --long installs it)")
-class Go(Same):
+class Go(Comparison):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="gpumemtrace-go.")
@@ -118,7 +118,7 @@ class Go(Same):
     def tearDownClass(cls):
         shutil.rmtree(cls.folder, ignore_errors=True)
 
-    def test_goroutines_that_call_the_driver_are_the_same_and_recorded(self):
+    def test_goroutines_that_call_the_driver_behave_the_same_and_are_recorded(self):
         host = hosts.Host(
             "Go",
             [self.program],
@@ -153,7 +153,7 @@ class Storm(unittest.TestCase):
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.rmtree(self.place, ignore_errors=True)
 
-    def test_nothing_of_ours_waits_for_another_users_storm_or_reads_its_leftovers(self):
+    def test_killed_recordings_of_another_user_are_neither_read_nor_waited_for(self):
         # Each program stops itself after its calls. A second later it is killed.
         script = (
             f'cd {self.folder}; for i in $(seq {STORM}); do (GPUMEMTRACE_OPTIONS="output={self.folder}/%p.gmt.gz:memory=16MiB" '
@@ -178,7 +178,7 @@ class Storm(unittest.TestCase):
                 os.killpg(storm.pid, signal.SIGKILL)
             storm.wait()
         left = glob.glob(self.place + "/*")
-        print(f"# {runs} runs beside the storm in {time.monotonic() - began:.0f} s; it left {len(left)} files")
+        print(f"# {runs} runs next to the storm in {time.monotonic() - began:.0f} s; it left {len(left)} files")
         self.assertGreater(len(left), 0, "the storm left nothing: proves nothing")
         # The other user's files stay unchanged, and only that user gets messages about them.
         before = {path: os.stat(path).st_mtime_ns for path in left}

@@ -31,9 +31,9 @@ def nothing_differs(host):
         missing = host.missing()
         if missing:
             self.skipTest(f"{missing} is not there")
-        told, compared, plain = witnessed.compare_row(host)
-        if told:
-            self.fail(told[:6000])
+        different, compared, plain = witnessed.compare_row(host)
+        if different:
+            self.fail(different[:6000])
         # The program did the work that the row describes.
         self.assertEqual(plain.outcome.end, host.ends, (plain.outcome.out[-500:], plain.outcome.err[-1500:]))
         self.assertIn(host.says, plain.outcome.out + plain.outcome.err)
@@ -53,7 +53,7 @@ class Foreign(unittest.TestCase):
 class Witnesses(unittest.TestCase):
     """Proves that the witnesses notice changes in a process."""
 
-    def told(self, script, change=":"):
+    def different(self, script, change=":"):
         """Returns the differences between a script, and the same script with `change` in place of CHANGE."""
         plain, other = (hosts.Host("script", ["sh", "-c", script.replace("CHANGE", each)]) for each in (":", change))
         with compare.Place() as place:
@@ -61,7 +61,7 @@ class Witnesses(unittest.TestCase):
             changed = witnessed.run(other, place)
         return witnessed.differences(plains, changed)[0]
 
-    def test_a_change_of_each_kind_is_noticed(self):
+    def test_a_change_of_each_kind_is_detected(self):
         """Some changes could equal the user's own umask, limit or priority. Such a script sets another value first."""
         signal.signal(signal.SIGUSR2, signal.SIG_DFL)
         changes = [
@@ -78,12 +78,12 @@ class Witnesses(unittest.TestCase):
             changes.append((":", "P='nice -n 1'", "priority"))
         for before, change, fact in changes:
             with self.subTest(change):
-                self.assertRegex(self.told(f"{before}; CHANGE; $P ls", change), f"(?m)^ls first begins: {fact}")
+                self.assertRegex(self.different(f"{before}; CHANGE; $P ls", change), f"(?m)^ls first begins: {fact}")
 
-    def test_a_program_that_changes_nothing_differs_in_nothing(self):
-        self.assertEqual(self.told("ls; cat /etc/passwd > /dev/null"), "")
+    def test_a_preload_that_changes_nothing_makes_no_difference(self):
+        self.assertEqual(self.different("ls; cat /etc/passwd > /dev/null"), "")
 
-    def test_what_a_meddling_preload_does_in_place_of_the_recorder_is_noticed(self):
+    def test_changes_by_a_meddling_preload_are_detected(self):
         noticed = {
             "errno": "first begins: errno",
             "descriptor": "begins: descriptor 3",

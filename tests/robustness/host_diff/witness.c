@@ -33,7 +33,7 @@ static void write_down(const char *when, int number)
 		return;
 	gmt_state_add(text, "\x1e%s %s\n", program_invocation_short_name, when);
 	gmt_state_add(text, "errno: %d\n", number);
-	gmt_state_tell(text, GMT_STATE_OF_PROCESS | GMT_STATE_OF_FILES | GMT_STATE_OF_MEMORY);
+	gmt_state_report(text, GMT_STATE_OF_PROCESS | GMT_STATE_OF_FILES | GMT_STATE_OF_MEMORY);
 	said = dlerror();
 	gmt_state_add(text, "dlerror: %s\n", said ? said : "nothing");
 	snprintf(path, sizeof(path), "%s/" WITNESS_NAME, folder);

@@ -91,11 +91,11 @@ def differences(plains, recorded, but=None):
     compared facts. Skips facts that already differ between the runs without the recorder, and facts for which
     but(fact) is true.
     """
-    told = min(
+    different = min(
         (compare.differences(one.outcome, other.outcome, recorded.outcome) for one, other in zip(plains, plains[1:])),
         key=len,
     )
-    told, compared = [told] if told else [], 0
+    different, compared = [different] if different else [], 0
     for key in sorted(set(recorded.facts).union(*(plain.facts for plain in plains))):
         expected, *others = (plain.facts.get(key, {}) for plain in plains)
         got = recorded.facts.get(key, {})
@@ -103,8 +103,10 @@ def differences(plains, recorded, but=None):
             continue
         compared += 1
         if expected != got:
-            told.append(f"{' '.join(key[:2])}: {key[2]}: without the recorder {dict(expected)}, with it {dict(got)}")
-    return "\n".join(told), compared
+            different.append(
+                f"{' '.join(key[:2])}: {key[2]}: without the recorder {dict(expected)}, with it {dict(got)}"
+            )
+    return "\n".join(different), compared
 
 
 def compare_row(host, libraries=None, preload=SHIM, but=None):
@@ -112,12 +114,12 @@ def compare_row(host, libraries=None, preload=SHIM, but=None):
     with compare.Place() as place:
         plains = [run(host, place, None, libraries)]
         recorded = run(host, place, preload, libraries)
-        told = True
+        different = True
         # By chance a program dies of SIGPIPE or waits once more. More runs without the recorder then show the same.
-        while told and len(plains) < RUNS:
+        while different and len(plains) < RUNS:
             plains.append(run(host, place, None, libraries))
-            told, compared = differences(plains, recorded, but)
+            different, compared = differences(plains, recorded, but)
         # A difference that the recorder causes appears again in a second run.
-        if told:
-            told, compared = differences(plains, run(host, place, preload, libraries), but)
-    return told, compared, plains[0]
+        if different:
+            different, compared = differences(plains, run(host, place, preload, libraries), but)
+    return different, compared, plains[0]

@@ -43,7 +43,7 @@ static void allocate(void)
 		_exit(9);
 }
 
-static void *allocate_beside(void *unused)
+static void *allocate_meanwhile(void *unused)
 {
 	allocate();
 	return unused;
@@ -55,7 +55,7 @@ static void start_threads(void)
 	pthread_t threads[THREADS];
 
 	for (int i = 0; i < THREADS; i++)
-		if (pthread_create(&threads[i], NULL, allocate_beside, NULL))
+		if (pthread_create(&threads[i], NULL, allocate_meanwhile, NULL))
 			_exit(8);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);

@@ -32,7 +32,7 @@ class Descriptors(unittest.TestCase):
         self.assertEqual(run.out, "0\n")
         self.assertTrue(run.report()["complete"])
 
-    def test_no_number_is_ever_in_use_because_of_the_recorder(self):
+    def test_the_recorder_never_uses_a_descriptor_of_the_program(self):
         # A thread with the program's table opens NVML once, because libraries like NVML and the driver need that table.
         for options in ({}, {"mode": "window", "window": "1000"}):
             with self.subTest(options):
@@ -53,13 +53,13 @@ class Descriptors(unittest.TestCase):
 class Refused(unittest.TestCase):
     """If the kernel refuses close_range, the recorder shares the program's table."""
 
-    def test_without_a_table_of_its_own_the_recorder_still_records(self):
+    def test_without_its_own_descriptor_table_the_recorder_records(self):
         run = Recording([PROGRAM, "refused"])
         self.assertEqual((run.code, run.err), (0, ""))
         self.assertTrue(run.report()["complete"])
         self.assertEqual(len(run.events()), 2)
 
-    def test_where_the_program_needs_all_numbers_nothing_is_recorded_which_is_said(self):
+    def test_without_free_descriptors_nothing_is_recorded_and_a_line_reports_it(self):
         run = Recording([PROGRAM, "refused-limit"])
         self.assertEqual((run.code, run.out), (0, f"{FREE_BELOW_8} {FREE_BELOW_8}\n"))
         self.assertIn("RLIMIT_NOFILE leaves no descriptor for the recorder", run.err)

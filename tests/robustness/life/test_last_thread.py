@@ -41,7 +41,7 @@ class LastThread(unittest.TestCase):
             with self.subTest(first):
                 self.check("call", "call", first)
 
-    def test_pthread_exit_of_the_main_thread_runs_the_handlers_behind_the_last_thread(self):
+    def test_pthread_exit_of_the_main_thread_runs_the_handlers_after_the_last_thread(self):
         for other in ("thread", "return"):
             for first in ("main", "other"):
                 with self.subTest(other=other, first=first):
@@ -49,17 +49,17 @@ class LastThread(unittest.TestCase):
 
     def test_a_last_thread_that_ends_by_the_system_call_runs_no_handler(self):
         if not kernel_keeps_exit_codes_of_threads():
-            self.skipTest("Linux from 6.1 to 6.14 does not tell the code of a thread that is gone")
+            self.skipTest("Linux from 6.1 to 6.14 does not report the exit code of an ended thread")
         self.check("thread", "call", "main")
 
-    def test_a_main_thread_that_ended_by_the_system_call_counts_for_ever(self):
+    def test_after_main_ended_by_the_system_call_the_last_thread_runs_no_handler(self):
         self.check("call", "return", "main")
 
     def test_a_main_thread_that_returns_ends_the_process(self):
         self.check("return", "call", "other")
 
     @unittest.skipUnless(WITHOUT_PROC_WORKS, "no right to unmount /proc")
-    def test_without_proc_it_ends_as_well(self):
+    def test_without_proc_the_process_ends(self):
         run = Recording([*WITHOUT_PROC, PROGRAM, "thread", "return", "main"], timeout=100)
         self.assertEqual((run.code, run.out), (0, "handler\n"), run.err)
         self.assertEqual([event["kind"] for event in run.events()], [Kind.ALLOC, Kind.FREE])

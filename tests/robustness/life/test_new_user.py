@@ -32,13 +32,13 @@ class NewUser(unittest.TestCase):
                 notes = [row["text"] for row in self.check(step).records("note")]
                 self.assertTrue(any("changed from root to another user" in note for note in notes), notes)
 
-    def test_an_effective_user_that_can_be_taken_back_leaves_nothing(self):
+    def test_a_temporary_effective_user_leaves_nothing(self):
         self.check("seteuid")
 
     def test_another_root_folder_leaves_nothing(self):
         self.check("chroot")
 
-    def test_both_leave_nothing(self):
+    def test_another_user_and_another_root_folder_leave_nothing(self):
         self.check("chroot", "setuid")
 
 

@@ -19,7 +19,7 @@ HAS_REAL_TIME = (
 
 
 class Waits(unittest.TestCase):
-    def test_a_fork_in_the_middle_of_another_threads_note_leaves_a_child_that_can_make_notes(self):
+    def test_a_child_forked_during_a_note_of_another_thread_can_make_notes(self):
         run = Recording([built("notes")], timeout=LONG_S)
         self.assertEqual((run.code, run.out), (0, "0\n"), run.err)
         self.assertEqual(len(run.files), 1)

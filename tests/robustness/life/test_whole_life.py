@@ -27,36 +27,36 @@ class WholeLife(unittest.TestCase):
         self.assertTrue(report["complete"])
         self.assertEqual(report["events"]["dropped"], 0)
 
-    def test_what_the_constructor_of_a_linked_library_allocates_is_recorded(self):
+    def test_allocations_of_a_library_constructor_are_recorded(self):
         self.check(self.run_host(ALLOCATE=1), BLOCKS, 0)
 
-    def test_a_constructor_that_finds_its_function_by_dlsym_is_recorded(self):
+    def test_allocations_of_a_constructor_through_dlsym_are_recorded(self):
         self.check(self.run_host(BY_NAME=1), BLOCKS, 0)
 
-    def test_what_the_destructor_of_a_linked_library_frees_is_recorded(self):
+    def test_frees_of_a_library_destructor_are_recorded(self):
         for how in ("return", "exit", "pthread_exit"):
             with self.subTest(how):
                 self.check(self.run_host(how, ALLOCATE_IN_MAIN=1, FREE=1), BLOCKS, BLOCKS)
 
-    def test_an_end_without_destructors_is_recorded_as_it_is(self):
+    def test_an_end_without_destructors_is_a_whole_recording(self):
         for how in ("quick_exit", "_exit"):
             with self.subTest(how):
                 self.check(self.run_host(how, ALLOCATE_IN_MAIN=1, FREE=1), BLOCKS, 0)
 
-    def test_a_library_that_allocates_before_and_frees_behind_everything_leaves_nothing_alive(self):
+    def test_a_library_that_allocates_first_and_frees_last_leaves_no_live_block(self):
         run = self.run_host(ALLOCATE=1, FREE=1)
         self.check(run, BLOCKS, BLOCKS)
         self.assertEqual(run.totals()["live_bytes"], 0)
 
-    def test_the_destructor_of_an_opened_library_is_recorded(self):
+    def test_frees_of_the_destructor_of_an_opened_library_are_recorded(self):
         # The constructor holds the loader's lock, which opening NVML needs. The recorder must not wait for NVML.
         run = self.run_host(LIBRARY, program=OPENER, options={"samples": "off"}, ALLOCATE=1, FREE=1)
         self.check(run, BLOCKS, BLOCKS)
 
-    def test_a_recording_that_a_destructor_begins_has_its_end(self):
+    def test_a_recording_that_a_destructor_begins_is_whole(self):
         self.check(self.run_host(ALLOCATE_LATE=1), BLOCKS, 0)
 
-    def test_behind_the_end_no_recording_begins(self):
+    def test_after_the_end_no_recording_begins(self):
         self.assertEqual(self.run_host(LAST=1).files, [])
 
 

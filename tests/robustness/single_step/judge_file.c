@@ -5,7 +5,7 @@
 
 #include "judge_parts.h"
 #include "reader/replay/replay.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 #include "shared_memory/shared_recording_file.h"
 
 /* The live bytes at the end, and the peak, computed from the log. */
@@ -53,7 +53,7 @@ static void check_account(struct checklist *list, const struct gmt_replay *repla
 			sums.peak_bytes, account->peak_bytes);
 }
 
-static void check_books(struct checklist *list, const struct gmt_snapshot *snapshot,
+static void check_accounting(struct checklist *list, const struct gmt_recording *recording,
 	uint64_t may_differ_bytes)
 {
 	struct gmt_replay replay = { 0 };
@@ -61,8 +61,8 @@ static void check_books(struct checklist *list, const struct gmt_snapshot *snaps
 	struct gmt_traces traces = { 0 };
 	struct gmt_error error = { 0 };
 
-	if (gmt_traces_init(&traces, snapshot, &(struct gmt_traces_options){ 0 }, &error) ||
-		gmt_replay_init(&replay, snapshot, &traces, &options, &error)) {
+	if (gmt_traces_compute(&traces, recording, &(struct gmt_traces_options){ 0 }, &error) ||
+		gmt_replay_run(&replay, recording, &traces, &options, &error)) {
 		checklist_wrong(list, "%s", error.text);
 		return;
 	}
@@ -71,13 +71,13 @@ static void check_books(struct checklist *list, const struct gmt_snapshot *snaps
 	gmt_traces_fini(&traces);
 }
 
-static void check_snapshot(struct checklist *list, const struct gmt_snapshot *snapshot,
+static void check_snapshot(struct checklist *list, const struct gmt_recording *recording,
 	const struct judge_allowance *allowance)
 {
-	uint64_t lost = gmt_snapshot_dropped(snapshot);
+	uint64_t lost = gmt_recording_dropped(recording);
 
-	for (size_t i = 0; i < snapshot->events.count; i++) {
-		struct gmt_snapshot_event event = gmt_snapshot_event(snapshot, i);
+	for (size_t i = 0; i < recording->events.count; i++) {
+		struct gmt_recording_event event = gmt_recording_event(recording, i);
 
 		if (event.layer == GMT_LAYER_CUDA &&
 			(event.kind == GMT_KIND_ALLOC || event.kind == GMT_KIND_FREE))
@@ -87,23 +87,23 @@ static void check_snapshot(struct checklist *list, const struct gmt_snapshot *sn
 	uint64_t missing = list->made - list->recorded;
 
 	checklist_end(list, lost, allowance);
-	if (gmt_snapshot_complete(snapshot) && missing > allowance->in_flight)
+	if (gmt_recording_complete(recording) && missing > allowance->in_flight)
 		checklist_wrong(list, "it says that it is complete, and %" PRIu64 " calls are missing",
 			missing);
-	if (!gmt_snapshot_complete(snapshot) && !lost && !allowance->may_be_incomplete)
+	if (!gmt_recording_complete(recording) && !lost && !allowance->may_be_incomplete)
 		checklist_wrong(list, "it is not complete: %s",
-			!snapshot->has_end      ? "it has no end"
-				: snapshot->damaged ? snapshot->damage
-									: "it has other events than it says");
+			!recording->has_end      ? "it has no end"
+				: recording->damaged ? recording->damage
+									 : "it has other events than it says");
 	if (!missing)
-		check_books(list, snapshot, allowance->peak_bytes);
+		check_accounting(list, recording, allowance->peak_bytes);
 }
 
 void judge_file(const char *path, const char *memory, const struct judge_calls *calls,
 	const struct judge_allowance *allowance, char ret_text[JUDGE_TEXT_BYTES])
 {
 	struct gmt_shared_recording *shared_recording = NULL;
-	struct gmt_snapshot *snapshot = NULL;
+	struct gmt_recording *recording = NULL;
 	struct gmt_error error = { 0 };
 	struct checklist list;
 
@@ -113,14 +113,14 @@ void judge_file(const char *path, const char *memory, const struct judge_calls *
 		return;
 	}
 	if ((memory && gmt_shared_recording_open(memory, &shared_recording, &error)) ||
-		gmt_snapshot_load(path,
-			&(struct gmt_snapshot_load_options){ .shared_recording = shared_recording }, &snapshot,
-			&error)) {
+		gmt_recording_load(path,
+			&(struct gmt_recording_load_options){ .shared_recording = shared_recording },
+			&recording, &error)) {
 		checklist_wrong(&list, "%s", error.text);
 		checklist_end(&list, list.made, allowance);
 	} else {
-		check_snapshot(&list, snapshot, allowance);
+		check_snapshot(&list, recording, allowance);
 	}
-	gmt_snapshot_free(snapshot);
+	gmt_recording_free(recording);
 	gmt_shared_recording_close(shared_recording);
 }

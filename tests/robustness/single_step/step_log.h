@@ -4,8 +4,8 @@
 
 /*
  * Memory that the stepper shares with the stepped program and with all its children. The stepper
- * writes orders for the program. The driver appends each call that reaches it, so the log holds the
- * real calls. The recorder writes nothing to it.
+ * writes the next operation and the action of the handler. The driver appends each call that reaches
+ * it, so the log holds the real calls. The recorder writes nothing to this memory.
  */
 
 #include <stdatomic.h>
@@ -16,7 +16,7 @@
 enum {
 	STEP_CALLS = 1 << 20,
 	STEP_PROCESSES = 1 << 16,
-	STEP_PAINT = 0xa7,
+	STEP_CANARY = 0xa7, /* value of the bytes below a signal stack, which no code may change */
 };
 
 /* Block number N of the log lies at this address. No address is used twice. */
@@ -26,7 +26,7 @@ enum {
 /* The hooked call that the stepper steps through. */
 enum step_operation {
 	STEP_ALLOC_SAME,     /* with the same stack as in the last round */
-	STEP_ALLOC_RECALLED, /* with one of four stacks, in turn */
+	STEP_ALLOC_RECALLED, /* with one of four stacks, in turn, that the stack cache holds */
 	STEP_ALLOC_NEW,      /* with a stack that the process has not used yet */
 	STEP_FREE,
 	STEP_RUNTIME_ALLOC,  /* cudaMalloc, which calls cuMemAlloc_v2 */
@@ -96,7 +96,7 @@ struct step_log {
 	uint32_t patience_s;
 	/* The program writes these. */
 	uint32_t gate;
-	uint32_t painted_changed; /* bytes below the signal stack that changed */
+	uint32_t canary_changed; /* bytes below the signal stack that were overwritten */
 	uint32_t rounds;
 	_Atomic uint32_t process_count;
 	struct step_process processes[STEP_PROCESSES]; /* children */

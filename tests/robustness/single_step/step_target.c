@@ -26,7 +26,7 @@ int cudaMalloc(void **ret_address, size_t size_bytes);
 int cudaFree(void *address);
 
 enum {
-	PAINTED_BYTES = 32768,
+	CANARY_BYTES = 32768,
 	SIGNAL_STACK_BYTES = 8192,
 	ABOVE_BYTES = 2048,
 	USUAL_FRAME_BYTES = 1776, /* of a signal, on a processor without large registers */
@@ -43,17 +43,20 @@ enum {
 /* Places of the program's calls. */
 enum { PLACE_CALL, PLACE_PREPARED, PLACE_FIRST_AFTER, PLACE_SECOND_AFTER, PLACE_OF_CHILD };
 
-/* A signal stack with painted memory below it. It grows towards that memory. */
-struct painted_stack {
-	unsigned char painted[PAINTED_BYTES];
+/*
+ * A signal stack with canary bytes below it. The stack grows towards them, so a write below the
+ * stack changes them.
+ */
+struct guarded_stack {
+	unsigned char canary[CANARY_BYTES];
 	unsigned char stack[SIGNAL_STACK_BYTES + LARGEST_FRAME_BYTES];
 	unsigned char above[ABOVE_BYTES];
 };
 
 static struct step_log *step_log;
 static sigjmp_buf before_call;
-static struct painted_stack apart;
-static struct painted_stack *painted_stack = &apart;
+static struct guarded_stack apart;
+static struct guarded_stack *guarded_stack = &apart;
 static volatile sig_atomic_t is_child;
 static pid_t children[CHILDREN];
 static volatile unsigned child_count;
@@ -78,16 +81,16 @@ __attribute__((noinline)) static void stop_at(enum step_gate gate)
 	__asm__ volatile("int3" ::: "memory");
 }
 
-static void check_paint(void)
+static void check_canary(void)
 {
 	uint32_t changed = 0;
 
-	for (size_t i = 0; i < PAINTED_BYTES; i++)
-		changed += painted_stack->painted[i] != STEP_PAINT;
+	for (size_t i = 0; i < CANARY_BYTES; i++)
+		changed += guarded_stack->canary[i] != STEP_CANARY;
 	if (!changed)
 		return;
-	__atomic_add_fetch(&step_log->painted_changed, changed, __ATOMIC_RELAXED);
-	memset(painted_stack->painted, STEP_PAINT, PAINTED_BYTES);
+	__atomic_add_fetch(&step_log->canary_changed, changed, __ATOMIC_RELAXED);
+	memset(guarded_stack->canary, STEP_CANARY, CANARY_BYTES);
 }
 
 static struct step_process *register_process(pid_t pid, pid_t parent)
@@ -268,7 +271,7 @@ __attribute__((noreturn)) static void end_child(void)
 	for (int i = 0; i < 3; i++)
 		allocate_and_free(size_of_place(PLACE_OF_CHILD));
 	wait_for_children();
-	check_paint();
+	check_canary();
 	if (step_log->action == STEP_FORK_TWICE)
 		_exit(0);
 	exit(0);
@@ -282,7 +285,7 @@ static void settle(void)
 	allocate_and_free(size_of_place(PLACE_FIRST_AFTER));
 	allocate_and_free(size_of_place(PLACE_SECOND_AFTER));
 	wait_for_children();
-	check_paint();
+	check_canary();
 }
 
 /*
@@ -332,12 +335,12 @@ static size_t signal_stack_bytes(void)
 	return SIGNAL_STACK_BYTES + (more < LARGEST_FRAME_BYTES ? more : LARGEST_FRAME_BYTES);
 }
 
-static void take_signal(struct painted_stack *stack)
+static void take_signal(struct guarded_stack *stack)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
-	painted_stack = stack;
-	memset(stack->painted, STEP_PAINT, PAINTED_BYTES);
+	guarded_stack = stack;
+	memset(stack->canary, STEP_CANARY, CANARY_BYTES);
 	if (step_log->stack != STEP_STACK_OWN) {
 		stack_t given = { .ss_sp = stack->stack, .ss_size = signal_stack_bytes() };
 
@@ -349,7 +352,7 @@ static void take_signal(struct painted_stack *stack)
 		fail(27);
 }
 
-static void make_rounds(struct painted_stack *stack)
+static void make_rounds(struct guarded_stack *stack)
 {
 	take_signal(stack);
 	while (!step_log->must_end)
@@ -358,7 +361,7 @@ static void make_rounds(struct painted_stack *stack)
 
 __attribute__((noinline)) static void make_rounds_inside(void)
 {
-	struct painted_stack inside;
+	struct guarded_stack inside;
 
 	/* Keeps the compiler from removing the array. */
 	__asm__ volatile("" ::"r"(&inside) : "memory");
@@ -368,11 +371,11 @@ __attribute__((noinline)) static void make_rounds_inside(void)
 /* Calls from ordinary frames at the addresses where the inner signal stack will lie later. */
 __attribute__((noinline)) static void call_from_below(size_t bytes)
 {
-	volatile unsigned char *room = __builtin_alloca(bytes);
+	volatile unsigned char *buffer = __builtin_alloca(bytes);
 
-	room[0] = 1;
+	buffer[0] = 1;
 	allocate_and_free(size_of_place(PLACE_FIRST_AFTER));
-	__asm__ volatile("" ::"r"(room) : "memory");
+	__asm__ volatile("" ::"r"(buffer) : "memory");
 }
 
 static void open_log(void)
@@ -401,7 +404,7 @@ int main(void)
 	if (cuInit(0))
 		return 29;
 	if (step_log->stack == STEP_STACK_INSIDE)
-		for (size_t bytes = 1024; bytes < sizeof(struct painted_stack); bytes += 4096)
+		for (size_t bytes = 1024; bytes < sizeof(struct guarded_stack); bytes += 4096)
 			call_from_below(bytes);
 	if (step_log->stack == STEP_STACK_INSIDE)
 		make_rounds_inside();

@@ -15,7 +15,7 @@ struct stepper_mark stepper_mark(const struct stepper *stepper)
 {
 	const struct step_log *log = stepper->step_log;
 
-	return (struct stepper_mark){ log->call_count, log->process_count, log->painted_changed };
+	return (struct stepper_mark){ log->call_count, log->process_count, log->canary_changed };
 }
 
 void stepper_report(struct stepper *stepper, const struct position *position, const char *format,
@@ -213,9 +213,9 @@ void stepper_judge_children(struct stepper *stepper, const struct position *posi
 		if (child->is_over)
 			judge_child(stepper, position, child, since);
 		else
-			stepper_report(stepper, position, "nobody collects child %u", child->pid);
+			stepper_report(stepper, position, "no process collects child %u", child->pid);
 	}
-	if (stepper->step_log->painted_changed != since->painted_changed)
+	if (stepper->step_log->canary_changed != since->canary_changed)
 		stepper_report(stepper, position, "%u bytes below the signal stack are changed",
-			stepper->step_log->painted_changed - since->painted_changed);
+			stepper->step_log->canary_changed - since->canary_changed);
 }

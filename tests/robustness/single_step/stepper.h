@@ -18,7 +18,7 @@ enum { STEPPER_PATH_BYTES = 512, STEPPER_TEXT_BYTES = 1024 };
 
 /* The lengths of the log's lists at one moment. */
 struct stepper_mark {
-	uint32_t calls, processes, painted_changed;
+	uint32_t calls, processes, canary_changed;
 };
 
 struct stepper {

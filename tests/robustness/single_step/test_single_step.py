@@ -70,7 +70,7 @@ class EachInstruction(SingleStep):
         self.check([Case(operation, "jump", how=EACH) for operation in OPERATIONS])
 
     @unittest.skipUnless(LONG, "--long alone waits for what happens once in a thousand calls")
-    def test_handlers_in_what_few_calls_do(self):
+    def test_handlers_in_instructions_that_few_calls_reach(self):
         for action in "allocate", "jump":
             case = Case("alloc-same", action, how="rare").run()
             print(f"# {case}: {case.counts}", flush=True)

@@ -64,7 +64,7 @@ class Doctor(unittest.TestCase):
             **more,
         )
 
-    def ask(self, *command, options=(), **more):
+    def judge(self, *command, options=(), **more):
         done = self.run_doctor("--json", *options, *(["--", *command] if command else []), **more)
         result = json.loads(done.stdout)
         checks = {row["id"]: row for row in result["checks"]}
@@ -84,8 +84,8 @@ class Doctor(unittest.TestCase):
 
     # Programs that can be recorded
 
-    def test_a_program_on_the_simulated_device_can_be_recorded_and_is_told_how(self):
-        checks = self.ask(BUSY, "1", "a b")
+    def test_a_program_on_the_simulated_device_can_be_recorded_with_the_shown_command(self):
+        checks = self.judge(BUSY, "1", "a b")
         self.assertEqual({row["verdict"] for row in checks.values()}, {"ok"}, checks)
         self.check(checks, "recorder_found", "ok", os.path.realpath(SHIM))
         self.check(checks, "driver_starts", "ok", "device is simulated")
@@ -96,27 +96,27 @@ class Doctor(unittest.TestCase):
         self.assertEqual(self.result["counts"]["ok"], len(checks))
         self.assertEqual(os.listdir(self.folder), [])
 
-    def test_without_a_command_the_machine_alone_is_judged(self):
-        checks = self.ask()
+    def test_without_a_command_only_the_machine_is_judged(self):
+        checks = self.judge()
         self.assertFalse({row["section"] for row in checks.values()} - {"recorder", "environment", "driver", "space"})
         self.assertEqual((self.result["command"], self.result["next"]), (None, "gpumemtrace run -- python train.py"))
 
     def test_a_runtime_inside_of_the_program_is_seen(self):
-        self.check(self.ask(built("snippets-static")), "command_cuda", "ok", "static CUDA runtime")
+        self.check(self.judge(built("snippets-static")), "command_cuda", "ok", "static CUDA runtime")
 
     def test_the_command_is_not_run_unless_asked(self):
         script = self.place("touch.sh", f"#!/bin/sh\necho said; echo > {self.folder}/touched\nexec {BUSY} 1 10\n")
-        self.assertNotIn("recording", self.ask(script))
+        self.assertNotIn("recording", self.judge(script))
         self.assertFalse(os.path.exists(os.path.join(self.folder, "touched")))
-        self.check(self.ask(script, options=["--run"]), "recording", "ok", "1 file, 2", " events, with native stacks")
+        self.check(self.judge(script, options=["--run"]), "recording", "ok", "1 file, 2", " events, with native stacks")
         self.assertTrue(os.path.exists(os.path.join(self.folder, "touched")))
 
-    def test_a_trial_run_leaves_nothing_behind_and_says_when_nothing_was_recorded(self):
+    def test_a_trial_run_leaves_no_file_and_reports_if_nothing_was_recorded(self):
         trials = self.place("trials/x", "")
         os.unlink(trials)
-        checks = self.ask("true", options=["--run"], TMPDIR=os.path.dirname(trials))
+        checks = self.judge("true", options=["--run"], TMPDIR=os.path.dirname(trials))
         self.check(checks, "recording", "problem", "did not use CUDA (exit code 0)")
-        checks = self.ask(
+        checks = self.judge(
             BUSY, "1", "10", options=["--run"], TMPDIR=os.path.dirname(trials), GPUMEMTRACE_OPTIONS="stacks=none"
         )
         self.check(checks, "recording", "ok", "without native stacks")
@@ -126,31 +126,31 @@ class Doctor(unittest.TestCase):
 
     def test_a_recorder_that_is_missing_or_of_another_machine_is_a_problem(self):
         alone = self.copy(CLI, "alone/bin/gpumemtrace")
-        checks = self.ask(cli=alone)
+        checks = self.judge(cli=alone)
         self.check(checks, "recorder_found", "problem", "libgpumemtrace.so was not found")
         self.assertIn(f"next to {os.path.dirname(alone)}", checks["recorder_found"]["remedy"])
         foreign, _ = FOREIGN_MACHINES[OWN_MACHINE]
         self.place("alone/bin/libgpumemtrace.so", elf(foreign))
-        checks = self.ask("true", cli=alone)
+        checks = self.judge("true", cli=alone)
         self.check(checks, "recorder_loads", "problem", "cannot be preloaded")
         self.check(checks, "command_loads", "problem", "does not load the recorder")
 
-    def test_a_recorder_that_the_drivers_functions_do_not_lead_to_is_a_problem(self):
+    def test_a_recorder_that_driver_calls_do_not_reach_is_a_problem(self):
         alone = self.copy(CLI, "alone/bin/gpumemtrace")
         self.copy(built("libgetenv-behind.so"), "alone/bin/libgpumemtrace.so")
-        checks = self.ask(cli=alone)
+        checks = self.judge(cli=alone)
         self.check(checks, "recorder_loads", "ok")
         self.check(checks, "calls_reach", "problem", "dlsym finds cuMemAlloc_v2 in", "libcuda.so.1")
 
     # The command
 
-    def test_a_command_that_is_not_there_is_one_line(self):
+    def test_a_missing_command_is_one_line(self):
         for word, said in ("no-such-program", "not found in PATH"), ("./none", "no such file"), ("", "not found"):
-            checks = self.ask(word)
+            checks = self.judge(word)
             self.check(checks, "command_found", "problem", said)
             self.assertEqual([name for name in checks if checks[name]["section"] == "command"], ["command_found"])
-        self.check(self.ask(self.folder), "command_found", "problem", "is a folder")
-        self.check(self.ask(self.place("plain.py", "text", 0o644)), "command_found", "problem", "may not be executed")
+        self.check(self.judge(self.folder), "command_found", "problem", "is a folder")
+        self.check(self.judge(self.place("plain.py", "text", 0o644)), "command_found", "problem", "may not be executed")
 
     def test_programs_into_which_nothing_can_be_loaded_are_a_problem(self):
         foreign, name = FOREIGN_MACHINES[OWN_MACHINE]
@@ -165,7 +165,7 @@ class Doctor(unittest.TestCase):
             ("other", b"MZ\0\0no ELF", "command_format", "is not an ELF program"),
         ):
             with self.subTest(what):
-                checks = self.ask(self.place(what, content))
+                checks = self.judge(self.place(what, content))
                 self.check(checks, row, "problem", said)
                 self.assertNotIn("command_loads", checks)
                 self.assertEqual(self.result["next"], f"gpumemtrace doctor -- {self.folder}/{what}")
@@ -174,7 +174,7 @@ class Doctor(unittest.TestCase):
         whole = elf(interpreter="/lib/ld.so", needed=["libcudart.so.12", "libm.so.6"])
         for at in range(16, len(whole), 7):
             with self.subTest(at):
-                checks = self.ask(self.place("damaged", whole[:at] + b"\xff\xfe\xff\x7f" + whole[at + 4 :]))
+                checks = self.judge(self.place("damaged", whole[:at] + b"\xff\xfe\xff\x7f" + whole[at + 4 :]))
                 self.assertIn(checks["command_format"]["verdict"], ("ok", "problem"))
 
     def test_a_program_with_more_rights_than_its_caller_is_a_problem(self):
@@ -183,53 +183,53 @@ class Doctor(unittest.TestCase):
             os.chown(program, os.getuid() + 1, -1)
         except PermissionError:
             self.skipTest("only root may give a file away")
-        self.check(self.ask(program), "command_rights", "ok")
+        self.check(self.judge(program), "command_rights", "ok")
         os.chmod(program, 0o4755)
         if os.statvfs(program).f_flag & os.ST_NOSUID:
-            self.check(self.ask(program), "command_rights", "ok", "has no effect here")
+            self.check(self.judge(program), "command_rights", "ok", "has no effect here")
         else:
-            self.check(self.ask(program), "command_rights", "problem", "set-uid")
+            self.check(self.judge(program), "command_rights", "problem", "set-uid")
         os.chown(program, os.getuid(), os.getgid() + 1)
         os.chmod(program, 0o2755)
         if not os.statvfs(program).f_flag & os.ST_NOSUID:
-            self.check(self.ask(program), "command_rights", "problem", "set-gid")
+            self.check(self.judge(program), "command_rights", "problem", "set-gid")
 
     def test_scripts_are_followed_to_their_program(self):
         inner = self.place("inner", "#!/bin/sh -e\n")
         outer = self.place("outer", f"#!/usr/bin/env -S A=1 {inner} x\n")
         chain = f"{outer}, /usr/bin/env, {inner}, /bin/sh"
-        checks = self.ask(outer)
+        checks = self.judge(outer)
         self.check(checks, "command_starts", "ok", chain)
         self.check(checks, "command_found", "ok", "/bin/sh")
-        self.check(self.ask(self.place("bare", "echo\n")), "command_starts", "ok", "bare, /bin/sh")
-        self.check(self.ask("env", "-u", "A", "B=2", inner), "command_starts", "ok", f"env, {inner}, /bin/sh")
+        self.check(self.judge(self.place("bare", "echo\n")), "command_starts", "ok", "bare, /bin/sh")
+        self.check(self.judge("env", "-u", "A", "B=2", inner), "command_starts", "ok", f"env, {inner}, /bin/sh")
         broken = self.place("broken", "#!/no/such/python\n")
-        self.check(self.ask(broken), "command_found", "problem", "/no/such/python does not exist")
+        self.check(self.judge(broken), "command_found", "problem", "/no/such/python does not exist")
         endless = self.place("endless", f"#!{self.folder}/endless\n")
-        self.check(self.ask(endless), "command_found", "problem", "never a program")
+        self.check(self.judge(endless), "command_found", "problem", "never a program")
 
-    def test_a_command_that_takes_the_recorder_away_is_a_problem(self):
+    def test_a_command_that_removes_the_recorder_is_a_problem(self):
         for words in ["env", "-i", "true"], ["env", "-u", "LD_PRELOAD", "true"], ["env", "LD_PRELOAD=x", "true"]:
-            self.check(self.ask(*words), "command_starts", "problem", "removes LD_PRELOAD from")
-        checks = self.ask(self.copy("/bin/true", "docker"), "run", "image")
+            self.check(self.judge(*words), "command_starts", "problem", "removes LD_PRELOAD from")
+        checks = self.judge(self.copy("/bin/true", "docker"), "run", "image")
         self.check(checks, "command_starts", "problem", "in a container")
         self.assertNotIn("command_format", checks)
-        self.check(self.ask(self.copy("/bin/true", "mpirun")), "command_starts", "warning", "other machines")
+        self.check(self.judge(self.copy("/bin/true", "mpirun")), "command_starts", "warning", "other machines")
 
     def test_a_library_that_the_program_lacks_is_named(self):
         with open(BUSY, "rb") as file:
             program = self.place("lacking", file.read().replace(b"libcudart.so.13\0", b"libcudart.so.77\0"))
-        self.check(self.ask(program), "command_loads", "problem", "libcudart.so.77", "will not start")
+        self.check(self.judge(program), "command_loads", "problem", "libcudart.so.77", "will not start")
 
     def test_a_c_library_that_is_too_old_is_named(self):
         with open(BUSY, "rb") as file:
             program = self.place("newer", re.sub(rb"GLIBC_2(\.\d+\0)", rb"GLIBC_9\1", file.read()))
-        self.check(self.ask(program), "command_loads", "problem", "version `GLIBC_9.", "not found (required by")
+        self.check(self.judge(program), "command_loads", "problem", "version `GLIBC_9.", "not found (required by")
 
-    def test_the_address_sanitizer_is_a_problem_unless_it_may_stand_behind(self):
+    def test_the_address_sanitizer_is_a_problem_unless_it_may_be_loaded_later(self):
         program = self.place("asan", elf(interpreter=own_interpreter(), needed=["libm.so.6", "libasan.so.8"]))
-        self.check(self.ask(program, ASAN_OPTIONS=""), "command_sanitizer", "problem", "libasan.so.8")
-        self.check(self.ask(program), "command_sanitizer", "ok", "libasan.so.8")
+        self.check(self.judge(program, ASAN_OPTIONS=""), "command_sanitizer", "problem", "libasan.so.8")
+        self.check(self.judge(program), "command_sanitizer", "ok", "libasan.so.8")
 
     # Python
 
@@ -239,9 +239,9 @@ class Doctor(unittest.TestCase):
             self.place("site/torch/__init__.py", "raise SystemExit('imported')\n")
             self.place("site/torch-9.8.7.dist-info/METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: 9.8.7+x\n")
             variables["PYTHONPATH"] = os.path.join(self.folder, "site")
-        return self.ask(sys.executable, "train.py", **variables)
+        return self.judge(sys.executable, "train.py", **variables)
 
-    def test_python_and_its_pytorch_are_known_without_an_import(self):
+    def test_python_and_its_pytorch_are_found_without_an_import(self):
         version = ".".join(map(str, sys.version_info[:3]))
         self.place("sysconfig.py", "raise SystemExit('taken from the current folder')\n")
         checks = self.ask_python("__version__ = '9.8.7+x'\ncuda: Optional[str] = '12.4'\nhip: Optional[str] = None\n")
@@ -254,7 +254,7 @@ class Doctor(unittest.TestCase):
 
     def test_a_script_in_pythons_name_leads_to_the_real_one(self):
         self.place("shims/python3", f"#!/bin/sh\nexec {sys.executable} \"$@\"\n")
-        checks = self.ask("python3", PATH=f"{self.folder}/shims:{os.environ['PATH']}")
+        checks = self.judge("python3", PATH=f"{self.folder}/shims:{os.environ['PATH']}")
         self.check(checks, "command_found", "ok", sys.executable)
         self.check(checks, "python_version", "ok")
 
@@ -270,9 +270,9 @@ class Doctor(unittest.TestCase):
             ("gmt:version=3.12.1;gmt:implementation=cpython;gmt:trace_refs=1;", "warning", "traces references"),
             ("nothing", "unknown", "did not answer"),
         ):
-            self.check(self.ask(fake, DOCTOR_PYTHON=said), "python_version", verdict, words)
+            self.check(self.judge(fake, DOCTOR_PYTHON=said), "python_version", verdict, words)
 
-    def test_the_versions_that_the_recorder_can_read_are_those_that_doctor_knows(self):
+    def test_doctor_knows_the_python_versions_of_the_recorder(self):
         rows = re.findall(r"^GMT_PYTHON\( *(\d+)", read("preload", "python", "python_layout.def"), re.M)
         oldest, newest = re.search(
             r"OLDEST_MINOR = (\d+), NEWEST_MINOR = (\d+)", read("tools", "doctor", "doctor_python.c")
@@ -292,10 +292,10 @@ class Doctor(unittest.TestCase):
                 "PYTORCH_ALLOC_CONF=max",
             ),
         ):
-            self.check(self.ask(**variables), "pytorch_allocator", verdict, words)
-        self.assertNotIn("pytorch_allocator", self.ask())
+            self.check(self.judge(**variables), "pytorch_allocator", verdict, words)
+        self.assertNotIn("pytorch_allocator", self.judge())
 
-    def test_a_script_that_uses_a_framework_with_an_arena_is_told_what_opens_it(self):
+    def test_for_a_script_with_an_arena_doctor_names_the_setting_that_opens_it(self):
         for text, variables, verdict, words, remedy in (
             (
                 "import jax.numpy as jnp\n",
@@ -331,16 +331,16 @@ class Doctor(unittest.TestCase):
             ("import jax\n", {"XLA_PYTHON_CLIENT_ALLOCATOR": "platform"}, "warning", "XLA", "cuda_async"),
         ):
             script = self.place("train.py", text)
-            checks = self.ask(sys.executable, script, **variables)
+            checks = self.judge(sys.executable, script, **variables)
             self.check(checks, "arenas", verdict, words)
             if remedy:
                 self.assertIn(remedy, checks["arenas"]["remedy"])
         for text in "import jaxtyping\nfrom cupyx import x\n# import jax\n", "print('import jax')\n":
-            self.assertNotIn("arenas", self.ask(sys.executable, self.place("train.py", text)))
+            self.assertNotIn("arenas", self.judge(sys.executable, self.place("train.py", text)))
 
     # The environment
 
-    def test_doctor_complains_of_the_options_of_which_the_recorder_complains(self):
+    def test_doctor_and_recorder_report_the_same_wrong_options(self):
         for text in (
             "stacks=all:depth=5",
             "",
@@ -365,14 +365,14 @@ class Doctor(unittest.TestCase):
                 env={**PLAIN, "LD_LIBRARY_PATH": SIMCUDA, "LD_PRELOAD": SHIM, "GPUMEMTRACE_OPTIONS": text},
             )
             complains = "GPUMEMTRACE_OPTIONS" in done.stderr
-            self.check(self.ask(GPUMEMTRACE_OPTIONS=text), "options", "warning" if complains else "ok")
+            self.check(self.judge(GPUMEMTRACE_OPTIONS=text), "options", "warning" if complains else "ok")
 
     def test_other_preloaded_libraries_are_judged_by_what_they_are(self):
         def preload(*names, **variables):
             paths = [self.copy(built("libgetenv-behind.so"), name) for name in names]
-            return self.ask(LD_PRELOAD=":".join(paths), **variables)
+            return self.judge(LD_PRELOAD=":".join(paths), **variables)
 
-        self.check(self.ask(LD_PRELOAD=os.path.realpath(SHIM)), "preloads", "ok", "only the recorder")
+        self.check(self.judge(LD_PRELOAD=os.path.realpath(SHIM)), "preloads", "ok", "only the recorder")
         self.check(preload("libjemalloc.so.2", "libmine.so"), "preloads", "ok", "any order", "libmine.so")
         self.check(preload("libjemalloc.so.2", "libvgpu.so"), "preloads", "warning", "HAMi")
         self.check(preload("torch_memory_saver_hook.abi3.so"), "preloads", "warning", "mapped memory")
@@ -380,29 +380,29 @@ class Doctor(unittest.TestCase):
             self.check(preload(*names, ASAN_OPTIONS=""), "preloads", "problem", "sanitizer", "HAMi")
         self.assertIn(
             "verify_asan_link_order",
-            self.ask(LD_PRELOAD=self.place("libasan.so.8"), ASAN_OPTIONS="")["preloads"]["remedy"],
+            self.judge(LD_PRELOAD=self.place("libasan.so.8"), ASAN_OPTIONS="")["preloads"]["remedy"],
         )
         self.check(preload("other/libgpumemtrace.so"), "preloads", "warning", "another copy")
-        self.check(self.ask(LD_PRELOAD="/no/such.so"), "preloads", "warning", "does not exist")
+        self.check(self.judge(LD_PRELOAD="/no/such.so"), "preloads", "warning", "does not exist")
 
-    def test_a_copy_of_the_recorder_in_ones_own_environment_records_nothing_of_the_questions(self):
-        self.ask(BUSY, LD_PRELOAD=SHIM)
+    def test_a_recorder_in_the_environment_does_not_record_the_queries_of_doctor(self):
+        self.judge(BUSY, LD_PRELOAD=SHIM)
         self.assertEqual(os.listdir(self.folder), [])
 
-    def test_switches_and_tools_of_others_are_named(self):
-        self.check(self.ask(LD_AUDIT="/no/audit.so"), "linker_switches", "warning", "/no/audit.so")
-        self.check(self.ask(CUDA_INJECTION64_PATH="/no/tool.so"), "injections", "warning", "/no/tool.so")
-        self.check(self.ask(NVTX_INJECTION64_PATH="/no/nvtx.so"), "injections", "ok", "/no/nvtx.so")
+    def test_other_tools_and_their_settings_are_named(self):
+        self.check(self.judge(LD_AUDIT="/no/audit.so"), "linker_switches", "warning", "/no/audit.so")
+        self.check(self.judge(CUDA_INJECTION64_PATH="/no/tool.so"), "injections", "warning", "/no/tool.so")
+        self.check(self.judge(NVTX_INJECTION64_PATH="/no/nvtx.so"), "injections", "ok", "/no/nvtx.so")
 
     # The driver
 
     def test_a_driver_that_cannot_be_opened_is_a_problem(self):
         self.place("driver/libcuda.so.1", "no library")
-        checks = self.ask(BUSY, libraries=os.path.join(self.folder, "driver"))
+        checks = self.judge(BUSY, libraries=os.path.join(self.folder, "driver"))
         self.check(checks, "driver_found", "problem", "libcuda.so.1")
         self.assertEqual(self.result["devices"], [])
 
-    def test_what_cuinit_answers_is_explained(self):
+    def test_the_result_of_cuinit_is_explained(self):
         self.copy(built("libdoctor-driver.so"), "driver/libcuda.so.1")
         libraries = os.path.join(self.folder, "driver")
         for answer, words in (
@@ -412,26 +412,26 @@ class Doctor(unittest.TestCase):
             ("12345", "cuInit returns error 12345"),
             ("crash", "crashes"),
         ):
-            checks = self.ask(libraries=libraries, DOCTOR_INIT=answer)
+            checks = self.judge(libraries=libraries, DOCTOR_INIT=answer)
             self.check(checks, "driver_starts", "problem", words)
             self.assertNotIn("devices", checks)
-        checks = self.ask(libraries=libraries)
+        checks = self.judge(libraries=libraries)
         self.check(checks, "driver_version", "warning", "CUDA 11.2: older than 11.3")
         self.check(checks, "calls_reach", "ok", "with dlsym")
 
-    def test_a_driver_that_never_answers_is_a_problem_and_does_not_hold_doctor_up(self):
+    def test_a_driver_that_never_returns_is_a_problem_and_does_not_block_doctor(self):
         self.copy(built("libdoctor-driver.so"), "driver/libcuda.so.1")
-        checks = self.ask(libraries=os.path.join(self.folder, "driver"), DOCTOR_INIT="hang")
+        checks = self.judge(libraries=os.path.join(self.folder, "driver"), DOCTOR_INIT="hang")
         self.check(checks, "driver_starts", "problem", "did not return within")
 
-    def test_the_answers_of_cuinit_have_the_drivers_numbers(self):
+    def test_the_results_of_cuinit_have_the_numbers_of_the_driver(self):
         names = re.findall(r"ERROR_(?:BOTH|DRIVER)\((\w+)", read("simcuda", "errors.def"))
         rows = re.findall(r"^GMT_CUDA_RESULT\((\d+), (\w+)", read("tools", "doctor", "doctor_results.def"), re.M)
         self.assertGreater(len(rows), 8)
         self.assertLessEqual({name for _, name in rows}, set(names))
 
     def test_no_device_is_a_problem(self):
-        checks = self.ask(SIMCUDA_DEVICES="0", CUDA_VISIBLE_DEVICES="-1")
+        checks = self.judge(SIMCUDA_DEVICES="0", CUDA_VISIBLE_DEVICES="-1")
         failing = {name for name, row in checks.items() if row["verdict"] == "problem"}
         self.assertTrue(failing & {"devices", "driver_starts"}, checks)
 
@@ -439,12 +439,14 @@ class Doctor(unittest.TestCase):
 
     def test_an_output_that_cannot_be_written_is_a_problem(self):
         plain = self.place("plain", "text", 0o644)
-        self.check(self.ask(GPUMEMTRACE_OPTIONS=f"output={plain}/%p.gz"), "output_folder", "problem", "is not a folder")
-        self.check(self.ask(GPUMEMTRACE_OPTIONS="output=%z.gz"), "output_name", "problem", "%z")
-        self.check(self.ask(GPUMEMTRACE_OPTIONS="output=%p.%"), "output_name", "problem")
-        self.check(self.ask(GPUMEMTRACE_OPTIONS="output=/dev/null"), "output_name", "problem", "is a device")
         self.check(
-            self.ask(GPUMEMTRACE_OPTIONS=f"output={self.folder}/a/b/%q{{HOME}}%%/%p.gz"),
+            self.judge(GPUMEMTRACE_OPTIONS=f"output={plain}/%p.gz"), "output_folder", "problem", "is not a folder"
+        )
+        self.check(self.judge(GPUMEMTRACE_OPTIONS="output=%z.gz"), "output_name", "problem", "%z")
+        self.check(self.judge(GPUMEMTRACE_OPTIONS="output=%p.%"), "output_name", "problem")
+        self.check(self.judge(GPUMEMTRACE_OPTIONS="output=/dev/null"), "output_name", "problem", "is a device")
+        self.check(
+            self.judge(GPUMEMTRACE_OPTIONS=f"output={self.folder}/a/b/%q{{HOME}}%%/%p.gz"),
             "output_folder",
             "ok",
             f"{self.folder}, where the recorder creates the missing folders",
@@ -454,12 +456,12 @@ class Doctor(unittest.TestCase):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
-        self.check(self.ask(preexec_fn=limit), "limits", "warning", "1.00 MiB", "ulimit -f")
+        self.check(self.judge(preexec_fn=limit), "limits", "warning", "1.00 MiB", "ulimit -f")
 
     # Forms of the output
 
-    def test_text_has_a_line_for_each_check_and_a_remedy_where_something_is_to_do(self):
-        checks = self.ask("no-such-program", PYTORCH_NO_CUDA_MEMORY_CACHING="1")
+    def test_the_text_has_a_line_for_each_check_and_a_remedy_for_each_problem(self):
+        checks = self.judge("no-such-program", PYTORCH_NO_CUDA_MEMORY_CACHING="1")
         done = self.run_doctor("--", "no-such-program", PYTORCH_NO_CUDA_MEMORY_CACHING="1")
         self.assertEqual((done.returncode, done.stderr), (1, ""))
         rows = re.findall(r"^  (ok|warning|problem|unknown) +(\w+) +(.*)$", done.stdout, re.M)
@@ -470,7 +472,7 @@ class Doctor(unittest.TestCase):
         self.assertIn("\nthis command cannot be recorded: 1 problem, 1 warning\n", done.stdout)
         self.assertTrue(done.stdout.endswith("next: solve the problems, then gpumemtrace doctor -- no-such-program\n"))
 
-    def test_colours_are_for_terminals_and_nothing_commands_them(self):
+    def test_colours_are_only_for_terminals_and_no_text_controls_the_terminal(self):
         self.assertNotIn("\x1b", self.run_doctor("--", "no\x1b[31m").stdout)
         self.assertIn("no?[31m", self.run_doctor("--", "no\x1b[31m").stdout)
         self.assertIn("\x1b[", self.run_doctor("--color=always").stdout)
@@ -485,7 +487,7 @@ class Doctor(unittest.TestCase):
         ids = re.findall(r"^GMT_CHECK\(\w+, (\w+),", read("tools", "doctor", "doctor_checks.def"), re.M)
         self.assertGreater(len(ids), 30)
         self.assertEqual(re.findall(r"^\| `(\w+)` \| [A-Z]", page, re.M), ids)
-        self.ask(BUSY)
+        self.judge(BUSY)
         for item in self.result, self.result["checks"][0], self.result["devices"][0]:
             for key in item:
                 self.assertIn(f"`{key}`", page)

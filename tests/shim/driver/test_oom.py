@@ -19,7 +19,7 @@ def run(how, **environment):
 
 
 class Oom(unittest.TestCase):
-    def test_a_refusal_is_followed_by_what_the_driver_had_at_that_moment(self):
+    def test_a_refusal_is_followed_by_the_free_memory_of_that_moment(self):
         recording = run("alone")
         (event,) = (event for event in recording.events() if event["kind"] == Kind.ALLOC_FAILED)
         (oom,) = recording.records("oom")
@@ -28,30 +28,30 @@ class Oom(unittest.TestCase):
         self.assertEqual((event["size_bytes"], event["result"]), (BLOCK_BYTES, 2))
         self.assertNotEqual(event["stack"], 0)
 
-    def test_errno_the_last_error_and_the_current_context_stay_the_drivers(self):
+    def test_errno_the_last_error_and_the_current_context_do_not_change(self):
         recording = run("alone")
         self.assertEqual((recording.code, recording.out.strip()), (0, "0"), recording.err)
 
-    def test_a_capture_that_goes_on_stays_valid_and_the_thread_keeps_its_mode(self):
+    def test_a_capture_stays_valid_and_the_thread_keeps_its_mode(self):
         recording = run("capture")
         self.assertEqual((recording.code, recording.out.strip()), (0, "0"), recording.err)
         (oom,) = recording.records("oom")
         self.assertEqual(oom["total_bytes"], 1000 * MIB)
 
-    def test_another_device_than_the_current_one_is_not_asked(self):
+    def test_a_device_that_is_not_current_is_not_queried(self):
         recording = run("device", SIMCUDA_DEVICES="2")
         self.assertEqual((recording.code, recording.out.strip()), (0, "0"), recording.err)
         (oom,) = recording.records("oom")
         self.assertEqual((oom["device"], oom["free_bytes"], oom["total_bytes"]), (1, 0, 0))
 
-    def test_a_request_that_makes_no_sense_is_no_lack_of_memory(self):
+    def test_an_invalid_request_is_not_out_of_memory(self):
         recording = run("nothing")
         self.assertEqual(recording.code, 0, recording.err)
         (event,) = recording.events()
         self.assertEqual((event["kind"], event["result"]), (Kind.ALLOC_FAILED, 1))
         self.assertEqual(recording.records("oom"), [])
 
-    def test_a_process_that_dies_of_it_keeps_it(self):
+    def test_a_process_that_dies_of_out_of_memory_has_it_in_its_file(self):
         for how, code in (("abort", -6), ("kill", -9)):
             with self.subTest(how):
                 recording = run(how)
@@ -66,7 +66,7 @@ class Oom(unittest.TestCase):
                 self.assertFalse(report["complete"])
                 self.assertEqual(recording.totals()["refused_count"], 1)
 
-    def test_ten_thousand_refusals_in_a_loop_are_all_recorded_and_few_of_them_are_waited_for(self):
+    def test_ten_thousand_refusals_in_a_loop_are_all_recorded_with_few_waits(self):
         recording = run("loop")
         self.assertEqual((recording.code, recording.out.strip()), (0, "0"), recording.err)
         kinds = [event["kind"] for event in recording.events()]

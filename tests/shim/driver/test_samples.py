@@ -37,7 +37,7 @@ def run_quiet(known, **more):
     def look(recording, process):
         tasks.wait_until(
             lambda: any(
-                row["known"] == known and row["pool_used_bytes"] == 10 * MIB for row in recording.rows_by_now("sample")
+                row["known"] == known and row["pool_used_bytes"] == 10 * MIB for row in recording.rows_so_far("sample")
             ),
             "a sample of a program that does nothing",
             lambda: process.poll() is not None,
@@ -56,12 +56,12 @@ def contexts(recording):
     return [row for row in recording.records("event") if row["space"] == Space.CONTEXT and row["kind"] == Kind.ALLOC]
 
 
-class Quiet(unittest.TestCase):
+class Samples(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.recording = run_quiet(EVERYTHING, SIMCUDA_DEVICES="2")
 
-    def test_a_sample_says_what_the_driver_and_nvml_say_to_the_byte(self):
+    def test_a_sample_equals_the_driver_and_nvml_to_the_byte(self):
         self.assertEqual(self.recording.code, 0, self.recording.err)
         free, total = map(int, self.recording.out.split())
         rows = [row for row in samples(self.recording) if row["known"] == EVERYTHING and row["free_bytes"] == free]
@@ -72,21 +72,21 @@ class Quiet(unittest.TestCase):
         self.assertEqual((row["pool_reserved_bytes"], row["pool_used_bytes"]), (10 * MIB, 10 * MIB))
         self.assertLessEqual(row["begin_stamp"], row["stamp"])
 
-    def test_a_device_without_a_context_is_not_asked(self):
+    def test_a_device_without_a_context_is_not_queried(self):
         self.assertEqual({row["device"] for row in samples(self.recording)}, {0})
 
-    def test_the_last_sample_has_what_happened_right_before_the_end(self):
+    def test_the_last_sample_includes_events_right_before_the_end(self):
         free, _ = map(int, self.recording.out.split())
         last = samples(self.recording)[-1]
         self.assertEqual((last["known"], last["free_bytes"]), (EVERYTHING, free - MIB))
         self.assertEqual((last["pool_reserved_bytes"], last["pool_used_bytes"]), (10 * MIB, 0))
 
-    def test_a_pool_is_told_of_when_it_changed(self):
+    def test_a_pool_is_sampled_when_it_changed(self):
         pools = self.recording.records("pool")
         self.assertEqual([(row["origin"], row["used_bytes"]) for row in pools], [(0, 10 * MIB), (0, 0)])
         self.assertEqual({row["used_high_bytes"] for row in pools}, {10 * MIB})
 
-    def test_what_a_context_takes_is_measured_before_the_first_sample_that_has_it(self):
+    def test_the_memory_of_a_context_is_measured_before_its_first_sample(self):
         (event,) = contexts(self.recording)
         self.assertEqual(event["size_bytes"], 300 * MIB)
         before, after = samples(self.recording)[:2]
@@ -94,7 +94,7 @@ class Quiet(unittest.TestCase):
         self.assertEqual((after["process_bytes"], after["nvml_used_bytes"]), (300 * MIB, 1324 * MIB))
         self.assertTrue(before["stamp"] < event["stamp"] < after["begin_stamp"])
 
-    def test_nothing_is_asked_while_nothing_happens(self):
+    def test_nothing_is_queried_while_the_program_is_idle(self):
         free, _ = map(int, self.recording.out.split())
         # The last sample comes from a question of the program, when it goes on.
         asked = max(row["stamp"] for row in samples(self.recording) if row["known"] == SamplePart.DRIVER)
@@ -113,14 +113,14 @@ class Quiet(unittest.TestCase):
 
 
 class Answers(unittest.TestCase):
-    def test_what_graphs_hold_is_what_the_driver_says(self):
+    def test_the_memory_of_graphs_equals_that_of_the_driver(self):
         recording = run("graphs")
         reserved, used = map(int, recording.out.split())
         self.assertGreater(used, 0)
         row = samples(recording)[-1]
         self.assertEqual((row["graph_reserved_bytes"], row["graph_used_bytes"]), (reserved, used))
 
-    def test_what_the_program_is_told_is_a_sample_and_the_same_answer_is_one(self):
+    def test_a_query_of_the_program_is_a_sample_and_equal_results_are_one(self):
         recording = run("answers", options={"samples": "off"})
         free, total = map(int, recording.out.split())
         rows = samples(recording)
@@ -129,7 +129,7 @@ class Answers(unittest.TestCase):
         self.assertEqual({row["total_bytes"] for row in rows}, {total})
         self.assertLess(len(rows), 10)
 
-    def test_each_call_is_counted_also_of_functions_that_were_never_called(self):
+    def test_calls_of_each_function_are_counted_also_if_zero(self):
         recording = run("answers")
         names = {row["id"]: row["name"] for row in recording.records("api")}
         counts = {names[row["api"]]: row["count"] for row in recording.records("calls")}
@@ -138,7 +138,7 @@ class Answers(unittest.TestCase):
 
 
 class NoHarm(unittest.TestCase):
-    def test_captures_in_every_mode_outlive_thousands_of_samples(self):
+    def test_captures_in_every_mode_stay_valid_during_thousands_of_samples(self):
         for mode in ("global", "thread-local", "relaxed"):
             with self.subTest(mode):
                 recording = run("captures", mode)
@@ -147,14 +147,14 @@ class NoHarm(unittest.TestCase):
                 sizes = [event["size_bytes"] for event in contexts(recording)]
                 self.assertGreater(sizes.count(300 * MIB), CONTEXTS * 9 / 10)
 
-    def test_pools_that_end_meanwhile_are_not_asked_any_more(self):
+    def test_destroyed_pools_are_not_queried(self):
         recording = run("pools")
         self.assertEqual(recording.code, 0, recording.err)
         known = [row["known"] for row in samples(recording) if row["known"] & SamplePart.DRIVER]
         self.assertGreater(len(known), CONTEXTS / 10)  # a busy machine's writer leaves some out
         self.assertEqual({parts & SamplePart.POOLS for parts in known}, {SamplePart.POOLS})
 
-    def test_contexts_that_end_meanwhile_are_not_asked_in_any_more(self):
+    def test_destroyed_contexts_are_not_queried(self):
         recording = run("resets", FUTURE)
         self.assertEqual(recording.code, 0, recording.err)
         pushed, refused = map(int, recording.out.split())
@@ -162,7 +162,7 @@ class NoHarm(unittest.TestCase):
         self.assertEqual(refused, 0)
         self.assertTrue(recording.report()["complete"])
 
-    def test_a_forked_child_is_left_alone_and_its_parent_is_not(self):
+    def test_the_parent_is_sampled_and_a_forked_child_is_not(self):
         recording = run("fork")
         self.assertEqual((recording.code, recording.out.split()[0]), (0, "7"), recording.err)
         free = int(recording.out.split()[1])
@@ -173,7 +173,7 @@ class NoHarm(unittest.TestCase):
         self.assertEqual(found[False], [])
         self.assertEqual(found[True][-1]["free_bytes"], free)
 
-    def test_a_process_that_ends_in_the_middle_ends_with_its_code_and_a_whole_file(self):
+    def test_a_process_that_ends_during_a_sample_has_its_code_and_a_whole_file(self):
         for how in ("exit", "_exit"):
             for _ in range(5):
                 recording = run(how)
@@ -187,7 +187,7 @@ class NoHarm(unittest.TestCase):
 
 
 class Nvml(unittest.TestCase):
-    def test_without_nvml_the_driver_is_asked_alone(self):
+    def test_without_nvml_only_the_driver_is_queried(self):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(os.path.join(SIMCUDA, "libcuda.so.1"), folder)
             absent = run_quiet(SamplePart.DRIVER | SamplePart.POOLS | SamplePart.GRAPHS, libraries=folder)
@@ -207,7 +207,7 @@ class Nvml(unittest.TestCase):
             # Without a context, the recorder could not measure before the call.
             self.assertEqual([event["size_bytes"] for event in contexts(recording)], [0])
 
-    def test_where_nvml_knows_this_process_by_another_number_it_is_not_guessed(self):
+    def test_if_nvml_lists_the_process_by_another_number_its_memory_is_unknown(self):
         recording = run_quiet(EVERYTHING & ~SamplePart.PROCESSES, SIMCUDA_PROCESS_ID="4000000")
         self.assertEqual({row["known"] & SamplePart.PROCESSES for row in samples(recording)}, {0})
         self.assertEqual({row["process_bytes"] + row["others_bytes"] for row in samples(recording)}, {0})
@@ -224,19 +224,19 @@ class Coverage(unittest.TestCase):
     def coverage(self, recording):
         return json.loads(cli("info", "--json", "--coverage", recording.file).stdout)["coverage"]
 
-    def test_functions_that_nobody_knows_yet_are_named_with_their_road_and_no_others(self):
+    def test_only_unknown_functions_are_named_with_the_way_they_were_found(self):
         self.assertEqual(self.recording.code, 0, self.recording.err)
-        roads = ["cuGetProcAddress", "cuGetProcAddress", "dlsym"]
+        routes = ["cuGetProcAddress", "cuGetProcAddress", "dlsym"]
         self.assertEqual(
-            [(row["name"], row["road"]) for row in self.coverage(self.recording)["unhooked"]],
-            list(zip(self.unhooked, roads)),
+            [(row["name"], row["route"]) for row in self.coverage(self.recording)["unhooked"]],
+            list(zip(self.unhooked, routes)),
         )
 
-    def test_a_report_says_so(self):
+    def test_a_report_names_unhooked_functions(self):
         names = ", ".join(self.unhooked)
         self.assertTrue(any(names in remark for remark in self.recording.report()["remarks"]))
 
-    def test_it_says_by_which_libraries_the_device_was_reached(self):
+    def test_the_report_names_the_libraries_that_reached_the_device(self):
         found = [(row["role"], os.path.basename(row["path"])) for row in self.coverage(self.recording)["libraries"]]
         self.assertEqual(
             sorted(found),
@@ -260,14 +260,16 @@ class Coverage(unittest.TestCase):
         self.assertIn("Every function that was looked up", text)
         self.assertRegex(text, r"cuMemGetInfo_v2 +cuda +10001\n")
 
-    def test_a_recording_without_an_end_does_not_say_what_was_never_called(self):
-        def is_told(recording):
-            told = cli("info", "--json", "--coverage", *recording.files[:1])
-            called = json.loads(told.stdout)["coverage"]["called"] if told.returncode == 0 else []
+    def test_a_recording_without_an_end_lists_no_uncalled_functions(self):
+        def is_recorded(recording):
+            done = cli("info", "--json", "--coverage", *recording.files[:1])
+            called = json.loads(done.stdout)["coverage"]["called"] if done.returncode == 0 else []
             return "cuMemAlloc_v2" in [row["name"] for row in called]
 
         def kill(recording, process):
-            tasks.wait_until(lambda: is_told(recording), "the call is in the file", lambda: process.poll() is not None)
+            tasks.wait_until(
+                lambda: is_recorded(recording), "the call is in the file", lambda: process.poll() is not None
+            )
             process.kill()
 
         killed = run("quiet", "again", meanwhile=kill)

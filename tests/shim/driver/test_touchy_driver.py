@@ -16,18 +16,18 @@ class TouchyDriver(unittest.TestCase):
         cls.recording = Recording(command, libraries=None)
         cls.contexts = [row for row in cls.recording.records("event") if row["space"] == CONTEXT_SPACE]
 
-    def test_it_has_nothing_to_complain_of(self):
+    def test_a_strict_driver_reports_no_wrong_call(self):
         self.assertEqual(self.recording.code, 0, self.recording.err)
         self.assertEqual(self.recording.out.split()[0], "0", self.recording.err)
 
-    def test_errno_is_what_the_driver_left(self):
+    def test_errno_is_that_of_the_driver(self):
         self.assertEqual(self.recording.out.split()[1], "0", self.recording.err)
 
-    def test_a_context_that_was_asked_for_before_cuInit_does_not_end_the_samples(self):
+    def test_a_context_query_before_cuInit_does_not_end_the_samples(self):
         self.assertEqual(self.contexts[0]["kind"], ALLOC_FAILED)
         self.assertTrue(self.recording.records("sample"))
 
-    def test_a_context_at_the_handle_of_one_that_ended_unseen_is_another_one(self):
+    def test_a_new_context_at_a_reused_handle_is_a_new_one(self):
         made = [row["context"] for row in self.contexts if row["kind"] == ALLOC]
         self.assertEqual((len(made), len(set(made))), (3, 3))
 

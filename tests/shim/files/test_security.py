@@ -23,7 +23,7 @@ def numbered(path):
 
 
 class Files(unittest.TestCase):
-    def test_the_file_is_the_users_alone_whatever_the_umask(self):
+    def test_with_any_umask_only_the_user_can_read_the_file(self):
         for mask in 0, 0o022, 0o077:
             run = Recording(["sh", "-c", f"umask {mask:o}; exec {BUSY} 1 20"])
             self.assertEqual(stat.S_IMODE(os.stat(run.file).st_mode), 0o600)
@@ -45,7 +45,7 @@ class Files(unittest.TestCase):
                 os.unlink(link)
                 os.unlink(numbered(link))
 
-    def test_a_planted_pipe_is_not_waited_for(self):
+    def test_a_planted_pipe_does_not_block(self):
         with tempfile.TemporaryDirectory() as folder:
             pipe = os.path.join(folder, "out.gmt.gz")
             os.mkfifo(pipe)
@@ -54,7 +54,7 @@ class Files(unittest.TestCase):
             self.assertTrue(os.path.isfile(numbered(pipe)))
 
     @unittest.skipUnless(is_root, "another user's file needs root to be planted")
-    def test_another_users_file_is_left_alone(self):
+    def test_a_file_of_another_user_is_not_changed(self):
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o1777)
             planted = os.path.join(folder, "out.gmt.gz")
@@ -196,14 +196,14 @@ int main(void)
             self.assertEqual((run.returncode, run.stdout), (0, "0\n"), run.stderr)
             return run.stderr, [name for name in os.listdir(folder) if "gmt" in name and "lib" not in name]
 
-    def test_a_set_uid_program_is_left_alone(self):
+    def test_a_set_uid_program_is_not_recorded(self):
         self.assertEqual(self.run_as_nobody(lambda path: os.chmod(path, 0o4755)), ("", []))
 
-    def test_a_set_gid_program_is_left_alone(self):
+    def test_a_set_gid_program_is_not_recorded(self):
         self.assertEqual(self.run_as_nobody(lambda path: os.chmod(path, 0o2755)), ("", []))
 
     @unittest.skipUnless(shutil.which("setcap"), "no setcap")
-    def test_a_program_with_file_capabilities_is_left_alone(self):
+    def test_a_program_with_file_capabilities_is_not_recorded(self):
         def give(path):
             if subprocess.run(["setcap", "cap_net_raw+ep", path], capture_output=True).returncode:
                 self.skipTest("the file system keeps no capabilities")

@@ -28,7 +28,7 @@ class Captures(unittest.TestCase):
         cls.lines = [line.split() for line in cls.recording.out.splitlines()]
         cls.events = cls.recording.events()
 
-    def test_what_becomes_of_captures_is_the_same_without_a_recorder(self):
+    def test_captures_end_the_same_way_without_a_recorder(self):
         plain = subprocess.run(
             [PROGRAM],
             env={**os.environ, **MACHINE, "LD_LIBRARY_PATH": SIMCUDA},
@@ -40,7 +40,7 @@ class Captures(unittest.TestCase):
         self.assertEqual(self.recording.out.splitlines(), plain.stdout.splitlines())
         self.assertEqual(len(self.lines), 126)
 
-    def test_calls_spoil_captures_here_as_modes_and_threads_say(self):
+    def test_calls_invalidate_captures_by_mode_and_thread(self):
         # The driver must spoil these captures; otherwise the comparison would prove nothing.
         spoilt = {tuple(line[:2]) for line in self.lines if line[2] == "allocate" and line[4] == SPOILT}
         self.assertEqual(spoilt, {("global", "same"), ("global", "other"), ("thread_local", "same")})
@@ -53,7 +53,7 @@ class Captures(unittest.TestCase):
             {ACTIVE},
         )
 
-    def test_captured_memory_is_nodes_and_no_block(self):
+    def test_captured_allocations_are_nodes_and_not_blocks(self):
         for size, action in CAPTURED.items():
             with self.subTest(action):
                 made = [event for event in self.events if event["size_bytes"] == size]
@@ -68,7 +68,7 @@ class Captures(unittest.TestCase):
                 ]
                 self.assertGreaterEqual(len(freed), 6)
 
-    def test_what_a_spoilt_capture_refuses_is_recorded_as_refused(self):
+    def test_calls_refused_in_an_invalid_capture_are_recorded_as_refused(self):
         # The results are of cuMemAlloc_v2, of its free if that succeeded, and of the captured call.
         given = [line[3].split(",") for line in self.lines if line[2] == "capture_after_allocation"]
         results = [results[2] if results[0] == "0" else results[1] for results in given]
@@ -77,23 +77,23 @@ class Captures(unittest.TestCase):
         self.assertEqual(len(results), 6)
         self.assertGreater(results.count("901"), 1)
 
-    def test_memory_of_another_stream_is_blocks_meanwhile_and_after(self):
+    def test_allocations_of_other_streams_are_blocks_during_and_after_a_capture(self):
         kinds = collections.Counter((event["kind"], event["size_bytes"]) for event in self.events)
         self.assertEqual((kinds[Kind.ALLOC, 1300], kinds[Kind.NODE_ALLOC, 1300]), (6, 0))
         self.assertEqual((kinds[Kind.ALLOC, 1800], kinds[Kind.NODE_ALLOC, 1800]), (1, 0))
 
-    def test_what_does_not_fit_is_refused_in_a_capture_as_elsewhere(self):
+    def test_a_too_large_request_is_refused_in_a_capture_too(self):
         refused = [event for event in self.events if event["kind"] == Kind.ALLOC_FAILED and event["result"] == 2]
         expected = sum(line[3].split(",")[0] == "2" for line in self.lines if "too_much" in line[2])
         self.assertGreater(expected, 6)
         self.assertEqual(len(refused), expected)
 
-    def test_a_graph_that_is_launched_meanwhile_leaves_nothing(self):
+    def test_a_graph_launched_during_a_capture_leaves_no_block(self):
         launched = [line for line in self.lines if line[2] == "launch_other_graph" and line[3].startswith("0")]
         self.assertEqual(len([event for event in self.events if event["kind"] == Kind.LAUNCH]), len(launched))
         self.assertTrue(launched)
 
-    def test_nothing_lives_in_the_end_and_nothing_was_freed_that_did_not(self):
+    def test_no_block_is_live_at_the_end_and_each_free_has_its_block(self):
         report = self.recording.report()
         self.assertEqual(self.recording.totals()["live_bytes"], 0)
         self.assertEqual((report["anomalies"]["unknown_frees"], report["anomalies"]["missed_frees"]), (0, 0))

@@ -76,7 +76,7 @@ class Misuse(unittest.TestCase):
         self.assertEqual(len(without), len(with_recorder))
         self.assertEqual([pair for pair in zip(without, with_recorder) if pair[0] != pair[1]], [])
 
-    def test_calls_were_refused_at_all_times_and_for_many_reasons(self):
+    def test_calls_were_refused_throughout_and_for_many_reasons(self):
         refusals = collections.Counter((moment, result) for _, moment, _, result, *_ in self.calls.all if result != "0")
         for expected in (
             ("before", "3"),
@@ -104,7 +104,7 @@ class Misuse(unittest.TestCase):
             with self.subTest(symbol):
                 self.assertEqual(seen[symbol, REFUSED[kind]], expected)
 
-    def test_each_call_that_went_well_is_one_event_of_its_kind(self):
+    def test_each_successful_call_is_one_event_of_its_kind(self):
         seen = collections.Counter((row["name"], row["kind"]) for row in self.events)
         for symbol, (kind, address) in rows().items():
             if kind not in OK:

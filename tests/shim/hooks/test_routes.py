@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A call of each hooked function is one exact event, whichever way the program reaches the function."""
 
+import collections
 import functools
 import os
 import re
@@ -68,14 +69,19 @@ def without_recorder(command):
     return done.stdout.splitlines()
 
 
+EVENT_COLUMNS = ("name", "kind", "layer", "space", "device", "size_bytes", "address", "object", "stream")
+# A failure shows the names of the columns.
+Event = collections.namedtuple("Event", EVENT_COLUMNS)
+
+
 def expected_event(words):
-    """Parses the program's line about an event. Returns it as a tuple."""
+    """Parses the program's line about an event. Returns an Event."""
     name, kind, space, device, size, address, other, stream = words
     number = Space.numbers[space]
     # An event of unbinding has a device.
     is_unknown = kind in WITHOUT_DEVICE and space != "multicast"
     place = -1 if number in HOST_SPACES else -2 if is_unknown else int(device)
-    return (
+    return Event(
         name,
         Kind.numbers[kind],
         LAYER_OF_SPACE[number],
@@ -89,9 +95,7 @@ def expected_event(words):
 
 
 def recorded_event(row):
-    return tuple(
-        row[name] for name in ("name", "kind", "layer", "space", "device", "size_bytes", "address", "object", "stream")
-    )
+    return Event(*(row[name] for name in EVENT_COLUMNS))
 
 
 class Snippets(unittest.TestCase):
@@ -104,14 +108,16 @@ class Snippets(unittest.TestCase):
         rows = named(run.file, run.records("event"))
         recorded = [recorded_event(row) for row in rows]
         for place, (mine, seen) in enumerate(zip(expected, recorded)):
-            self.assertEqual(mine, seen, f"event {place}: after {recorded[max(0, place - 2) : place]}")
+            if mine != seen:
+                before = recorded[max(0, place - 2) : place]
+                self.fail(f"event {place}:\nSAW says      {mine}\nthe file says {seen}\nafter {before}")
         self.assertEqual(len(recorded), len(expected), recorded[len(expected) :] or expected[len(recorded) :])
         for row in rows:
             if row["kind"] == Kind.ALLOC:
                 self.assertNotEqual(row["stack"], 0, row)
                 self.assertNotEqual(row["context"], 0, row)
 
-    def check_books(self, run):
+    def check_accounting(self, run):
         """Checks that nothing is live at the end, and that each free has its allocation."""
         result = run.report()
         self.assertTrue(result["complete"])
@@ -124,11 +130,11 @@ class Snippets(unittest.TestCase):
         self.assertEqual(wrong.pop("refused_frees", 0), run.out.count(" free_failed "))
         self.assertEqual(wrong, {})
 
-    def check_road(self, road, expected, executable="snippets"):
-        command = [built(executable), road]
+    def check_route(self, route, expected, executable="snippets"):
+        command = [built(executable), route]
         run = Recording(command, environment=MACHINE)
         self.check_events(run)
-        self.check_books(run)
+        self.check_accounting(run)
         nowhere = {line.split()[1] for line in run.out.splitlines() if line.startswith("none ")}
         self.assertEqual(nowhere, symbols("CUDA", "CUDART") - expected)
         # Results, errno and the runtime's last error are the same as without the recorder.
@@ -136,36 +142,36 @@ class Snippets(unittest.TestCase):
         self.assertEqual([line for line in run.out.splitlines() if not line.startswith("event ")], plain)
 
     def test_each_hook_is_one_exact_event_when_bound_by_the_linker(self):
-        self.check_road("export", symbols("CUDA", "CUDART"))
+        self.check_route("export", symbols("CUDA", "CUDART"))
 
     def test_each_hook_is_one_exact_event_when_found_by_dlsym(self):
-        self.check_road("dlsym", symbols("CUDA", "CUDART"))
+        self.check_route("dlsym", symbols("CUDA", "CUDART"))
 
     def test_each_hook_is_one_exact_event_when_found_in_the_program_handle(self):
-        self.check_road("handle", symbols("CUDA", "CUDART"))
+        self.check_route("handle", symbols("CUDA", "CUDART"))
 
     def test_each_hook_is_one_exact_event_when_found_in_the_global_scope(self):
-        self.check_road("default", symbols("CUDA", "CUDART"))
+        self.check_route("default", symbols("CUDA", "CUDART"))
 
     def test_each_versioned_hook_is_one_exact_event_when_found_by_dlvsym(self):
-        self.check_road("dlvsym", symbols("CUDART"))
+        self.check_route("dlvsym", symbols("CUDART"))
 
     def test_each_driver_hook_is_one_exact_event_when_found_by_cuGetProcAddress(self):
-        self.check_road("proc_address", symbols("CUDA"))
+        self.check_route("proc_address", symbols("CUDA"))
 
     def test_each_driver_hook_is_one_exact_event_when_found_by_cuGetProcAddress_v2(self):
-        self.check_road("proc_address_v2", symbols("CUDA"))
+        self.check_route("proc_address_v2", symbols("CUDA"))
 
     def test_each_driver_hook_is_one_exact_event_when_found_by_the_runtimes_entry_point(self):
-        self.check_road("entry_point", symbols("CUDA"))
+        self.check_route("entry_point", symbols("CUDA"))
 
     def test_each_newest_driver_hook_is_one_exact_event_when_found_by_the_entry_point_of_CUDA_12(self):
-        self.check_road("entry_point12", newest(RUNTIME12))
+        self.check_route("entry_point12", newest(RUNTIME12))
 
     def test_each_runtime_function_is_one_exact_event_of_the_driver_in_a_program_with_a_static_runtime(self):
         run = Recording([built("snippets-static"), "export"], environment=MACHINE)
         self.check_events(run)
-        self.check_books(run)
+        self.check_accounting(run)
         self.assertEqual(run.out.count("last "), len(symbols("CUDART")))
 
     def test_each_hook_alone_in_a_process_is_recorded_too(self):
@@ -190,13 +196,13 @@ class Snippets(unittest.TestCase):
                     environment=MACHINE,
                 )
                 self.check_events(run)
-                self.check_books(run)
+                self.check_accounting(run)
 
 
 class Routes(unittest.TestCase):
-    def check_plain(self, road):
-        """Checks one road; tests/gpu does so on real devices, whose contexts have other events."""
-        run = Recording([built("plain"), road])
+    def check_plain(self, route):
+        """Checks one route; tests/gpu does so on real devices, whose contexts have other events."""
+        run = Recording([built("plain"), route])
         self.assertEqual(run.code, 0, run.err)
         expected = [expected_event(line.split()[1:]) for line in run.out.splitlines()]
         self.assertGreater(len(expected), 20)
@@ -219,7 +225,7 @@ class Routes(unittest.TestCase):
             sizes = [event["size_bytes"] // 1000 for event in run.events() if event["kind"] == Kind.ALLOC]
             self.assertEqual([str(size) for size in sizes], order)
 
-    def test_a_runtime_that_comes_where_another_one_was_gets_its_own_calls(self):
+    def test_a_runtime_at_the_address_of_an_unloaded_one_gets_its_own_calls(self):
         order = ["12", "13", "12", "13"]
         run = Recording([built("two-runtimes"), "close", *(built(f"libplugin{major}.so") for major in order)])
         self.assertEqual(run.out.split(), order, run.err)
@@ -305,7 +311,7 @@ class Absence(unittest.TestCase):
         self.assertEqual(run.code, 0, run.err)
         return [line.split() for line in run.out.splitlines()]
 
-    def test_without_a_driver_no_name_of_ours_is_found_at_run_time(self):
+    def test_without_a_driver_no_hook_is_found_at_run_time(self):
         rows = self.probe()
         self.assertGreater(len(rows), 30)
         for _, default, handle, name in rows:
@@ -318,8 +324,8 @@ class Absence(unittest.TestCase):
                 self.assertEqual((weak, default, handle), ("0", "0", "0"), name)
 
     def test_with_exports_off_what_is_found_at_run_time_is_still_recorded(self):
-        for road in ("dlsym", "proc_address", "entry_point"):
-            run = Recording([built("snippets"), road, "cuMemAlloc_v2"], {"exports": "off"})
+        for route in ("dlsym", "proc_address", "entry_point"):
+            run = Recording([built("snippets"), route, "cuMemAlloc_v2"], {"exports": "off"})
             self.assertEqual(run.code, 0, run.err)
             self.assertEqual([event["size_bytes"] for event in run.events()], [1000, 0])
 

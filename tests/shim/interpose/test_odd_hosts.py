@@ -69,7 +69,7 @@ class Plugins(OddHosts):
             self.check_recorded(run, 1, code=7)
         self.assertLess(fastest_s, 3)
 
-    def test_a_first_call_waits_for_no_constructor_of_a_library(self):
+    def test_a_first_call_does_not_wait_for_a_library_constructor(self):
         self.check_recorded(self.host("lock-while-loading", PLUGIN13), 2)
 
 
@@ -78,13 +78,13 @@ class Descriptors(OddHosts):
         run = Recording(["sh", "-c", 'exec "$0" talkative <&- >&- 2>&-', built("odd-host")], timeout=LONG_S)
         self.check_recorded(run, 201)
 
-    def test_a_program_that_closes_every_descriptor_gets_nothing_of_ours_in_its_files(self):
+    def test_a_program_that_closes_every_descriptor_gets_no_recorder_output_in_its_files(self):
         run = self.host("descriptors")
         self.assertEqual((run.code, run.out), (0, "at 0\n"), run.err)
         with open(os.path.join(run.folder, "own"), encoding="latin-1") as file:
             self.assertEqual(file.read(), "my own text")
 
-    def test_a_warning_to_a_pipe_without_a_reader_ends_nothing(self):
+    def test_a_warning_to_a_pipe_without_a_reader_does_not_end_the_program(self):
         for output in ("/proc/nowhere/x.gmt.gz", "%z"):
             with self.subTest(output):
                 self.assertEqual(self.host("broken-pipe", options={"output": output}).code, 0)
@@ -94,31 +94,31 @@ class Threads(OddHosts):
     def test_a_process_whose_main_thread_has_ended_ends_with_its_last_worker(self):
         self.check_recorded(self.host("last-worker"), 1)
 
-    def test_a_first_event_needs_no_more_than_the_smallest_stack(self):
+    def test_a_first_event_fits_on_the_smallest_stack(self):
         self.check_recorded(self.host("small-stack"), 1)
 
-    def test_much_thread_local_data_leaves_room_for_the_recorder(self):
+    def test_the_recorder_works_with_much_thread_local_data(self):
         self.check_recorded(self.host("plain", name="odd-host-tls"), 200)
 
-    def test_a_sync_point_has_the_events_of_slow_threads_beside_a_busy_one(self):
+    def test_a_sync_point_has_the_events_of_slow_threads_next_to_a_busy_one(self):
         run = self.host("slow-and-busy", options={"stacks": "none"})
         self.assertEqual(run.code, -9, run.err)
         # The busy thread frees all its blocks. The live blocks are those of the slow thread: a hundred each second.
         self.assertGreater(run.totals()["live_blocks"], 50)
 
-    def test_threads_that_come_one_after_the_other_share_their_memory(self):
+    def test_consecutive_threads_share_their_memory(self):
         run = self.host("many-threads")
         self.check_recorded(run, 500)
         self.assertEqual(len(run.records("thread")), 500)
         # A separate ring for each thread would take a megabyte each.
         self.assertLess(int(run.out), 64 << 20)
 
-    def test_a_thread_cancelled_at_the_first_event_holds_up_no_other(self):
+    def test_a_thread_cancelled_at_the_first_event_blocks_no_other(self):
         self.check_recorded(self.host("cancelled"), 5)
 
 
 class Words(OddHosts):
-    def test_two_values_in_one_are_refused_in_one_line(self):
+    def test_two_values_in_one_option_are_refused_in_one_line(self):
         run = self.host("plain", options={"stacks": "all|python"})
         self.assertEqual((run.code, len(run.err.splitlines())), (0, 1), run.err)
         self.assertIn("stacks", run.err)

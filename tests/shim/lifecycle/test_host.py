@@ -46,7 +46,7 @@ class Host(unittest.TestCase):
         self.assertEqual((failed["size_bytes"], failed["result"], failed["address"]), (1 << 50, 2, 0))
         self.assertNotEqual(failed["stack"], 0)
 
-    def test_addresses_that_wander_between_threads_are_never_alive_twice(self):
+    def test_an_address_passed_between_threads_is_never_live_twice(self):
         run = Recording([built("busy-threads"), "8", "5000"])
         made = int(run.out)
         self.assertEqual(run.code, 0, run.err)
@@ -57,7 +57,7 @@ class Host(unittest.TestCase):
         self.assertEqual((layer["live_bytes"], layer["live_blocks"]), (0, 0))
         self.assertEqual(len(run.records("thread")), 8)
 
-    def test_a_forked_child_writes_a_file_of_its_own_and_only_if_it_uses_cuda(self):
+    def test_a_forked_child_writes_its_own_file_only_if_it_uses_cuda(self):
         run = Recording([built("forks")])
         self.assertEqual(run.code, 0, run.err)
         files = {int(os.path.basename(path).split(".")[0]): path for path in run.files}
@@ -68,7 +68,7 @@ class Host(unittest.TestCase):
         for path in run.files:
             self.assertTrue(report(path)["complete"])
 
-    def test_a_child_that_is_forked_inside_a_call_begins_anew_with_its_next_one(self):
+    def test_a_child_forked_inside_a_call_records_from_its_next_call(self):
         run = Recording([built("forks"), "inside"])
         self.assertEqual(run.code, 0, run.err)
         files = {int(os.path.basename(path).split(".")[0]): path for path in run.files}
@@ -87,7 +87,7 @@ class Host(unittest.TestCase):
             [path for path in shared_recordings.paths(run.folder) if os.path.basename(path).startswith(f"{pid}.")], []
         )
 
-    def test_what_a_recorder_left_that_was_killed_as_it_began_is_removed_by_a_later_one(self):
+    def test_memory_of_a_recorder_killed_at_its_start_is_removed_by_a_later_one(self):
         if not os.access("/dev/shm", os.W_OK | os.X_OK):
             self.skipTest("there is no /dev/shm that this user may write to")
         folder = shared_recordings.folder()
@@ -107,7 +107,7 @@ class Host(unittest.TestCase):
         def kill(recording, process):
             # A sync point comes every second, or later on a busy machine. Two may come without an event between them.
             def are_events_between():
-                syncs[:] = recording.rows_by_now("sync")
+                syncs[:] = recording.rows_so_far("sync")
                 return len(syncs) > 2 and syncs[-1]["events"] > syncs[0]["events"]
 
             tasks.wait_until(
@@ -165,7 +165,7 @@ class Host(unittest.TestCase):
         self.assertEqual([event["size_bytes"] for event in run.events()], [1, 2, 2, 3])
         self.assertTrue(run.report()["complete"])
 
-    def test_the_next_preload_in_line_sees_its_calls_too(self):
+    def test_the_next_preload_gets_the_calls_too(self):
         self.assertIn("gpumemtrace", SHIM)
         run = Recording([built("busy-threads"), "1", "100"], preload=f"{SHIM}:{built('libinterposer.so')}")
         self.assertEqual(run.out.splitlines(), ["100", "interposer saw 100"], run.err)

@@ -6,7 +6,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import Recording, built, cli, events, records, report
+from snapshots import EXEC_FUNCTIONS, Recording, built, cli, events, records, report
 
 LONG_S = 240  # only a deadlock lasts so long
 CODE = 5  # what lives-ends says in its end
@@ -45,20 +45,20 @@ class Children(Lives):
     def test_a_child_by_clone3_without_fork_handlers_has_its_own_file(self):
         self.check_whole(self.run_mode("clone3", options=self.ALONE), [1111, 3333], [2222])
 
-    def test_a_guest_in_memory_that_records_nothing_yet_begins_no_recording(self):
+    def test_a_vfork_child_of_an_unrecorded_parent_begins_no_recording(self):
         self.check_whole(self.run_mode("guest-first"), [1111, 3333])
 
-    def test_what_a_guest_allocates_in_its_parents_memory_is_in_its_parents_file(self):
+    def test_allocations_of_a_vfork_child_are_in_the_file_of_its_parent(self):
         self.check_whole(self.run_mode("guest-later"), [1111, 2222, 3333])
 
-    def test_the_end_of_a_guest_is_not_the_end_of_the_recording(self):
+    def test_the_end_of_a_child_in_shared_memory_does_not_end_the_recording(self):
         self.check_whole(self.run_mode("guest-by-clone"), [1111, 3333])
 
-    def test_a_spawned_program_has_a_file_of_its_own(self):
+    def test_a_spawned_program_has_its_own_file(self):
         self.check_whole(self.run_mode("spawn"), [1111, 3333], [2222])
 
-    def test_children_forked_beside_busy_threads_end_and_leave_the_recording_alone(self):
-        run = self.run_mode("forks-beside-threads")
+    def test_children_forked_next_to_busy_threads_end_and_change_no_recording(self):
+        run = self.run_mode("forks-with-threads")
         by_kinds = {}
         for path in run.files:
             self.assertTrue(report(path)["complete"], path)
@@ -69,7 +69,7 @@ class Children(Lives):
         self.assertEqual([len(paths) for paths in by_kinds.values()], [20])
         self.assertEqual(list(by_kinds), [frozenset({Kind.ALLOC_FAILED})])
 
-    def test_a_child_that_stays_keeps_nothing_of_its_parents_recorder(self):
+    def test_a_child_that_stays_holds_nothing_of_the_parents_recorder(self):
         run = self.run_mode("child-that-stays")
         self.assertEqual(run.out, "0\n")
         self.check_whole(run, [1111])
@@ -83,7 +83,7 @@ class Children(Lives):
 
 
 class Descriptors(Lives):
-    def test_the_recorder_holds_nothing_open_among_the_programs_descriptors(self):
+    def test_the_recorder_has_no_open_descriptor_of_the_program(self):
         self.assertEqual(self.run_mode("descriptors").out, "")
 
 
@@ -105,12 +105,12 @@ class Ends(Lives):
     def test_the_end_of_the_only_thread_is_the_end_of_the_recording(self):
         self.check_whole(self.run_mode("end_of_main", program=ENDS), [1111])
 
-    def test_an_exit_beside_busy_threads_leaves_a_whole_file(self):
-        run = self.run_mode("exit_beside_busy", program=ENDS, code=CODE)
+    def test_an_exit_with_busy_threads_leaves_a_whole_file(self):
+        run = self.run_mode("exit_with_busy_threads", program=ENDS, code=CODE)
         self.assertTrue(run.report()["complete"])
         self.assertGreater(len(run.events()), 1)
 
-    def test_an_end_that_cannot_be_seen_leaves_all_that_was_recorded(self):
+    def test_after_an_end_without_handlers_all_recorded_events_are_kept(self):
         for how, code in (("system_call", CODE), ("abort_later", -6)):
             with self.subTest(how):
                 run = self.run_mode(how, program=ENDS, code=code)
@@ -119,19 +119,8 @@ class Ends(Lives):
 
 
 class Exec(Lives):
-    def test_what_takes_the_place_of_a_program_has_a_file_of_its_own_and_the_first_is_whole_up_to_there(self):
-        for how in (
-            "execve",
-            "execv",
-            "execvp",
-            "execvpe",
-            "execl",
-            "execle",
-            "execlp",
-            "fexecve",
-            "execveat",
-            "exec_of_another",
-        ):
+    def test_exec_ends_one_whole_file_and_begins_another(self):
+        for how in (*EXEC_FUNCTIONS, "exec_of_another"):
             with self.subTest(how):
                 run = self.run_mode(how, LIVES, "child", program=ENDS)
                 self.assertEqual(sorted(sizes(path) for path in run.files), [[1111], [2222]])
@@ -140,11 +129,11 @@ class Exec(Lives):
                     notes = [record["text"] for record in records(path, "note")]
                     self.assertEqual(any("exec" in note for note in notes), sizes(path) == [1111], notes)
 
-    def test_a_program_without_cuda_that_takes_the_place_leaves_the_first_file_alone(self):
+    def test_exec_of_a_program_without_cuda_does_not_change_the_first_file(self):
         run = self.run_mode("execv", "/bin/true", program=ENDS)
         self.assertEqual(sizes(run.file), [1111])
 
-    def test_a_recording_goes_on_where_no_program_could_take_the_place(self):
+    def test_a_recording_continues_after_a_failed_exec(self):
         self.check_whole(self.run_mode("failed_exec", "x", program=ENDS, code=CODE), [1111, 3333])
 
 

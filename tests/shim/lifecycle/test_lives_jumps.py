@@ -21,11 +21,11 @@ class Jumps(unittest.TestCase):
         self.assertEqual({row["reason"]: row["count"] for row in run.records("drop")}, {Loss.ABANDONED_CALL: 1}, way)
         self.assertFalse(run.report()["complete"], way)
 
-    def test_what_comes_after_a_call_that_was_left_is_recorded(self):
+    def test_calls_after_an_abandoned_call_are_recorded(self):
         for way in WAYS:
             self.check(way)
 
-    def test_the_same_with_native_stacks_alone_and_without_stacks(self):
+    def test_they_are_recorded_with_native_stacks_only_and_without_stacks(self):
         for stacks in ("native", "none"):
             for way in WAYS:
                 self.check(way, stacks=stacks)

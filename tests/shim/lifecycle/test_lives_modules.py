@@ -39,7 +39,7 @@ class Modules(unittest.TestCase):
                     paths.add(max(held, key=lambda row: (row["generation"], row["id"]))["path"])
             self.assertEqual(paths & {ONE, TWO}, {1000: {ONE}, 2000: {TWO}, 3000: set()}[event["size_bytes"]])
 
-    def test_a_library_that_comes_back_to_its_place_is_noted_down_once(self):
+    def test_a_library_loaded_again_at_its_address_is_recorded_once(self):
         run = self.run_mode(300, 1, ONE)
         # The kernel chooses the address, and the recorder's own mappings change. So the library gets a few addresses.
         places = [row["start"] for row in self.lines_of(ONE)]
@@ -47,26 +47,26 @@ class Modules(unittest.TestCase):
         self.assertLess(len(places), 10)
         self.check_stacks(run)
 
-    def test_libraries_that_take_each_others_place_are_told_apart_in_each_stack(self):
+    def test_libraries_that_replace_each_other_are_distinguished_in_each_stack(self):
         run = self.run_mode(300, 1, ONE, TWO)
         self.assertEqual((len(self.lines_of(ONE)), len(self.lines_of(TWO))), (150, 150))
         self.check_stacks(run)
 
-    def test_a_report_opens_a_file_once_however_often_it_was_loaded(self):
+    def test_a_report_opens_a_file_once_even_if_loaded_often(self):
         run = self.run_mode(1000, 1, ONE, TWO)
         self.assertEqual((len(self.lines_of(ONE)), len(self.lines_of(TWO))), (500, 500))
         # The reader needs 280 KiB for each open file.
         done = cli("--max-memory=128MiB", "report", "--no-symbol-cache", run.file)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
-    def test_libraries_in_no_stack_are_not_noted_down(self):
+    def test_libraries_in_no_stack_are_not_recorded(self):
         run = self.run_mode(3001, 1000, ONE, TWO)
         # The map has the libraries of the four calls that allocate, and any library that is loaded while it is written.
         self.assertLessEqual(len(self.lines_of(ONE) + self.lines_of(TWO)), 12)
         self.check_stacks(run)
 
     @unittest.skipUnless(LONG, "scripts/test --long")
-    def test_the_map_of_libraries_has_a_last_line_and_events_go_on_without_native_stacks(self):
+    def test_a_full_map_of_libraries_ends_native_stacks_but_not_events(self):
         run = self.run_mode(70000, 1, ONE, TWO)
         self.assertLessEqual(len(self.modules), 65536)
         self.assertEqual(len(run.events()), 70002)

@@ -49,11 +49,11 @@ class SignalStacks(Signals):
         self.assertEqual(self.drops(run), {})
         self.assertTrue(run.report()["complete"])
 
-    def test_a_signal_stack_with_room_gets_events_with_stacks(self):
+    def test_events_on_a_large_signal_stack_have_stacks(self):
         for when in ("first", "later"):
             self.check(when, 30720)
 
-    def test_the_smallest_signal_stack_on_which_the_driver_can_be_called_gets_them_too(self):
+    def test_events_on_the_smallest_usable_signal_stack_have_stacks(self):
         for when in ("first", "later"):
             # The stack use of the program's own calls, plus the limit of an event (preload/runtime/recorder_stack.h).
             _, used = map(int, self.run_mode(when, 6144, preload="").out.split())

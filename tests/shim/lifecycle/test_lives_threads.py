@@ -22,8 +22,8 @@ class Threads(unittest.TestCase):
     def check_totals(self, run, made, freed):
         """Checks that all allocations and frees are recorded and no event is lost."""
         report, layer = run.report(), run.totals()
-        self.assertTrue(report["complete"])
-        self.assertEqual(report["events"]["dropped"], 0)
+        self.assertEqual(report["events"]["dropped"], 0, report["events"]["drops"])
+        self.assertTrue(report["complete"], report["remarks"])
         self.assertEqual((layer["alloc_count"], layer["free_count"], layer["live_blocks"]), (made, freed, made - freed))
 
 
@@ -43,15 +43,17 @@ class Many(Threads):
         # The writer may be late, but the number of rings bounds the memory.
         self.assertLess(int(run.out), 1200 * MIB)
 
-    def test_memory_of_threads_that_were_there_at_one_time_is_given_back(self):
-        count = 100
-        run = self.run_mode("burst", count)
+    def test_memory_of_ended_threads_is_freed(self):
+        # More threads than the recorder has stacks (GMT_RECORDER_STACKS): some wait for a stack of another thread.
+        count = 200
+        # On a busy machine, the writer may not get to run in time.
+        run = self.run_mode("burst", count, options={"overflow": "wait"})
         self.check_totals(run, count + 1, count)
         with_all, after = map(int, run.out.split())
         self.assertGreater(with_all, count * MIB)
         self.assertLess(after, 30 * MIB)
 
-    def test_threads_for_which_there_is_no_ring_are_counted_and_get_one_when_others_have_gone(self):
+    def test_threads_without_a_ring_are_counted_and_get_one_later(self):
         count, loud = 48, 20
         run = self.run_mode("too-many", count)
         report = run.report()
@@ -66,7 +68,7 @@ class Many(Threads):
 
 
 class Ends(Threads):
-    def test_what_destructors_of_keys_do_in_any_round_is_of_their_thread(self):
+    def test_calls_in_key_destructors_belong_to_their_thread(self):
         count = 300
         run = self.run_mode("key-destructors", count)
         self.check_totals(run, count * 5, count * 5)
@@ -76,12 +78,12 @@ class Ends(Threads):
         self.assertEqual(list(by_thread.values()), [[1, 2] * 5] * count)
         self.assertEqual(len(run.records("thread")), count)
 
-    def test_what_destructors_of_thread_local_and_static_objects_free_is_freed(self):
+    def test_frees_in_destructors_of_thread_local_and_static_objects_are_recorded(self):
         run = self.run_mode(200, program="lives-destructors")
         self.check_totals(run, 202, 202)
         self.assertEqual(len(run.records("thread")), 201)
 
-    def test_rings_of_threads_that_end_by_the_system_call_alone_are_found_again(self):
+    def test_rings_of_threads_that_end_by_the_system_call_are_reused(self):
         count = 1300 if LONG else 100
         run = self.run_mode("unseen-ends", count)
         self.check_totals(run, count, 0)
@@ -89,7 +91,7 @@ class Ends(Threads):
 
 
 class Routines(Threads):
-    def test_each_of_two_routines_has_stacks_of_its_own(self):
+    def test_each_of_two_coroutines_has_its_own_stacks(self):
         count = 50
         run = self.run_mode("routines", count)
         self.check_totals(run, 2 * count, 0)

@@ -29,7 +29,7 @@ def python(*lines, options=None, **more):
     )
 
 
-def told(path):
+def texts_of_marks(path):
     """Returns the recorded events of heaps: kind, heap, offset in the memory, size."""
     base = min((row["address"] for row in events(path, CUDA) if row["kind"] == Kind.ALLOC), default=0)
     return [
@@ -49,7 +49,7 @@ def of(row, *keys):
 class Heaps(unittest.TestCase):
     def check(self, run, *expected):
         self.assertEqual((run.code, run.out, run.err), (0, "", ""))
-        self.assertEqual(told(run.file), list(expected))
+        self.assertEqual(texts_of_marks(run.file), list(expected))
 
     def test_a_heap_and_its_blocks_are_recorded_with_name_stream_and_device(self):
         run = say("alloc:5000", "heap:arena:5000", "get:0:1000", "get:1000:64", "give:0", "end")
@@ -65,7 +65,7 @@ class Heaps(unittest.TestCase):
         self.assertEqual([row["stream"] for row in run.events(CUSTOM)], [0, 7, 7, 0, 0])
         self.assertEqual([(text, row["object"]) for text, row in marks_of(run.file)], [("heap arena", 1)])
 
-    def test_the_report_has_each_heap_beside_what_cuda_handed_out(self):
+    def test_the_report_has_each_heap_next_to_the_memory_of_cuda(self):
         run = say("alloc:5000", "heap:arena:5000", "get:0:1000", "get:1000:64", "give:0", "heap:inner:500", "get:0:100")
         heaps = heaps_of(run.file)
         self.assertEqual(
@@ -79,7 +79,7 @@ class Heaps(unittest.TestCase):
         self.assertEqual(run.totals("custom")["live_bytes"], 164)
         self.assertEqual({key: value for key, value in run.report()["anomalies"].items() if value}, {})
 
-    def test_heaps_know_their_own_device_and_host_memory_is_the_hosts(self):
+    def test_each_heap_has_its_device_and_host_memory_has_none(self):
         run = say(
             "device:1",
             "alloc:5000",
@@ -114,7 +114,7 @@ class Heaps(unittest.TestCase):
             [HEAP, HEAP_HOST, HEAP_HOST, HEAP],
         )
 
-    def test_a_heap_that_is_there_before_the_recording_is_in_it_and_its_blocks_do_not_begin_one(self):
+    def test_a_heap_from_before_the_recording_is_in_it(self):
         run = say(
             "malloc:5000", "heap:early:4000", "get:0:10", "resize:5000", "alloc:100", "in:0", "get:64:20", "give:64"
         )
@@ -123,7 +123,7 @@ class Heaps(unittest.TestCase):
         self.assertEqual(heaps_of(run.file)["early"]["size_bytes"], 5000)
         self.assertEqual(os.listdir(say("malloc:5000", "heap:alone:4000", "get:0:10", "give:0", "end").folder), [])
 
-    def test_a_heap_that_is_reset_or_ends_takes_its_blocks_along_and_can_grow(self):
+    def test_blocks_end_with_the_reset_or_end_of_their_heap(self):
         run = say(
             "alloc:9000",
             "heap:a:1000",
@@ -154,7 +154,7 @@ class Heaps(unittest.TestCase):
         )
         self.assertEqual(len({row["object"] for row in run.events(CUSTOM)}), 2001)
 
-    def test_more_heaps_at_one_time_than_are_kept_are_said_and_do_no_harm(self):
+    def test_too_many_heaps_are_reported_and_cause_no_error(self):
         run = say("alloc:9000", "many:1030", "get:0:100", "give:0", "reset", "end", "in:5", "get:0:8")
         self.assertEqual((run.code, run.err), (0, ""))
         self.assertEqual(heaps_of(run.file)["one of many"]["heaps"], 1024)
@@ -172,12 +172,12 @@ class Heaps(unittest.TestCase):
         run = say("alloc:5000", "heap:arena:5000", "get:0:1000", "give:0", "resize:7", "reset", "end", preload="")
         self.assertEqual((run.code, run.out, run.err, os.listdir(run.folder)), (0, "", "", []))
 
-    def test_a_capture_goes_on_while_a_heap_is_made_and_used(self):
+    def test_a_capture_stays_valid_while_a_heap_is_used(self):
         run = say("alloc:5000", "capture", "heap:arena:5000", "get:0:1000", "unplaced:other:0", "get:8:8", "uncapture")
         self.assertEqual((run.code, run.out, run.err), (0, "captured\n", ""))
         self.assertEqual({row["device"] for row in heaps_of(run.file).values()}, {0})
 
-    def test_a_forked_child_has_its_parents_heaps_in_a_recording_of_its_own(self):
+    def test_the_recording_of_a_forked_child_has_the_heaps_of_its_parent(self):
         run = say("malloc:5000", "heap:arena:5000", "get:0:10", "fork", "alloc:100", "in:0", "get:64:20")
         self.assertEqual(heaps_of(run.file)["arena"]["live_bytes"], 20)
         run = python(
@@ -197,7 +197,7 @@ class Heaps(unittest.TestCase):
             [(1, 500), (2, 500)],
         )
 
-    def test_a_block_that_was_not_given_back_leaks_by_growth_and_check_fails(self):
+    def test_unfreed_blocks_are_growth_and_fail_check(self):
         steps = [word for step in range(12) for word in (f"get:{step * 64}:64", "get:8000:10", "give:8000", "step")]
         run = say("alloc:9000", "heap:arena:9000", *steps, options={"stacks": "native"})
         (leak,) = [row for row in run.report()["leaks"] if row["layer"] == "custom"]
@@ -227,7 +227,7 @@ class Heaps(unittest.TestCase):
 class Example(unittest.TestCase):
     """docs/examples/pool.c, which docs/pools.md shows."""
 
-    def test_the_page_shows_what_is_compiled_here(self):
+    def test_the_page_shows_the_compiled_program(self):
         docs = os.path.join(os.path.dirname(PYTHON_MODULE), "docs")
         with (
             open(os.path.join(docs, "pools.md"), encoding="utf-8") as page,
@@ -246,7 +246,7 @@ class Example(unittest.TestCase):
         self.assertEqual(
             of(heaps["scratch"], "size_bytes", "live_blocks", "peak_bytes", "live_heaps"), [None, 0, 300000, 0]
         )
-        text = cli("report", run.file).stdout
+        text = cli("report", "--full", run.file).stdout
         self.assertIn("The program's own heaps", text)
         self.assertRegex(text, r"64\.0 MiB +16\.0 MiB +48\.0 MiB +24 +16\.0 MiB .* caches, GPU 0\n")
         self.assertRegex(text, r"pool_take \(.*pool\.c:\d+\) < serve \(.*\) < main")
@@ -313,7 +313,7 @@ class NvtxMemory(unittest.TestCase):
                 )
                 self.assertEqual({key: value for key, value in run.report()["anomalies"].items() if value}, {})
 
-    def test_many_regions_of_one_call_are_all_there_with_one_stack(self):
+    def test_all_regions_of_one_call_are_recorded_with_one_stack(self):
         run = say(
             "alloc", "heap:pool:65536", "register:0:64:50", program=PROGRAMS_OF_NVTX[-1], options={"stacks": "native"}
         )
@@ -330,7 +330,7 @@ class NvtxMemory(unittest.TestCase):
             heap = heaps_of(run.file)["our domain: grün"]
             self.assertEqual(of(heap, "live_heaps", "live_bytes", "swept_blocks", "peak_bytes"), [0, 0, 7, 320])
 
-    def test_what_is_of_no_heap_or_no_known_version_is_left_alone_as_nvtx_expects(self):
+    def test_regions_without_a_heap_or_of_unknown_versions_are_ignored(self):
         for program in PROGRAMS_OF_NVTX:
             run = say(
                 "alloc",
@@ -346,13 +346,13 @@ class NvtxMemory(unittest.TestCase):
             self.assertEqual(heaps_of(run.file)["our domain: pool"]["alloc_count"], 0)
             self.assertEqual({key: value for key, value in run.report()["anomalies"].items() if value}, {})
 
-    def test_without_the_recorder_or_with_nvtx_off_nobody_answers(self):
+    def test_without_the_recorder_or_with_nvtx_off_no_call_is_answered(self):
         for program in PROGRAMS_OF_NVTX:
             for more in ({"preload": ""}, {"options": {"nvtx": "off"}}):
                 run = say("alloc", "heap:pool:65536", "register:0:64", "permissions", program=program, **more)
                 self.assertEqual((run.code, run.out, run.err), (0, "heap at -1\npermissions (nil)\n", ""))
 
-    def test_another_tool_hears_all_of_it_and_its_answers_are_the_programs(self):
+    def test_another_tool_gets_all_calls_and_its_results_reach_the_program(self):
         words = self.WORDS + ["handles:4096:32:1", "drop:2", "permissions", "reset", "end"]
         for program in PROGRAMS_OF_NVTX:
             with self.subTest(program=program):

@@ -28,7 +28,7 @@ def marks_of(path, source=1):
     ]
 
 
-def told(path, source=1):
+def texts_of_marks(path, source=1):
     return [text for text, _ in marks_of(path, source)]
 
 
@@ -44,9 +44,9 @@ def python(*lines, **more):
 class Marks(unittest.TestCase):
     def check(self, run, *expected):
         self.assertEqual((run.code, run.err), (3, ""))
-        self.assertEqual(told(run.file), list(expected))
+        self.assertEqual(texts_of_marks(run.file), list(expected))
 
-    def test_programs_and_libraries_of_every_build_are_heard(self):
+    def test_marks_of_programs_and_libraries_of_every_build_are_recorded(self):
         for program in ("marks", "marks-plain", "marks-fixed", "marks-fixed-plain", "marks-cc"):
             with self.subTest(program=program):
                 run = say("alloc", "push:a", "lpush:b", "step", "mark:c", "lpop", "pop", "recording", program=program)
@@ -76,7 +76,7 @@ class Marks(unittest.TestCase):
         self.assertEqual((run.code, run.out, run.err), (3, "recording 1\n", ""))
         self.assertEqual(os.listdir(run.folder), [])
 
-    def test_a_phase_that_is_open_when_the_recording_begins_is_in_it_from_its_own_beginning(self):
+    def test_a_phase_from_before_the_recording_begins_at_its_own_time(self):
         run = say("push:over", "step", "mark:early", "pop", "push:outer", "push:inner", "alloc", "pop", "pop", "pop")
         self.check(run, "push outer", "push inner", "pop", "pop")
         (event,) = run.events()
@@ -88,27 +88,27 @@ class Marks(unittest.TestCase):
         self.assertLess(event["stamp"], stamps[2])
         self.assertEqual({row["thread"] for _, row in marks_of(run.file)}, {event["thread"]})
 
-    def test_the_phase_of_a_thread_that_allocates_nothing_is_in_the_recording_of_one_that_does(self):
+    def test_phases_of_threads_without_allocations_are_recorded(self):
         run = say("push:waiting", "thread", "push:working", "alloc")
-        self.assertEqual(sorted(told(run.file)), ["push waiting", "push working"])
+        self.assertEqual(sorted(texts_of_marks(run.file)), ["push waiting", "push working"])
         threads = {text: row["thread"] for text, row in marks_of(run.file)}
         self.assertNotEqual(threads["push waiting"], threads["push working"])
         (event,) = run.events()
         self.assertEqual(event["thread"], threads["push working"])
 
-    def test_the_phase_of_a_thread_without_events_begins_and_ends_in_the_recording_of_others(self):
+    def test_a_phase_of_a_thread_without_events_has_a_begin_and_an_end(self):
         run = python(
             "import threading",
             "gpumemtrace._push(b'waiting')",
             "thread = threading.Thread(target=allocate); thread.start(); thread.join()",
             "gpumemtrace._pop()",
         )
-        self.assertEqual(told(run.file), ["push waiting", "pop"])
+        self.assertEqual(texts_of_marks(run.file), ["push waiting", "pop"])
         (event,) = run.events()
         before, after = (row["stamp"] for _, row in marks_of(run.file))
         self.assertTrue(before < event["stamp"] < after)
 
-    def test_a_phase_above_one_that_was_not_kept_does_not_end_in_its_place(self):
+    def test_an_outer_phase_does_not_end_in_place_of_one_that_was_not_kept(self):
         run = python(
             "import threading",
             "full, empty = threading.Event(), threading.Event()",
@@ -123,20 +123,20 @@ class Marks(unittest.TestCase):
             "allocate()",
             "gpumemtrace._pop(); gpumemtrace._pop(); gpumemtrace._push(b'next'); gpumemtrace._pop()",
         )
-        self.assertEqual(told(run.file), ["push next", "pop"])
+        self.assertEqual(texts_of_marks(run.file), ["push next", "pop"])
 
     def test_more_open_phases_than_are_kept_end_in_the_right_order(self):
         run = say("push:first", "many:400", "alloc", "manypop:400", "push:second", "pop", "pop")
-        kept = [text for text in told(run.file) if text == "push many"]
+        kept = [text for text in texts_of_marks(run.file) if text == "push many"]
         self.assertEqual(len(kept), 255)
         self.check(run, "push first", *kept, *["pop"] * len(kept), "push second", "pop", "pop")
         run = say("push:first", "alloc", "many:400", "manypop:400", "pop")
         self.check(run, "push first", *["push many"] * 400, *["pop"] * 401)
 
-    def test_a_pop_too_many_is_no_mark(self):
+    def test_a_pop_without_a_push_is_not_recorded(self):
         self.check(say("alloc", "pop", "push:a", "pop", "pop"), "push a", "pop")
 
-    def test_threads_that_end_inside_phases_leave_room_for_others(self):
+    def test_threads_that_end_inside_phases_free_their_slots(self):
         lines = [
             "import threading",
             "def work():",
@@ -146,7 +146,7 @@ class Marks(unittest.TestCase):
             "gpumemtrace._push(b'kept')",
             "allocate()",
         ]
-        self.assertEqual(told(python(*lines).file), ["push kept"])
+        self.assertEqual(texts_of_marks(python(*lines).file), ["push kept"])
 
     def test_a_forked_child_is_inside_the_phases_of_the_thread_that_forked(self):
         run = say("push:a", "fork", "pop", "push:b", "alloc", "pop")
@@ -156,7 +156,7 @@ class Marks(unittest.TestCase):
         stamps = [row["stamp"] for _, row in marks_of(run.file)]
         self.assertGreaterEqual(stamps[0], run.records("process")[0]["start_stamp"])
 
-    def test_a_forked_child_of_a_recorded_program_goes_on_in_its_phases(self):
+    def test_a_forked_child_of_a_recorded_program_continues_its_phases(self):
         run = python(
             "import os",
             "gpumemtrace._push(b'train')",
@@ -167,20 +167,21 @@ class Marks(unittest.TestCase):
         )
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual(
-            sorted(told(path) for path in run.files), [["push train", "push child"], ["push train", "push parent"]]
+            sorted(texts_of_marks(path) for path in run.files),
+            [["push train", "push child"], ["push train", "push parent"]],
         )
 
     def test_the_file_of_a_child_has_the_phases_that_its_recorded_parent_had_begun(self):
         run = say("push:train", "alloc", "push:inner", "fork", "push:child", "alloc", "pop", "pop", "pop")
         self.assertEqual(
-            sorted((told(path) for path in run.files), key=len),
+            sorted((texts_of_marks(path) for path in run.files), key=len),
             [["push train", "push inner"], ["push train", "push inner", "push child", "pop", "pop", "pop"]],
         )
 
     def test_an_end_without_destructors_keeps_marks_and_exit_code(self):
         run = say("push:a", "thread", "alloc", "push:b", "quit")
         self.assertEqual(run.code, 7)
-        self.assertEqual(told(run.file), ["push b"])
+        self.assertEqual(texts_of_marks(run.file), ["push b"])
         self.assertTrue(run.report()["complete"])
 
     def test_names_are_cut_to_255_bytes_between_characters_and_may_be_empty(self):
@@ -189,7 +190,7 @@ class Marks(unittest.TestCase):
 
 
 class PythonModule(unittest.TestCase):
-    def test_phases_steps_and_marks_are_heard(self):
+    def test_phases_steps_and_marks_are_recorded(self):
         run = python(
             "allocate()",
             "@gpumemtrace.phase('decorated')",
@@ -203,7 +204,9 @@ class PythonModule(unittest.TestCase):
             "print(gpumemtrace.is_recording())",
         )
         self.assertEqual((run.code, run.out), (0, "True\n"), run.err)
-        self.assertEqual(told(run.file), ["push outer", "push decorated", "point inside", "pop", "pop", "step"])
+        self.assertEqual(
+            texts_of_marks(run.file), ["push outer", "push decorated", "point inside", "pop", "pop", "step"]
+        )
 
     def test_a_phase_ends_with_an_exception_too(self):
         run = python(
@@ -215,9 +218,9 @@ class PythonModule(unittest.TestCase):
             "except ValueError as error: print(error)",
         )
         self.assertEqual((run.code, run.out), (0, "x\n"), run.err)
-        self.assertEqual(told(run.file), ["push outer", "push decorated", "pop", "pop"])
+        self.assertEqual(texts_of_marks(run.file), ["push outer", "push decorated", "pop", "pop"])
 
-    def test_without_the_recorder_all_of_it_does_nothing(self):
+    def test_without_the_recorder_the_module_does_nothing(self):
         run = python(
             "with gpumemtrace.phase('a'): gpumemtrace.step(); gpumemtrace.mark('b')",
             "print(gpumemtrace.phase('c')(len)('four'), gpumemtrace.is_recording())",
@@ -225,7 +228,7 @@ class PythonModule(unittest.TestCase):
         )
         self.assertEqual((run.code, run.out, run.err), (0, "4 False\n", ""))
 
-    def test_a_name_may_be_anything_that_has_a_text(self):
+    def test_a_name_may_be_any_object_with_a_text(self):
         run = python(
             "allocate()",
             "gpumemtrace.mark(17)",
@@ -234,7 +237,7 @@ class PythonModule(unittest.TestCase):
             r"gpumemtrace.mark('\udc80')",
         )
         self.assertEqual(run.code, 0, run.err)
-        self.assertEqual(told(run.file), ["point 17", "point bytes", "point é", "point ?"])
+        self.assertEqual(texts_of_marks(run.file), ["point 17", "point bytes", "point é", "point ?"])
 
 
 if __name__ == "__main__":

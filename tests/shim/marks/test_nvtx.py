@@ -9,7 +9,7 @@ import unittest
 
 import tap
 from snapshots import SHIM, Recording, built
-from test_marks import marks_of, told
+from test_marks import marks_of, texts_of_marks
 
 TOOL = built("libnvtx-tool.so")
 NVTX = 2
@@ -27,7 +27,7 @@ def nvtx(*words, options=None, tool=None, **more):
 class Ranges(unittest.TestCase):
     def check(self, run, *expected):
         self.assertEqual((run.code, run.err), (0, ""), run.out)
-        self.assertEqual(told(run.file, NVTX), list(expected))
+        self.assertEqual(texts_of_marks(run.file, NVTX), list(expected))
 
     def test_pushes_pops_and_marks_are_recorded_and_depths_are_returned(self):
         run = nvtx("alloc", "push:a", "push:b", "mark:c", "pop", "pop", "pop")
@@ -38,7 +38,7 @@ class Ranges(unittest.TestCase):
         run = nvtx("alloc", "wpush:grün 🙂", "wmark:" + "€" * 100, "pop")
         self.check(run, "push grün 🙂", "point " + "€" * 85, "pop")
 
-    def test_ranges_that_any_thread_may_end_bear_their_number(self):
+    def test_ranges_that_any_thread_may_end_have_a_number(self):
         run = nvtx("start:before", "alloc", "start:a", "end", "dstart:b", "dend")
         self.check(run, "start before", "start a", "stop", "start our domain: b", "stop")
         self.assertEqual([row["object"] for _, row in marks_of(run.file, NVTX)], [1, 2, 2, 3, 3])
@@ -63,7 +63,7 @@ class Ranges(unittest.TestCase):
         self.assertNotEqual(rows[1], 0)
         self.assertEqual(run.out.split()[4:], ["0", "0", "1", "0", "1", "0"])
 
-    def test_each_copy_of_nvtx_in_a_process_is_heard(self):
+    def test_marks_of_each_copy_of_nvtx_are_recorded(self):
         self.check(
             nvtx("alloc", "push:a", "copy", "push:b", "dpush:c", "pop", "pop"),
             "push a",
@@ -78,7 +78,7 @@ class Ranges(unittest.TestCase):
         self.assertEqual((run.code, run.err), (0, ""))
         self.assertEqual(os.listdir(run.folder), [])
 
-    def test_with_nvtx_off_nothing_is_answered_and_nothing_recorded(self):
+    def test_with_nvtx_off_no_call_is_answered_or_recorded(self):
         run = nvtx("alloc", "push:a", "pop", options={"nvtx": "off"})
         self.check(run)
         self.assertEqual(run.out.splitlines()[0], "tool -1")
@@ -118,14 +118,14 @@ class OtherTools(unittest.TestCase):
         "push:i",
     ]
 
-    def test_a_tool_of_the_environment_hears_the_same_and_its_answers_are_the_programs(self):
+    def test_a_tool_in_the_environment_gets_all_calls_and_its_results_reach_the_program(self):
         alone = nvtx(*self.WORDS, tool=TOOL, preload="")
         both = nvtx(*self.WORDS, tool=TOOL)
         self.assertIn("tool: push f in my domain", alone.out.replace("my string", "f"))
         self.assertEqual((both.code, both.err), (0, ""))
         self.assertEqual(both.out, alone.out)
         self.assertEqual(
-            told(both.file, NVTX),
+            texts_of_marks(both.file, NVTX),
             [
                 "push a",
                 "pop",
@@ -144,22 +144,22 @@ class OtherTools(unittest.TestCase):
         numbers = [row["object"] for text, row in marks_of(both.file, NVTX) if text.startswith(("start", "stop"))]
         self.assertEqual(numbers, [90, 90, 91, 91])
 
-    def test_what_a_tool_leaves_alone_is_recorded_all_the_same(self):
+    def test_calls_that_a_tool_ignores_are_recorded(self):
         run = nvtx("alloc", "wpush:a", "wmark:b", "pop", tool=TOOL)
         self.assertEqual(run.code, 0, run.out)
-        self.assertEqual(told(run.file, NVTX), ["push a", "point b", "pop"])
+        self.assertEqual(texts_of_marks(run.file, NVTX), ["push a", "point b", "pop"])
 
-    def test_with_nvtx_off_the_tool_is_alone(self):
+    def test_with_nvtx_off_only_the_tool_gets_the_calls(self):
         run = nvtx(*self.WORDS, tool=TOOL, options={"nvtx": "off"})
         self.assertEqual(run.out, nvtx(*self.WORDS, tool=TOOL, preload="").out)
-        self.assertEqual(told(run.file, NVTX), [])
+        self.assertEqual(texts_of_marks(run.file, NVTX), [])
 
-    def test_a_tool_that_cannot_be_loaded_or_is_the_recorder_itself_does_no_harm(self):
+    def test_a_missing_tool_or_the_recorder_as_tool_is_ignored(self):
         for tool in ("/absent.so", "libc.so.6", "./.", SHIM):
             with self.subTest(tool=tool):
                 run = nvtx("alloc", "push:a", "pop", tool=tool)
                 self.assertEqual((run.code, run.err), (0, ""), run.out)
-                self.assertEqual(told(run.file, NVTX), ["push a", "pop"])
+                self.assertEqual(texts_of_marks(run.file, NVTX), ["push a", "pop"])
 
 
 class Environment(unittest.TestCase):
@@ -185,7 +185,7 @@ class Environment(unittest.TestCase):
             run = Recording([program], environment={"GPUMEMTRACE_OPTIONS": text})
             self.assertEqual(run.out.splitlines()[0], f"nvtx {expected}", text)
 
-    def test_another_library_that_takes_getenv_over_is_asked_too(self):
+    def test_another_library_that_replaces_getenv_is_called_too(self):
         behind = built("libgetenv-behind.so")
         for preload in (f"{SHIM}:{behind}", f"{behind}:{SHIM}"):
             run = Recording(

@@ -23,12 +23,12 @@ def starve_the_writer(pid):
 
 def busy(overflow):
     with Running(f"stacks=none:overflow={overflow}") as run:
-        run.do("alloc 4096", "free")
+        run.send("alloc 4096", "free")
         run.ps()
         starve_the_writer(run.process.pid)
-        run.do(f"many {ROUNDS}")
+        run.send(f"many {ROUNDS}")
         run.end()
-        return report(run.path), [row["kind"] for row in events(run.path)], cli("report", run.path).stdout
+        return report(run.path), [row["kind"] for row in events(run.path)], cli("report", "--full", run.path).stdout
 
 
 def lost(report, reason):
@@ -36,38 +36,41 @@ def lost(report, reason):
 
 
 class Overflow(unittest.TestCase):
-    def check_that_all_is_accounted_for(self, told, kinds):
+    def check_that_all_is_accounted_for(self, numbers, kinds):
         """Checks the counts: the program allocates a known number of blocks, and frees all of them."""
-        self.assertEqual(kinds.count(Kind.ALLOC) + lost(told, Drop.ALLOC), ROUNDS + 1)
-        self.assertEqual(kinds.count(Kind.FREE) + lost(told, Drop.FREE), ROUNDS + 1)
-        self.assertEqual({row["reason"] for row in told["events"]["drops"]} - {Drop.ALLOC, Drop.FREE}, set())
+        self.assertEqual(kinds.count(Kind.ALLOC) + lost(numbers, Drop.ALLOC), ROUNDS + 1)
+        self.assertEqual(kinds.count(Kind.FREE) + lost(numbers, Drop.FREE), ROUNDS + 1)
+        self.assertEqual({row["reason"] for row in numbers["events"]["drops"]} - {Drop.ALLOC, Drop.FREE}, set())
 
     def test_dropped_events_are_counted_by_kind_and_bound_the_live_blocks(self):
-        told, kinds, text = busy("drop")
-        self.check_that_all_is_accounted_for(told, kinds)
-        self.assertGreater(told["events"]["dropped"], 0)
-        self.assertFalse(told["complete"])
+        numbers, kinds, text = busy("drop")
+        self.check_that_all_is_accounted_for(numbers, kinds)
+        self.assertGreater(numbers["events"]["dropped"], 0)
+        self.assertFalse(numbers["complete"])
         live = sum(
-            layer["live_blocks"] for device in told["devices"] for layer in device["layers"] if layer["layer"] == "cuda"
+            layer["live_blocks"]
+            for device in numbers["devices"]
+            for layer in device["layers"]
+            if layer["layer"] == "cuda"
         )
-        self.assertLessEqual(live, lost(told, Drop.FREE))
+        self.assertLessEqual(live, lost(numbers, Drop.FREE))
         self.assertRegex(
             text, r"up to [\d,]+ live blocks may be missing, and up to [\d,]+ freed blocks may count as live"
         )
 
-    def test_who_waits_for_room_loses_nothing(self):
-        told, kinds, _ = busy("wait")
-        self.check_that_all_is_accounted_for(told, kinds)
-        self.assertEqual(told["events"]["dropped"], 0)
-        self.assertTrue(told["complete"])
+    def test_waiting_for_ring_space_loses_no_event(self):
+        numbers, kinds, _ = busy("wait")
+        self.check_that_all_is_accounted_for(numbers, kinds)
+        self.assertEqual(numbers["events"]["dropped"], 0)
+        self.assertTrue(numbers["complete"])
 
-    def test_who_waits_for_a_while_accounts_for_the_rest(self):
-        told, kinds, _ = busy("block")
-        self.check_that_all_is_accounted_for(told, kinds)
+    def test_a_limited_wait_counts_the_dropped_events(self):
+        numbers, kinds, _ = busy("block")
+        self.check_that_all_is_accounted_for(numbers, kinds)
 
 
 class FullFiles(unittest.TestCase):
-    def test_stacks_that_are_new_when_the_file_is_full_are_in_it_once_there_is_room(self):
+    def test_new_stacks_of_a_full_file_are_written_once_it_has_space(self):
         """The rest of old events takes so much of the file that the file is mostly full between two folds."""
         for _ in range(3):
             run = Recording([built("many-stacks"), "48000", "2"], {"stacks": "native", "max_size": "1MiB"})

@@ -9,7 +9,7 @@ from snapshots import Recording, built
 
 PROGRAM = built("host-stack")
 HOST_STACK_BYTES = 1024  # preload/runtime/recorder_stack.h
-MARKS_STACK_BYTES = 1536  # docs/internals/testing.md
+MARKS_STACK_BYTES = 1536  # docs/internals/testing/lives.md
 STACKS = ("signal", "inside", "coroutine", "thread", "frame")
 
 

@@ -21,22 +21,22 @@ class Options(unittest.TestCase):
         for word in ("gpumemtrace: ", *words):
             self.assertIn(word, run.err)
 
-    def test_an_unknown_option_is_one_line_and_the_rest_holds(self):
+    def test_an_unknown_option_is_one_line_and_other_options_count(self):
         run = Recording(BUSY, {"dept": "3", "stacks": "none"})
         self.check_warned_once(run, "unknown option `dept`; did you mean depth?")
         self.assertEqual({event["stack"] for event in run.records("event")}, {0})
 
-    def test_what_is_wrong_with_the_options_is_in_the_file_and_shown_by_report_and_info(self):
+    def test_wrong_options_are_in_the_file_and_shown_by_report_and_info(self):
         run = Recording(BUSY, {"depth": "12x"})
         line = "GPUMEMTRACE_OPTIONS: depth=12x is ignored: did you mean 12?; depth=128 is used"
         self.check_warned_once(run, line)
         self.assertEqual([row["text"] for row in run.records("note")], [line])
-        for verb in "report", "info":
-            self.assertIn(line, cli(verb, run.file).stdout)
+        for verb in ["report", "--full"], ["info"]:
+            self.assertIn(line, cli(*verb, run.file).stdout)
         options = {row["key"]: row["value"] for row in run.records("option")}
         self.assertEqual(options["depth"], "128")
 
-    def test_many_wrong_options_are_four_lines_of_which_the_last_counts_the_others(self):
+    def test_many_wrong_options_are_four_lines_and_the_last_line_counts_the_rest(self):
         run = Recording(BUSY, environment={"GPUMEMTRACE_OPTIONS": "a1=1:b2=2:c3=3:d4=4:e5=5:f6=6"})
         self.assertEqual((run.code, run.out), (0, "20\n"))
         lines = run.err.splitlines()
@@ -54,7 +54,7 @@ class Options(unittest.TestCase):
         run = Recording(BUSY, {"window": "30s"})
         self.check_warned_once(run, "window=30s has no effect with mode=full; add mode=window")
 
-    def test_the_last_of_two_values_holds_also_where_it_is_read_before_the_start(self):
+    def test_the_last_of_two_values_counts_for_options_that_are_read_early(self):
         probe = built("probe")
         for text, is_off in (
             ("exports=off:exports=on", False),
@@ -65,7 +65,7 @@ class Options(unittest.TestCase):
             # The first column is about weak references, which find the recorder's functions unless the option is off.
             self.assertEqual("0" in {line.split()[0] for line in run.out.splitlines()}, is_off)
 
-    def test_a_bad_value_is_one_line_and_the_default_holds(self):
+    def test_a_bad_value_is_one_line_and_the_default_counts(self):
         for key, value in (
             ("stacks", "some"),
             ("depth", "0"),
@@ -94,14 +94,14 @@ class Options(unittest.TestCase):
         run = Recording(BUSY, environment={"GPUMEMTRACE_OPTIONS": "output='a.gmt.gz"})
         self.check_warned_once(run, "quote")
 
-    def test_a_device_as_output_is_one_line_and_no_file_beside_it(self):
+    def test_a_device_as_output_is_one_line_and_no_file(self):
         before = sorted(glob.glob("/dev/null*"))
         run = Recording(BUSY, environment={"GPUMEMTRACE_OPTIONS": "output=/dev/null"})
         self.assertEqual((run.code, run.out, run.files), (0, "20\n", []))
         self.assertRegex(run.err, r"^gpumemtrace: /dev/null is a device; .*\n$")
         self.assertEqual(sorted(glob.glob("/dev/null*")), before)
 
-    def test_verbosity_0_says_nothing(self):
+    def test_verbosity_0_prints_nothing(self):
         run = Recording(BUSY, {"verbosity": "0", "dept": "3"})
         self.assertEqual(run.err, "")
 
@@ -146,7 +146,7 @@ class Options(unittest.TestCase):
         run = Recording(BUSY, {"free_stacks": "on"})
         self.assertNotIn(0, {event["stack"] for event in run.records("event")})
 
-    def test_depth_cuts_stacks_and_says_so(self):
+    def test_depth_cuts_stacks_and_marks_them(self):
         run = Recording(BUSY, {"depth": "2"})
         for stack in run.records("stack"):
             self.assertEqual((len(stack["items"]), stack["truncated"]), (2, 1))
@@ -167,7 +167,7 @@ class Output(unittest.TestCase):
         _, (name,) = self.files("a:b.gmt.gz")
         self.assertEqual(name, "a:b.gmt.gz")
 
-    def test_a_rank_is_put_into_the_name_and_the_file(self):
+    def test_the_rank_is_in_the_name_and_in_the_file(self):
         _, (name,) = self.files("x.%h.gmt.gz", {"RANK": "3", "LOCAL_RANK": "1"})
         self.assertEqual(name, f"x.{os.uname().nodename}.r3.gmt.gz")
         _, (name,) = self.files("x.gmt.gz", {"SLURM_PROCID": "12"})
@@ -177,6 +177,12 @@ class Output(unittest.TestCase):
         (process,) = run.records("process")
         self.assertEqual((process["rank"], process["local_rank"]), (5, 2))
 
+    def test_the_variables_of_the_launcher_are_in_the_file_and_no_other_variable(self):
+        launcher = {"RANK": "3", "WORLD_SIZE": "8", "SLURM_JOB_ID": "4711", "TORCHELASTIC_RUN_ID": "x" * 300}
+        run = Recording(BUSY, environment={**launcher, "MASTER_ADDR": "", "SECRET_TOKEN": "hidden"})
+        rows = {row["name"]: row["value"] for row in run.records("environment")}
+        self.assertEqual(rows, {**launcher, "TORCHELASTIC_RUN_ID": "x" * 255})
+
     def test_nothing_is_ever_overwritten(self):
         with tempfile.TemporaryDirectory() as folder:
             for _ in range(3):
@@ -185,7 +191,7 @@ class Output(unittest.TestCase):
             for name in os.listdir(folder):
                 self.assertEqual(len(records(os.path.join(folder, name), "end")), 1)
 
-    def test_a_name_that_no_file_can_have_is_one_line_and_the_default_holds(self):
+    def test_an_impossible_file_name_is_one_line_and_the_default_counts(self):
         for template, word in (
             ("x%z.gmt.gz", "%z"),
             ("folder/", "names a folder"),
@@ -207,7 +213,7 @@ class Output(unittest.TestCase):
                 self.assertEqual(len(run.err.splitlines()), 1, run.err)
                 self.assertIn(word, run.err)
 
-    def test_a_full_disk_is_one_line_and_the_program_goes_on(self):
+    def test_a_full_disk_is_one_line_and_the_program_continues(self):
         # The size limit replaces a full disk: writes fail at the same place.
         command = ["bash", "-c", f"ulimit -f 8; exec {BUSY[0]} 2 300000"]
         run = Recording(command, {"stacks": "none"})
@@ -217,7 +223,7 @@ class Output(unittest.TestCase):
         self.assertLessEqual(os.path.getsize(run.file), 8 * 1024)
 
     @unittest.skipUnless(os.getuid() == 0, "needs root to mount a small file system")
-    def test_a_really_full_file_system_is_one_line_and_the_program_goes_on(self):
+    def test_a_full_file_system_is_one_line_and_the_program_continues(self):
         script = (
             "mkdir m && mount -t tmpfs -o size=16k none m && "
             f"GPUMEMTRACE_OPTIONS=output=m/x.gmt.gz:stacks=none exec {BUSY[0]} 2 300000"

@@ -56,7 +56,7 @@ class Libraries(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return json.loads(done.stdout)
 
-    def test_stacks_and_names_are_right_though_libraries_come_and_go(self):
+    def test_stacks_and_names_are_right_while_libraries_come_and_go(self):
         run = Recording(self.command(COUNT), timeout=600)
         self.assertEqual((run.code, run.err), (0, ""))
         began = time.monotonic()
@@ -86,7 +86,7 @@ class Libraries(unittest.TestCase):
         return instructions_of_threads(options, self.command(count, again))[1]
 
     @unittest.skipUnless(VALGRIND, "valgrind is not here")
-    def test_neither_an_event_nor_a_library_costs_more_where_there_are_more_libraries(self):
+    def test_more_libraries_make_neither_events_nor_libraries_cost_more(self):
         times = 1000
         per_event, per_library = {}, {}
         for count in FEW, MORE:

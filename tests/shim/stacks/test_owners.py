@@ -110,15 +110,15 @@ class Owners(unittest.TestCase):
             size: owner for size, owner in zip(sizes, [owner for _, _, owner in self.stand_ins] + ["program"])
         }
 
-    def test_each_stand_ins_memory_is_its_librarys_and_the_scripts_own_the_programs(self):
+    def test_memory_of_each_stand_in_is_its_librarys_and_the_rest_the_programs(self):
         shown, wanted = self.record()
         self.assertEqual(shown, wanted)
 
-    def test_native_stacks_alone_tell_as_much(self):
+    def test_native_stacks_alone_give_the_same_owners(self):
         shown, wanted = self.record({"stacks": "native"})
         self.assertEqual(shown, wanted)
 
-    def test_without_native_stacks_it_is_all_the_programs(self):
+    def test_without_native_stacks_all_memory_is_the_programs(self):
         shown, _wanted = self.record({"stacks": "python"})
         self.assertEqual(set(shown.values()), {"program"})
 

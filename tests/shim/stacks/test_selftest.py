@@ -20,19 +20,19 @@ class Selftest(selftests.Selftest):
     def test_signals_on_both_kinds_of_stack(self):
         self.check(self.run_mode("signals", 200), 300)
 
-    def test_routines_on_stacks_that_come_and_go(self):
+    def test_coroutines_on_stacks_that_come_and_go(self):
         self.check(self.run_mode("routines", 200), 300)
 
     def test_libraries_that_take_each_others_place(self):
         self.check(self.run_mode("libraries", 200, ONE, TWO), 300)
 
-    def test_threads_that_do_all_of_it_at_once(self):
+    def test_all_kinds_in_concurrent_threads(self):
         self.check(self.run_mode("threads", 5, ONE, TWO), 300)
 
-    def test_all_of_it_in_any_order(self):
+    def test_all_kinds_in_random_order(self):
         self.check(self.run_mode("all", 60, ONE, TWO), 300)
 
-    def test_each_so_many_stacks_are_compared_and_none_without_the_option(self):
+    def test_every_nth_stack_is_compared_and_none_without_the_option(self):
         run = Recording([built("selftest"), "calls", "50"])
         self.assertEqual([row for row in run.records("note") if "selftest" in row["text"]], [])
 

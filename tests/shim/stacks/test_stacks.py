@@ -29,15 +29,15 @@ class Stacks(unittest.TestCase):
             compared += 1
         self.assertEqual(compared, 16)
 
-    def test_every_frame_is_the_one_that_glibc_sees(self):
+    def test_every_frame_equals_that_of_glibc(self):
         self.check_against_glibc({})
 
-    def test_the_libunwind_beside_the_shim_is_the_one_that_is_used(self):
+    def test_the_libunwind_in_the_folder_of_the_shim_is_used(self):
         paths = [row["path"] for row in Recording(WITNESS).records("module")]
         self.assertIn(os.path.join(os.path.dirname(SHIM), "libgmtunw.so.8"), paths)
         self.assertEqual([path for path in paths if "libunwind" in path or "liblzma" in path], [])
 
-    def test_a_host_that_asks_for_its_own_liblzma_gets_it(self):
+    def test_a_host_gets_its_own_liblzma(self):
         run = Recording(
             [
                 "python3",

@@ -40,17 +40,17 @@ class UnknownCode(unittest.TestCase):
         self.assertEqual(set(self.stack_of_size), set(self.kinds))
         self.assertNotIn(0, self.stack_of_size.values())
 
-    def test_code_that_keeps_a_frame_pointer_is_walked_over(self):
+    def test_code_with_a_frame_pointer_is_walked(self):
         for kind in ("framed", "nested"):
             for size in self.sizes(kind):
                 self.assertEqual(self.ends[self.stack_of_size[size]], WHOLE, kind)
 
-    def test_code_that_keeps_none_ends_the_stack_or_leads_to_a_caller_further_out(self):
+    def test_code_without_a_frame_pointer_ends_the_stack_or_gives_an_outer_caller(self):
         ends = [self.ends[self.stack_of_size[size]] for size in self.sizes("clobbered")]
         self.assertEqual(set(ends) - {WHOLE, STOPPED}, set())
         self.assertGreater(ends.count(STOPPED), len(ends) / 2)
 
-    def test_all_frames_that_are_shown_are_there_in_this_order(self):
+    def test_all_shown_frames_are_real_and_in_order(self):
         stacks = [names for sites in self.functions.values() for names in sites]
         self.assertTrue(stacks)
         seen = set()
@@ -67,7 +67,7 @@ class UnknownCode(unittest.TestCase):
         self.assertIn(("run_code", "run_all"), seen)
         self.assertIn((), seen)
 
-    def test_libunwind_and_frame_pointers_survive_it_too(self):
+    def test_libunwind_and_frame_pointers_cause_no_crash(self):
         for way in ("libunwind", "frame-pointers"):
             run = Recording([PROGRAM], {"unwind": way})
             self.assertEqual(run.code, 0, run.err)
@@ -75,7 +75,7 @@ class UnknownCode(unittest.TestCase):
 
 
 class DamagedTables(unittest.TestCase):
-    def test_tables_that_are_damaged_in_a_thousand_ways_are_survived(self):
+    def test_a_thousand_damaged_tables_cause_no_crash(self):
         times = 1000
         for seed in (1, 2, 3):
             run = Recording(
@@ -94,7 +94,7 @@ class DamagedTables(unittest.TestCase):
 
 
 class DeepStacks(selftests.Selftest):
-    def test_of_ten_thousand_native_frames_both_ends_are_kept(self):
+    def test_both_ends_of_ten_thousand_native_frames_are_kept(self):
         for options in ({}, {"unwind": "frame-pointers"}):
             run = Recording([built("selftest-framed"), "endless", "5"], options)
             self.assertEqual(run.code, 0, run.err)
@@ -110,7 +110,7 @@ class DeepStacks(selftests.Selftest):
             if not options:
                 self.assertEqual({len(row["items"]) for row in run.records("stack")}, {128})
 
-    def test_of_stacks_deeper_than_the_limit_both_ends_are_those_of_the_whole_stack(self):
+    def test_both_ends_of_a_stack_over_the_limit_are_right(self):
         def names(options):
             run = Recording(
                 [os.path.join(BUILD, "tests", "bench", "malloc-loop"), "20", "1", "40"],
@@ -134,7 +134,7 @@ class DeepStacks(selftests.Selftest):
                 depth,
             )
 
-    def test_libunwind_keeps_the_inner_end_of_them_and_says_so(self):
+    def test_libunwind_keeps_the_inner_end_and_marks_the_cut(self):
         run = Recording([built("selftest-framed"), "endless", "5"], {"unwind": "libunwind"})
         self.assertEqual({(row["truncated"], len(row["items"])) for row in run.records("stack")}, {(CUT, 128)})
         self.assertEqual(run.report()["sites"][0]["stack"][-1]["function"], "[frames-left-out]")
@@ -172,7 +172,7 @@ class DeepStacks(selftests.Selftest):
         self.assertEqual(run.code, 0, run.err)
         return run
 
-    def test_of_ten_thousand_python_frames_both_ends_are_kept_and_it_is_said(self):
+    def test_both_ends_of_ten_thousand_python_frames_are_kept_and_the_cut_is_marked(self):
         for options in ({"selftest": 1}, {"stacks": "python"}):
             run = self.deep_python(options)
             deep = [site for site in run.report()["sites"] if site["layer"] == "cuda"]
@@ -195,27 +195,27 @@ class DeepStacks(selftests.Selftest):
             if "selftest" in options:
                 self.check(run, 4, selftests.PYTHON)
 
-    def test_every_view_says_where_python_frames_were_left_out(self):
+    def test_every_output_marks_omitted_python_frames(self):
         run = self.deep_python()
         folded = os.path.join(run.folder, "folded")
         self.assertEqual(cli("fold", run.file, "-o", folded).returncode, 0)
         for path in run.file, folded:
             for way in "trimmed", "all", "none":
                 for form in ["--json"], ["--frames=200"]:
-                    done = cli("report", path, f"--native={way}", *form)
+                    done = cli("report", "--full", path, f"--native={way}", *form)
                     self.assertIn("[frames-left-out]", done.stdout, (path, way, form, done.stderr))
                     self.assertNotIn("<unknown>", done.stdout)
 
 
 class FramePointers(selftests.Selftest):
-    def test_stacks_by_frame_pointers_are_what_the_unwinder_sees(self):
+    def test_stacks_by_frame_pointers_equal_those_of_the_unwinder(self):
         for mode in ("calls", "exceptions", "jumps", "routines"):
             run = Recording([built("selftest-framed"), mode, "200"], {"selftest": 1, "unwind": "frame-pointers"})
             self.check(run, 300)
             # The result is not by chance, because the stacks are deep.
             self.assertGreater(max(len(row["items"]) for row in run.records("stack")), 20)
 
-    def test_a_program_without_frame_pointers_is_told_from_one_that_has_them(self):
+    def test_a_program_without_frame_pointers_is_detected(self):
         run = Recording([built("selftest-frameless"), "calls", "200"], {"selftest": 1, "unwind": "frame-pointers"})
         self.assertEqual(run.code, 0, run.err)
         self.assertGreater(self.compared(run)[1], 100)

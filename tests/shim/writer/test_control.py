@@ -13,7 +13,7 @@ import tap
 import tasks
 from control_page import ASKED, ControlPage
 from definitions import Kind, MarkKind, MarkSource
-from running import Running, is_whole, wait_for
+from running import Running, is_complete, wait_for
 from snapshots import CLI, events, records, report
 
 MiB = 1 << 20
@@ -45,7 +45,7 @@ def notes(path):
 class Control(unittest.TestCase):
     def test_a_process_that_is_recorded_is_listed_with_what_it_has_recorded(self):
         with Running() as run:
-            run.do("alloc 1048576")
+            run.send("alloc 1048576")
             # Each number is right, but they may be of different moments.
             row = wait_for(
                 lambda: [row for row in [run.ps()] if row["events"] and row["threads"] and row["file_bytes"]]
@@ -53,20 +53,20 @@ class Control(unittest.TestCase):
             self.assertEqual((row["state"], row["file"], row["program"]), ("recording", run.path, "control"))
             self.assertEqual((row["dropped_events"], row["threads"]), (0, 1))
             self.assertGreater(row["file_bytes"], 0)
-            self.assertIn(f"{run.process.pid}  recording", run.ask("ps").stdout)
+            self.assertIn(f"{run.process.pid}  recording", run.run_cli("ps").stdout)
             run.end()
-            self.assertEqual(run.listed(), [])
-            self.assertNotIn(run.path, run.ask("ps").stdout)
+            self.assertEqual(run.ps_rows(), [])
+            self.assertNotIn(run.path, run.run_cli("ps").stdout)
 
     def test_a_program_without_cuda_is_not_listed(self):
         with Running() as run:
-            run.do("pause")
-            self.assertEqual(run.listed(), [])
+            run.send("pause")
+            self.assertEqual(run.ps_rows(), [])
             self.assertEqual(os.listdir(run.runtime), [])
 
-    def test_control_files_are_the_users_alone(self):
+    def test_only_the_user_can_open_control_files(self):
         with Running() as run:
-            run.do("alloc 4096")
+            run.send("alloc 4096")
             run.ps()
             folder = os.path.join(run.runtime, "gpumemtrace")
             (name,) = os.listdir(folder)
@@ -80,30 +80,30 @@ class Control(unittest.TestCase):
             folder = os.path.join(run.runtime, "gpumemtrace")
             os.mkdir(folder)
             os.chmod(folder, 0o755)
-            run.do("alloc 4096")
+            run.send("alloc 4096")
             wait_for(lambda: os.path.exists(run.path) and os.path.getsize(run.path) > 100)
             run.end()
             self.assertEqual(os.listdir(folder), [])
             self.assertTrue(report(run.path)["complete"])
 
-    def test_a_killed_process_is_listed_no_more(self):
+    def test_a_killed_process_is_not_listed(self):
         with Running() as run:
-            run.do("alloc 4096")
+            run.send("alloc 4096")
             run.ps()
             run.process.kill()
             run.process.wait()
-            self.assertEqual(run.listed(), [])
+            self.assertEqual(run.ps_rows(), [])
             self.assertEqual(os.listdir(os.path.join(run.runtime, "gpumemtrace")), [])
 
-    def test_a_snapshot_on_request_has_all_up_to_the_request_and_the_recording_goes_on(self):
+    def test_a_requested_snapshot_has_all_events_so_far_and_the_recording_continues(self):
         with Running() as run:
-            run.do("alloc 1048576", "alloc 2097152")
-            told = run.ask("snapshot", run.pid(), "--json")
-            self.assertEqual(told.returncode, 0, told.stderr)
-            path = json.loads(told.stdout)["snapshot"]
-            run.do("alloc 4194304")
+            run.send("alloc 1048576", "alloc 2097152")
+            response = run.run_cli("snapshot", run.pid(), "--json")
+            self.assertEqual(response.returncode, 0, response.stderr)
+            path = json.loads(response.stdout)["snapshot"]
+            run.send("alloc 4194304")
             run.end()
-            self.assertTrue(is_whole(path))
+            self.assertTrue(is_complete(path))
             self.assertEqual(live_bytes(path), 3 * MiB)
             self.assertEqual(live_bytes(run.path), 7 * MiB)
             self.assertTrue(
@@ -115,52 +115,52 @@ class Control(unittest.TestCase):
             self.assertEqual(subprocess.run(["gzip", "-t", path], check=False).returncode, 0)
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
 
-    def test_a_snapshot_is_written_where_one_wants_it_and_never_over_a_file(self):
+    def test_a_snapshot_is_written_to_the_given_path_and_never_over_a_file(self):
         with Running() as run:
-            run.do("alloc 4096")
+            run.send("alloc 4096")
             pid = run.pid()
             path = os.path.join(run.folder, "mine.gmt.gz")
-            told = run.ask("snapshot", pid, "-o", "mine.gmt.gz")
-            self.assertEqual((told.returncode, told.stdout), (0, path + "\n"))
-            self.assertIn("next: gpumemtrace report", told.stderr)
-            again = run.ask("snapshot", pid, "-o", "mine.gmt.gz")
+            response = run.run_cli("snapshot", pid, "-o", "mine.gmt.gz")
+            self.assertEqual((response.returncode, response.stdout), (0, path + "\n"))
+            self.assertIn("next: gpumemtrace report", response.stderr)
+            again = run.run_cli("snapshot", pid, "-o", "mine.gmt.gz")
             self.assertEqual(again.returncode, 3)
             self.assertIn("File exists", again.stderr)
             self.assertEqual(len(again.stderr.splitlines()), 1)
-            self.assertTrue(is_whole(path))
+            self.assertTrue(is_complete(path))
             # The recording itself, the target of a link, and a file in a missing folder are refused too.
             os.symlink("recording.gmt.gz", os.path.join(run.folder, "link"))
             for name, why in (("recording.gmt.gz", "File exists"), ("link", "File exists"), ("none/x", "No such file")):
-                again = run.ask("snapshot", pid, "-o", name)
+                again = run.run_cli("snapshot", pid, "-o", name)
                 self.assertEqual((again.returncode, why in again.stderr), (3, True), again.stderr)
             long_name = "l" * 248 + ".gmt.gz"
-            self.assertEqual(run.ask("snapshot", pid, "-o", long_name).returncode, 0)
-            self.assertTrue(is_whole(os.path.join(run.folder, long_name)))
+            self.assertEqual(run.run_cli("snapshot", pid, "-o", long_name).returncode, 0)
+            self.assertTrue(is_complete(os.path.join(run.folder, long_name)))
             self.assertEqual([name for name in os.listdir(run.folder) if "unfinished" in name], [])
 
     def test_a_name_that_a_snapshot_will_get_is_free_or_it_gets_the_next_one(self):
         with Running() as run:
-            run.do("alloc 4096")
+            run.send("alloc 4096")
             pid = run.pid()
             for name in "recording.snapshot-1.gmt.gz", "recording.snapshot-3.gmt.gz":
                 with open(os.path.join(run.folder, name), "wb") as file:
                     file.write(b"mine")
             with open(os.path.join(run.folder, f"recording.snapshot-2.gmt.gz.unfinished-{pid}-0"), "wb") as file:
                 file.write(b"of a process that was killed")
-            told = [run.ask("snapshot", pid).stdout for _ in range(2)]
+            response = [run.run_cli("snapshot", pid).stdout for _ in range(2)]
             self.assertEqual(
-                [os.path.basename(path.strip()) for path in told],
+                [os.path.basename(path.strip()) for path in response],
                 ["recording.snapshot-2.gmt.gz", "recording.snapshot-4.gmt.gz"],
             )
-            self.assertTrue(all(is_whole(path.strip()) for path in told))
+            self.assertTrue(all(is_complete(path.strip()) for path in response))
             run.end()
             for name in "recording.snapshot-1.gmt.gz", "recording.snapshot-3.gmt.gz":
                 with open(os.path.join(run.folder, name), "rb") as file:
                     self.assertEqual(file.read(), b"mine")
 
-    def test_readers_that_ask_at_once_are_all_answered(self):
+    def test_concurrent_requests_are_all_answered(self):
         with Running() as run:
-            run.do("alloc 4096")
+            run.send("alloc 4096")
             pid = run.pid()
             asked = [
                 subprocess.Popen(
@@ -174,11 +174,11 @@ class Control(unittest.TestCase):
             ]
             paths = {each.communicate(timeout=PATIENCE_S)[0].strip() for each in asked}
             self.assertEqual(len(paths), 4)
-            self.assertTrue(all(is_whole(path) for path in paths))
+            self.assertTrue(all(is_complete(path) for path in paths))
 
     def test_a_reader_that_died_in_the_middle_does_not_block_the_next(self):
         with Running() as run:
-            run.do("alloc 4096")
+            run.send("alloc 4096")
             pid = run.pid()
             run.stop()
             first = subprocess.Popen([CLI, "snapshot", pid], env=run.environment, stderr=subprocess.DEVNULL)
@@ -186,29 +186,31 @@ class Control(unittest.TestCase):
             first.kill()
             first.wait()
             run.process.send_signal(signal.SIGCONT)
-            self.assertEqual(run.ask("snapshot", pid).returncode, 0)
+            self.assertEqual(run.run_cli("snapshot", pid).returncode, 0)
 
-    def test_a_process_that_is_stopped_is_not_waited_for_without_end(self):
+    def test_the_wait_for_a_stopped_process_is_limited(self):
         with Running() as run:
-            run.do("alloc 4096")
+            run.send("alloc 4096")
             pid = run.pid()
             run.stop()
-            told = run.ask("pause", pid)
+            response = run.run_cli("pause", pid)
             run.process.send_signal(signal.SIGCONT)
-            self.assertEqual(told.returncode, 3)
-            self.assertIn("does not answer", told.stderr)
+            self.assertEqual(response.returncode, 3)
+            self.assertIn("does not answer", response.stderr)
 
-    def test_while_paused_blocks_have_no_stacks_and_what_lives_is_exact(self):
+    def test_while_paused_blocks_have_no_stacks_and_live_blocks_are_exact(self):
         for way in "outside", "inside":
             with self.subTest(way), Running("stacks=native") as run:
-                run.do("alloc 1048576")
-                change = (lambda verb: run.do(verb)) if way == "inside" else (lambda verb: run.ask(verb, run.pid()))
+                run.send("alloc 1048576")
+                change = (
+                    (lambda verb: run.send(verb)) if way == "inside" else (lambda verb: run.run_cli(verb, run.pid()))
+                )
                 change("pause")
                 wait_for(lambda: run.ps()["state"] == "paused")
-                run.do("alloc 2097152", "free", "alloc 4194304")
+                run.send("alloc 2097152", "free", "alloc 4194304")
                 change("resume")
                 wait_for(lambda: run.ps()["state"] == "recording")
-                run.do("alloc 8388608")
+                run.send("alloc 8388608")
                 run.end()
                 made = {row["size_bytes"]: row["stack"] for row in events(run.path) if row["kind"] == Kind.ALLOC}
                 self.assertTrue(made[MiB] and made[8 * MiB])
@@ -221,37 +223,37 @@ class Control(unittest.TestCase):
 
     def test_a_recording_can_begin_paused(self):
         with Running("paused=on") as run:
-            run.do("alloc 1048576")
+            run.send("alloc 1048576")
             self.assertEqual(run.ps()["state"], "paused")
-            run.do("resume", "alloc 2097152")
+            run.send("resume", "alloc 2097152")
             run.end()
             made = {row["size_bytes"]: row["stack"] for row in events(run.path) if row["kind"] == Kind.ALLOC}
             self.assertEqual(made[MiB], 0)
             self.assertTrue(made[2 * MiB])
 
-    def test_the_program_makes_snapshots_and_says_what_they_are_of(self):
+    def test_the_program_takes_snapshots_with_names(self):
         with Running() as run:
-            run.do("alloc 1048576", "snapshot before the storm")
+            run.send("alloc 1048576", "snapshot before the storm")
             (path,) = run.wait_for_snapshots(1)
-            run.do("alloc 2097152", "snapshot")
+            run.send("alloc 2097152", "snapshot")
             self.assertEqual([live_bytes(each) for each in run.wait_for_snapshots(2)], [MiB, 3 * MiB])
             self.assertTrue(any(note.endswith("the program requested it: before the storm") for note in notes(path)))
 
-    def test_a_snapshot_that_was_asked_for_right_before_the_end_is_there(self):
+    def test_a_snapshot_requested_right_before_the_end_is_written(self):
         with Running() as run:
-            run.do("alloc 1048576", "snapshot last")
+            run.send("alloc 1048576", "snapshot last")
             run.end()
             (path,) = run.snapshots()
-            self.assertTrue(is_whole(path))
+            self.assertTrue(is_complete(path))
             self.assertEqual(live_bytes(path), MiB)
 
     def test_a_signal_makes_a_snapshot_where_the_program_does_not_handle_it(self):
         with Running("snapshot_signal=USR1") as run:
-            run.do("alloc 1048576", "raise")
+            run.send("alloc 1048576", "raise")
             (path,) = run.wait_for_snapshots(1)
             self.assertEqual(live_bytes(path), MiB)
         with Running("snapshot_signal=USR1") as run:
-            run.do("handle", "alloc 1048576", "raise")
+            run.send("handle", "alloc 1048576", "raise")
             run.end()
             self.assertEqual(run.snapshots(), [])
             self.assertIn("handles signal", run.err)
@@ -259,32 +261,32 @@ class Control(unittest.TestCase):
     def test_a_refused_request_makes_a_snapshot_but_not_each_of_many(self):
         with Running("snapshot_oom=on") as run:
             began = time.monotonic()
-            run.do("alloc 1048576", "refuse")
+            run.send("alloc 1048576", "refuse")
             (path,) = run.wait_for_snapshots(1)
-            run.do("refuse", "refuse", "refuse")
+            run.send("refuse", "refuse", "refuse")
             run.end()
             self.assertLessEqual(len(run.snapshots()), 1 + (time.monotonic() - began) // BETWEEN_S)
             self.assertEqual(len(report(path)["ooms"]), 1)
 
-    def test_where_the_file_does_not_keep_all_detail_a_refused_request_makes_a_snapshot_by_itself(self):
+    def test_in_modes_without_all_events_a_refused_request_takes_a_snapshot(self):
         for mode, count in ("window", 1), ("full", 0):
             with self.subTest(mode), Running(f"mode={mode}") as run:
-                run.do("alloc 1048576", "refuse")
+                run.send("alloc 1048576", "refuse")
                 run.end()
                 self.assertEqual(len(run.snapshots()), count)
 
     def test_a_new_peak_above_the_threshold_makes_a_snapshot(self):
         with Running("snapshot_peak=8MiB", {"SIMCUDA_CONTEXT_MEMORY": "0"}) as run:
-            run.do("alloc 1048576")
+            run.send("alloc 1048576")
             wait_for(lambda: run.ps()["events"])
             self.assertEqual(run.snapshots(), [])
-            run.do("alloc 16777216")
+            run.send("alloc 16777216")
             (path,) = run.wait_for_snapshots(1)
             self.assertEqual(live_bytes(path), 17 * MiB)
 
     def test_a_large_recording_is_copied_whole_while_events_come(self):
         with Running("stacks=native:overflow=wait") as run:
-            run.do("many 200000")
+            run.send("many 200000")
             pid = run.pid()
             asked = subprocess.Popen(
                 [CLI, "snapshot", pid],
@@ -293,14 +295,14 @@ class Control(unittest.TestCase):
                 text=True,
                 stderr=subprocess.DEVNULL,
             )
-            run.do("many 100000")
+            run.send("many 100000")
             path = asked.communicate(timeout=PATIENCE_S)[0].strip()
             run.end()
-            self.assertTrue(is_whole(path))
+            self.assertTrue(is_complete(path))
             self.assertGreaterEqual(len(events(path)), 400000)
             self.assertEqual(len(events(run.path)), 600000)
 
-    def test_what_is_no_process_of_ones_own_is_said_in_a_line(self):
+    def test_wrong_process_numbers_are_reported_in_one_line(self):
         with Running() as run:
             for arguments, code, said in (
                 (("snapshot", "999999"), 3, "is not being recorded"),
@@ -308,11 +310,11 @@ class Control(unittest.TestCase):
                 (("resume",), 2, "no process id is given"),
                 (("ps", "1"), 2, "takes no operand"),
             ):
-                told = run.ask(*arguments)
-                self.assertEqual(told.returncode, code)
-                self.assertIn(said, told.stderr)
+                response = run.run_cli(*arguments)
+                self.assertEqual(response.returncode, code)
+                self.assertIn(said, response.stderr)
 
-    def test_a_damaged_control_file_is_passed_over(self):
+    def test_a_damaged_control_file_is_skipped(self):
         with Running() as run:
             folder = os.path.join(run.runtime, "gpumemtrace")
             os.mkdir(folder, 0o700)
@@ -324,7 +326,7 @@ class Control(unittest.TestCase):
                 with open(os.path.join(folder, name), "wb") as file:
                     file.write(content)
             os.mkfifo(os.path.join(folder, "4.control"))
-            self.assertEqual(run.listed(), [])
+            self.assertEqual(run.ps_rows(), [])
 
 
 if __name__ == "__main__":

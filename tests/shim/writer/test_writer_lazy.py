@@ -62,24 +62,24 @@ class OneThread(Lazy):
             self.check_whole(run.file, [SIZE] * 100)
 
     def test_the_totals_and_the_times_are_those_of_a_recording_with_a_thread(self):
-        told = {}
+        by_writer = {}
         for writer in ("lazy", "thread"):
             run = self.run_mode("pairs", 100, "return", options={"writer": writer, "samples": "off"})
-            told[writer] = run.totals()
+            by_writer[writer] = run.totals()
             # Times of peaks differ from run to run.
-            del told[writer]["spaces"], told[writer]["peak_time_ns"]
+            del by_writer[writer]["spaces"], by_writer[writer]["peak_time_ns"]
             (process,) = run.records("process")
             times = [row["stamp"] for row in run.records("event")]
             self.assertEqual(times, sorted(times))
             self.assertGreater(times[0], process["start_stamp"])
-        self.assertEqual(told["lazy"], told["thread"])
+        self.assertEqual(by_writer["lazy"], by_writer["thread"])
 
-    def test_what_is_folded_at_the_end_is_folded(self):
+    def test_a_recording_is_folded_at_its_end(self):
         run = self.run_mode("pairs", 3000, "return", options={"mode": "aggregate"})
         self.assertEqual(self.numbers, [ALONE])
         self.assertEqual((run.events(), run.totals()["alloc_count"]), ([], 3000))
 
-    def test_what_ends_the_process_at_once_loses_everything_and_leaves_nothing(self):
+    def test_an_abrupt_end_loses_everything_and_leaves_no_file(self):
         before = self.shared_memory()
         for way, code in (("raw", 0), ("kill", -signal.SIGKILL)):
             run = self.run_mode("pairs", 100, way, code=code)
@@ -113,7 +113,7 @@ class Forks(Lazy):
         self.assertEqual(threads, ALONE)
         self.check_whole(run.file, [SIZE] * pairs)
 
-    def test_children_have_one_thread_and_record_what_is_theirs(self):
+    def test_children_have_one_thread_and_record_their_own_calls(self):
         run = self.run_mode("child")
         self.assertEqual(self.numbers, [ALONE] * 3)
         by_sizes = {
@@ -148,12 +148,12 @@ class Starts(Lazy):
         self.assertEqual(self.numbers, [ALONE, WITH_OURS])
         self.check_whole(run.file, [SIZE, OTHER_SIZE])
 
-    def test_a_program_with_two_threads_at_its_first_event_has_the_writer_from_there_on(self):
+    def test_a_program_with_two_threads_at_its_first_event_has_the_writer_from_then_on(self):
         run = Recording([built("busy-threads"), "2", "20"], {"writer": "lazy"})
         self.assertEqual((run.code, run.err), (0, ""))
         self.assertEqual([note for note in self.notes(run) if note.startswith(NOTE)], [])
 
-    def test_the_event_behind_a_signal_that_asks_for_a_snapshot(self):
+    def test_the_event_after_a_signal_that_requests_a_snapshot(self):
         run = self.run_mode("signal", options={"snapshot_signal": "USR1"})
         self.assertEqual(self.numbers, [ALONE, WITH_OURS])
         path, snapshot = sorted(run.files, key=lambda name: ".snapshot-" in name)
@@ -173,7 +173,7 @@ class Starts(Lazy):
         made = [row["size_bytes"] for row in run.events() if row["kind"] == Kind.ALLOC]
         self.assertEqual(made, [SIZE, OTHER_SIZE])
 
-    def test_pauses_that_nobody_writes_down(self):
+    def test_pauses_without_a_writer(self):
         run = self.run_mode("pauses", 20)
         self.assertEqual(self.numbers, [WITH_OURS])
         self.assertEqual(len([row for row in run.records("mark") if row["kind"] == MarkKind.PAUSE]), 20)
@@ -188,11 +188,11 @@ class Files(Lazy):
                 run.err, r"\Agpumemtrace: /proc/none/x.gmt.gz: .*; nothing is recorded, the program continues\n\Z"
             )
 
-    def test_the_file_is_told_when_it_is_made(self):
+    def test_the_file_is_reported_when_it_is_created(self):
         run = Recording([HOST, "pairs", "10", "return"], {"writer": "lazy", "verbosity": "2"})
         self.assertRegex(run.err, r"\Agpumemtrace: recording to \S+\ngpumemtrace: recorded to \S+\n\Z")
 
-    def test_a_relative_name_begins_where_the_program_was_at_its_first_event(self):
+    def test_a_relative_name_starts_at_the_folder_of_the_first_event(self):
         run = self.run_mode("folder", options={"output": "below/%e.gmt.gz"})
         self.assertEqual(run.file, os.path.join(run.folder, "below", "writer-lazy.gmt.gz"))
         (process,) = run.records("process")
@@ -208,7 +208,7 @@ class Files(Lazy):
         (module,) = (row for row in run.records("module") if row["path"] == LIBRARY)
         self.assertTrue(any(module["start"] <= address < module["end"] for address in stack["items"]))
 
-    def test_a_program_that_has_no_descriptor_left_has_its_file(self):
+    def test_a_program_without_free_descriptors_has_its_file(self):
         run = self.run_mode("descriptors", 1)
         self.assertEqual(self.numbers, [ALONE])
         self.check_whole(run.file, [SIZE])
@@ -227,7 +227,7 @@ class Files(Lazy):
         # The context adds one event.
         self.assertEqual(len(events) + sum(row["count"] for row in run.records("drop")), 2 * RING_EVENTS + 1)
 
-    def test_run_takes_the_option(self):
+    def test_run_accepts_the_option(self):
         run = subprocess.run(
             [CLI, "run", "--writer=lazy", "--output=x.gmt.gz", HOST, "pairs", "10", "return"],
             text=True,

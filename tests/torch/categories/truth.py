@@ -39,9 +39,9 @@ def of_optimizers(*optimizers):
 
 def declare(**held):
     """Prints the bytes of each category. Keywords name categories ('_' for ' '). A tensor counts in the first only."""
-    counted, told = set(), {}
+    counted, printed = set(), {}
     for category, tensors in held.items():
         memory = {address: size for address, size in storages(tensors).items() if address not in counted}
         counted |= set(memory)
-        told[category.replace('_', ' ')] = sum(memory.values())
-    print(json.dumps({'time_ns': time.time_ns(), 'held': told}), flush=True)
+        printed[category.replace('_', ' ')] = sum(memory.values())
+    print(json.dumps({'time_ns': time.time_ns(), 'held': printed}), flush=True)

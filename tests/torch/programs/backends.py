@@ -20,7 +20,7 @@ MIB = 1 << 20
 moments = []
 
 
-def told_by(function, *arguments):
+def stats_by(function, *arguments):
     """Returns the answer of PyTorch, or None: some allocators do not support some queries."""
     try:
         return function(*arguments)
@@ -30,7 +30,7 @@ def told_by(function, *arguments):
 
 def segments_of(device):
     """Returns for each segment its size, its allocated bytes, and whether it belongs to a private pool."""
-    snapshot = told_by(torch.cuda.memory_snapshot)
+    snapshot = stats_by(torch.cuda.memory_snapshot)
     return snapshot and [(segment['total_size'], segment['allocated_size'], any(segment['segment_pool_id']))
                          for segment in snapshot if segment['device'] == device]
 
@@ -40,28 +40,28 @@ def largest_hole():
                 if part['state'] == 'inactive'), default=0)
 
 
-def told_of_devices():
+def stats_of_devices():
     torch.cuda.synchronize()
-    told = []
+    printed = []
     for device in range(torch.cuda.device_count()):
         free, total = torch.cuda.mem_get_info(device)
-        told.append({'stats': told_by(torch.cuda.memory_stats, device), 'segments': segments_of(device),
+        printed.append({'stats': stats_by(torch.cuda.memory_stats, device), 'segments': segments_of(device),
                      'used': total - free, 'total': total})
-    return told
+    return printed
 
 
 def moment(name, **more):
     """Stores a moment and its counts. Nothing happens for a while before and after it."""
-    before, devices = None, told_of_devices()
+    before, devices = None, stats_of_devices()
     while devices != before:  # PyTorch's own threads may still release memory
         common.wait_for_sample()
-        before = told_of_devices()
+        before = stats_of_devices()
         time.sleep(common.QUIET_SECONDS)
         time_ns = time.time_ns()
         time.sleep(common.QUIET_SECONDS)
-        devices = told_of_devices()
+        devices = stats_of_devices()
     moments.append({'name': name, 'time_ns': time_ns, 'devices': devices, **more,
-                    'host': told_by(getattr(torch.cuda, 'host_memory_stats', lambda: None))})
+                    'host': stats_by(getattr(torch.cuda, 'host_memory_stats', lambda: None))})
     time.sleep(common.QUIET_SECONDS)
 
 

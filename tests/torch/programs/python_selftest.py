@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs PyTorch together with everything that changes a Python stack: python_selftest.py ROUNDS
+"""Runs PyTorch with everything that changes a Python stack: python_selftest.py ROUNDS
 
 It has generators, coroutines, exceptions, recursion, callbacks from C and threads. It also makes, runs and frees code, so
 that new code gets the old address, also with the same names but other lines.

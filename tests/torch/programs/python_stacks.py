@@ -15,19 +15,19 @@ from torch.utils.checkpoint import checkpoint
 
 import common
 
-told = []
+printed = []
 lock = threading.Lock()
 
 
 def allocate():
     """Allocates a block of a unique size, and stores the stack that requested it, leaf first."""
     with lock:
-        size_bytes = (1 << 22) + 512 * (len(told) + 1)
-        told.append(None)
-        place = len(told) - 1
+        size_bytes = (1 << 22) + 512 * (len(printed) + 1)
+        printed.append(None)
+        place = len(printed) - 1
     # One line allocates and stores the stack, so that both have the same line number in this frame.
     block, stack = torch.empty(size_bytes, dtype=torch.uint8, device='cuda'), traceback.extract_stack()
-    told[place] = {
+    printed[place] = {
         'size_bytes': size_bytes,
         'thread': threading.current_thread().name,
         'stack': [[frame.name, frame.filename, frame.lineno] for frame in reversed(stack)],
@@ -99,7 +99,7 @@ def main():
     for thread in threads:
         thread.join()
 
-    common.report(common.report_path(), told=told)
+    common.report(common.report_path(), printed=printed)
 
 
 if __name__ == '__main__':

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs PyTorch together with everything that changes a native stack: selftest.py LIBRARY [ARGUMENT...]
+"""Runs PyTorch with everything that changes a native stack: selftest.py LIBRARY [ARGUMENT...]
 
 Between the steps of a training it throws exceptions, switches greenlets and calls `selftest` of LIBRARY (tests/shim/stacks/programs/selftest.cc)
 with the arguments, which adds signals, routines, jumps, and libraries that replace each other.

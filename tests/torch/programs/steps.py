@@ -24,7 +24,7 @@ import common
 import tasks  # found by common
 
 WIDTH = 16
-told = {}
+printed = {}
 steps = {}
 kept = []  # keeps optimizers alive, so that an address identifies one optimizer
 
@@ -193,7 +193,7 @@ def copies():
     handle.remove()
     optimizer.step()
     count(optimizer)
-    told['calls'] = calls
+    printed['calls'] = calls
 
 
 def loader():
@@ -246,7 +246,7 @@ def unseen():
     thread = threading.Thread(target=train)
     thread.start()
     thread.join()
-    told.update(
+    printed.update(
         threads=[thread.name for thread in threading.enumerate()],
         frames=len(sys._current_frames()),
         collecting=gc.isenabled(),
@@ -257,7 +257,7 @@ def unseen_in_worker():
     thread = threading.Thread(target=unseen)
     thread.start()
     thread.join()
-    told['threads'] = [thread.name for thread in threading.enumerate()]
+    printed['threads'] = [thread.name for thread in threading.enumerate()]
 
 
 def compiled():
@@ -269,7 +269,7 @@ def compiled():
         backward(model)
         step()
         count(optimizer)
-    told['graphs'] = torch._dynamo.utils.counters['stats'].get('unique_graphs')
+    printed['graphs'] = torch._dynamo.utils.counters['stats'].get('unique_graphs')
 
 
 def held():
@@ -281,4 +281,4 @@ def held():
 
 if __name__ == '__main__':
     globals()[sys.argv[1]]()
-    common.report(steps=list(steps.values()), **told)
+    common.report(steps=list(steps.values()), **printed)

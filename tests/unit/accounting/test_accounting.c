@@ -16,13 +16,13 @@ enum {
 	PINNED = GMT_SPACE_PINNED
 };
 
-static int books_setup(void **state)
+static int accounting_setup(void **state)
 {
 	*state = calloc(1, sizeof(struct gmt_accounting));
 	return *state == NULL;
 }
 
-static int books_teardown(void **state)
+static int accounting_teardown(void **state)
 {
 	gmt_accounting_fini(*state);
 	free(*state);
@@ -38,7 +38,7 @@ static uint32_t add_site(struct gmt_accounting *accounting, uint8_t layer, int16
 	return site;
 }
 
-static void a_site_holds_at_the_peak_what_it_held_then(void **state)
+static void the_bytes_of_a_site_at_the_peak_are_those_of_that_moment(void **state)
 {
 	struct gmt_accounting *accounting = *state;
 	uint32_t a = add_site(accounting, CUDA, 0, DEVICE), b = add_site(accounting, CUDA, 0, DEVICE);
@@ -76,7 +76,7 @@ static void the_first_of_two_equal_peaks_counts(void **state)
 	assert_int_equal(gmt_account_site_peak(accounting, b).bytes, 0);
 }
 
-static void a_heap_has_a_peak_of_its_own_and_its_sites_what_they_held_then(void **state)
+static void a_heap_has_its_own_peak_and_the_bytes_of_its_sites_then(void **state)
 {
 	struct gmt_accounting *accounting = *state;
 	enum { CUSTOM = GMT_LAYER_CUSTOM, HEAP = GMT_SPACE_HEAP };
@@ -110,7 +110,7 @@ static void a_heap_has_a_peak_of_its_own_and_its_sites_what_they_held_then(void 
 		gmt_account_site_heap_peak(accounting, add_site(accounting, CUDA, 0, DEVICE)).bytes, 0);
 }
 
-static void one_number_is_a_block_of_each_family(void **state)
+static void one_address_may_be_a_block_in_each_layer(void **state)
 {
 	struct gmt_accounting *accounting = *state;
 	uint32_t cuda = add_site(accounting, CUDA, 0, DEVICE),
@@ -120,7 +120,7 @@ static void one_number_is_a_block_of_each_family(void **state)
 	gmt_accounting_alloc(accounting, cuda, 0x1000, 1, 1);
 	gmt_accounting_alloc(accounting, torch, 0x1000, 2, 2);
 	gmt_accounting_alloc(accounting, custom, 0x1000, 3, 3);
-	assert_int_equal(gmt_account_block_count(accounting), 3);
+	assert_int_equal(gmt_accounting_block_count(accounting), 3);
 	assert_int_equal(gmt_accounting_free(accounting, GMT_LAYER_CUSTOM, GMT_SPACE_HEAP, 0x1000, 0),
 		custom);
 	assert_int_equal(gmt_accounting_find(accounting, TORCH, DEVICE, 0x1000)->size_bytes, 2);
@@ -131,7 +131,7 @@ static void one_number_is_a_block_of_each_family(void **state)
 enum { SITES = 40, BLOCKS = 300, STEPS = 200000 };
 
 /* The same accounting in the slow and obvious way: it copies everything at each new peak. */
-struct plain_books {
+struct simple_accounting {
 	struct {
 		uint64_t size_bytes;
 		uint32_t site;
@@ -141,7 +141,7 @@ struct plain_books {
 	uint64_t all, peak;
 };
 
-static void compare(struct gmt_accounting *accounting, const struct plain_books *plain)
+static void compare(struct gmt_accounting *accounting, const struct simple_accounting *plain)
 {
 	uint64_t sum = 0;
 
@@ -157,10 +157,10 @@ static void compare(struct gmt_accounting *accounting, const struct plain_books 
 	assert_int_equal(sum, plain->peak);
 }
 
-static void over_random_events_every_number_equals_plain_bookkeeping(void **state)
+static void random_events_give_the_numbers_of_a_simple_model(void **state)
 {
 	struct gmt_accounting *accounting = *state;
-	static struct plain_books plain;
+	static struct simple_accounting plain;
 	uint64_t random = 5;
 
 	for (int i = 0; i < SITES; i++)
@@ -200,7 +200,7 @@ static void over_random_events_every_number_equals_plain_bookkeeping(void **stat
 	assert_true(accounting->block_table.count <= BLOCKS);
 }
 
-static void layers_and_devices_are_never_added_together(void **state)
+static void layers_and_devices_are_never_added_up(void **state)
 {
 	struct gmt_accounting *accounting = *state;
 
@@ -214,7 +214,7 @@ static void layers_and_devices_are_never_added_together(void **state)
 	assert_null(gmt_accounting_find_account(accounting, TORCH, 1));
 }
 
-static void host_memory_is_the_hosts_whatever_device_is_named(void **state)
+static void host_memory_has_no_device_even_if_the_event_names_one(void **state)
 {
 	struct gmt_accounting *accounting = *state;
 
@@ -224,7 +224,7 @@ static void host_memory_is_the_hosts_whatever_device_is_named(void **state)
 		10);
 }
 
-static void an_address_that_is_live_again_closes_the_older_block(void **state)
+static void a_second_allocation_at_an_address_ends_the_older_block(void **state)
 {
 	struct gmt_accounting *accounting = *state;
 	uint32_t a = add_site(accounting, CUDA, 0, DEVICE), b = add_site(accounting, CUDA, 0, DEVICE);
@@ -238,7 +238,7 @@ static void an_address_that_is_live_again_closes_the_older_block(void **state)
 	assert_int_equal(gmt_accounting_free(accounting, CUDA, DEVICE, 0x1000, 0), b);
 }
 
-static void frees_that_fit_nothing_are_counted_and_change_nothing(void **state)
+static void frees_of_unknown_addresses_are_counted_and_change_nothing(void **state)
 {
 	struct gmt_accounting *accounting = *state;
 	uint32_t a = add_site(accounting, CUDA, 0, DEVICE);
@@ -273,28 +273,28 @@ static void sums_cannot_overflow(void **state)
 	assert_int_equal(gmt_accounting_find_account(accounting, CUDA, 0)->total_bytes, INT64_MAX);
 }
 
-static void totals_of_pytorch_are_held_against_our_own(void **state)
+static void totals_of_pytorch_are_compared_with_our_own(void **state)
 {
 	struct gmt_accounting *accounting = *state;
 	uint32_t a = add_site(accounting, TORCH, 0, DEVICE);
 	const struct gmt_account *account;
 
 	gmt_accounting_alloc(accounting, a, 0x1000, 100, 1);
-	gmt_account_totals(accounting, TORCH, 0, 100, 2048);
+	gmt_accounting_set_reported_totals(accounting, TORCH, 0, 100, 2048);
 	account = gmt_accounting_find_account(accounting, TORCH, 0);
 	assert_int_equal(account->unseen_bytes, 0);
-	assert_int_equal(account->told_disagreements, 0);
+	assert_int_equal(account->reported_disagreements, 0);
 
 	gmt_accounting_alloc(accounting, a, 0x2000, 10, 2);
-	gmt_account_totals(accounting, TORCH, 0, 160, 4096);
+	gmt_accounting_set_reported_totals(accounting, TORCH, 0, 160, 4096);
 	gmt_accounting_free(accounting, TORCH, DEVICE, 0x2000, 10);
-	gmt_account_totals(accounting, TORCH, 0, 150, 1024);
+	gmt_accounting_set_reported_totals(accounting, TORCH, 0, 150, 1024);
 	account = gmt_accounting_find_account(accounting, TORCH, 0);
 	assert_int_equal(account->unseen_bytes, 50);
-	assert_int_equal(account->told_disagreements, 1);
-	assert_int_equal(account->told_reserved_bytes, 1024);
-	assert_int_equal(account->told_reserved_peak_bytes, 4096);
-	assert_int_equal(account->told_allocated_peak_bytes, 160);
+	assert_int_equal(account->reported_disagreements, 1);
+	assert_int_equal(account->reported_reserved_bytes, 1024);
+	assert_int_equal(account->reported_reserved_peak_bytes, 4096);
+	assert_int_equal(account->reported_allocated_peak_bytes, 160);
 }
 
 static void a_refused_request_changes_no_sum(void **state)
@@ -311,18 +311,19 @@ static void a_refused_request_changes_no_sum(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define BOOKS_TEST(name) cmocka_unit_test_setup_teardown(name, books_setup, books_teardown)
-		BOOKS_TEST(a_site_holds_at_the_peak_what_it_held_then),
+#define BOOKS_TEST(name) \
+	cmocka_unit_test_setup_teardown(name, accounting_setup, accounting_teardown)
+		BOOKS_TEST(the_bytes_of_a_site_at_the_peak_are_those_of_that_moment),
 		BOOKS_TEST(the_first_of_two_equal_peaks_counts),
-		BOOKS_TEST(a_heap_has_a_peak_of_its_own_and_its_sites_what_they_held_then),
-		BOOKS_TEST(one_number_is_a_block_of_each_family),
-		BOOKS_TEST(over_random_events_every_number_equals_plain_bookkeeping),
-		BOOKS_TEST(layers_and_devices_are_never_added_together),
-		BOOKS_TEST(host_memory_is_the_hosts_whatever_device_is_named),
-		BOOKS_TEST(an_address_that_is_live_again_closes_the_older_block),
-		BOOKS_TEST(frees_that_fit_nothing_are_counted_and_change_nothing),
+		BOOKS_TEST(a_heap_has_its_own_peak_and_the_bytes_of_its_sites_then),
+		BOOKS_TEST(one_address_may_be_a_block_in_each_layer),
+		BOOKS_TEST(random_events_give_the_numbers_of_a_simple_model),
+		BOOKS_TEST(layers_and_devices_are_never_added_up),
+		BOOKS_TEST(host_memory_has_no_device_even_if_the_event_names_one),
+		BOOKS_TEST(a_second_allocation_at_an_address_ends_the_older_block),
+		BOOKS_TEST(frees_of_unknown_addresses_are_counted_and_change_nothing),
 		BOOKS_TEST(sums_cannot_overflow),
-		BOOKS_TEST(totals_of_pytorch_are_held_against_our_own),
+		BOOKS_TEST(totals_of_pytorch_are_compared_with_our_own),
 		BOOKS_TEST(a_refused_request_changes_no_sum),
 #undef BOOKS_TEST
 	};

@@ -51,7 +51,39 @@ static void counts_have_commas(void **state)
 	assert_string_equal(gmt_text_count(UINT64_MAX).text, "18,446,744,073,709,551,615");
 }
 
-static void durations_change_units_where_people_do(void **state)
+static void a_text_is_cut_between_utf8_characters(void **state)
+{
+	static const char text[] = "abc\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"; /* abcä€😀 */
+	static const size_t lengths[] = { 3, 5, 5, 5, 8, 8, 8, 8, 12, 12 }; /* for 4, 5, ... bytes */
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
+		assert_int_equal(gmt_text_cut_length(text, sizeof(text) - 1, 4 + i), lengths[i]);
+	assert_int_equal(gmt_text_cut_length("\x80\x80\x80\x80\x80\x80", 6, 5), 5);
+	assert_int_equal(gmt_text_cut_length("", 0, 4), 0);
+}
+
+static void a_copy_and_an_end_have_whole_characters(void **state)
+{
+	static const char text[] = "abc\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"; /* abcä€😀 */
+	char copy[32];
+
+	(void)state;
+	gmt_text_copy(copy, 8, text);
+	assert_string_equal(copy, "abc\xc3\xa4");
+	gmt_text_copy(copy, 9, text);
+	assert_string_equal(copy, "abc\xc3\xa4\xe2\x82\xac");
+	gmt_text_copy(copy, sizeof(copy), text);
+	assert_string_equal(copy, text);
+	assert_string_equal(gmt_text_end(text, 3), "");
+	assert_string_equal(gmt_text_end(text, 4), "\xf0\x9f\x98\x80");
+	assert_string_equal(gmt_text_end(text, 8), "\xe2\x82\xac\xf0\x9f\x98\x80");
+	assert_string_equal(gmt_text_end(text, sizeof(text) - 1), text);
+	/* Bytes that are no UTF-8 are cut anywhere. */
+	assert_int_equal(strlen(gmt_text_end("\x80\x80\x80\x80\x80\x80", 5)), 2);
+}
+
+static void durations_have_readable_units(void **state)
 {
 	(void)state;
 	assert_string_equal(gmt_text_duration(0).text, "0 ns");
@@ -159,7 +191,7 @@ static void an_empty_map_answers_without_memory(void **state)
 	gmt_map_fini(&map);
 }
 
-static void arena_pieces_are_zero_aligned_and_apart(void **state)
+static void arena_pieces_are_zeroed_aligned_and_disjoint(void **state)
 {
 	struct gmt_arena arena = { 0 };
 
@@ -179,7 +211,7 @@ static void arena_pieces_are_zero_aligned_and_apart(void **state)
 	gmt_arena_fini(&arena);
 }
 
-static void equal_bytes_get_one_id_and_different_ones_never(void **state)
+static void equal_bytes_get_one_id_and_different_bytes_get_others(void **state)
 {
 	struct gmt_intern intern = { 0 };
 	uint32_t id, empty;
@@ -202,7 +234,7 @@ static void equal_bytes_get_one_id_and_different_ones_never(void **state)
 	gmt_intern_fini(&intern);
 }
 
-static void an_error_is_one_line_that_is_cut_not_overrun(void **state)
+static void a_long_error_is_cut_to_one_line(void **state)
 {
 	struct gmt_error error;
 	char long_text[4000];
@@ -217,7 +249,7 @@ static void an_error_is_one_line_that_is_cut_not_overrun(void **state)
 	assert_int_equal(gmt_status_exit_code(GMT_NO_FILE), 3);
 }
 
-static void numbers_go_in_front_of_the_suffix(void **state)
+static void a_number_is_added_before_the_suffix(void **state)
 {
 	static const struct {
 		const char *name, *numbered;
@@ -247,7 +279,7 @@ static void numbers_go_in_front_of_the_suffix(void **state)
 	assert_true(gmt_recording_name_number(name, sizeof("train.7.gmt.gz"), 7));
 }
 
-static void names_of_recordings_are_known(void **state)
+static void names_of_recordings_are_recognized(void **state)
 {
 	(void)state;
 	assert_true(gmt_recording_name_matches("a/train.gmt.gz"));
@@ -295,7 +327,7 @@ static void intervals_agree_with_an_array_over_random_changes(void **state)
 	gmt_intervals_fini(&intervals);
 }
 
-static void intervals_stay_flat_when_they_come_in_order(void **state)
+static void intervals_in_order_make_a_flat_tree(void **state)
 {
 	enum { COUNT = 1 << 16 };
 	struct gmt_intervals intervals = { 0 };
@@ -308,7 +340,7 @@ static void intervals_stay_flat_when_they_come_in_order(void **state)
 	gmt_intervals_fini(&intervals);
 }
 
-static void a_budget_limits_nothing_before_it_begins_and_then_follows_the_size(void **state)
+static void a_budget_begins_with_the_file_and_follows_its_size(void **state)
 {
 	(void)state;
 	assert_true(gmt_budget_spend(UINT64_MAX / 2, GMT_BUDGET_LAUNCHES));
@@ -327,20 +359,22 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes_have_three_digits_and_iec_units),
 		cmocka_unit_test(counts_have_commas),
-		cmocka_unit_test(durations_change_units_where_people_do),
+		cmocka_unit_test(a_text_is_cut_between_utf8_characters),
+		cmocka_unit_test(a_copy_and_an_end_have_whole_characters),
+		cmocka_unit_test(durations_have_readable_units),
 		cmocka_unit_test(sizes_are_read_with_units_and_refused_when_too_large),
 		cmocka_unit_test(numbers_are_whole_and_fit),
 		cmocka_unit_test(a_vector_keeps_its_items_while_it_grows),
 		cmocka_unit_test(a_map_agrees_with_an_array_over_random_changes),
 		cmocka_unit_test(an_empty_map_answers_without_memory),
 		cmocka_unit_test(intervals_agree_with_an_array_over_random_changes),
-		cmocka_unit_test(intervals_stay_flat_when_they_come_in_order),
-		cmocka_unit_test(a_budget_limits_nothing_before_it_begins_and_then_follows_the_size),
-		cmocka_unit_test(arena_pieces_are_zero_aligned_and_apart),
-		cmocka_unit_test(equal_bytes_get_one_id_and_different_ones_never),
-		cmocka_unit_test(an_error_is_one_line_that_is_cut_not_overrun),
-		cmocka_unit_test(numbers_go_in_front_of_the_suffix),
-		cmocka_unit_test(names_of_recordings_are_known),
+		cmocka_unit_test(intervals_in_order_make_a_flat_tree),
+		cmocka_unit_test(a_budget_begins_with_the_file_and_follows_its_size),
+		cmocka_unit_test(arena_pieces_are_zeroed_aligned_and_disjoint),
+		cmocka_unit_test(equal_bytes_get_one_id_and_different_bytes_get_others),
+		cmocka_unit_test(a_long_error_is_cut_to_one_line),
+		cmocka_unit_test(a_number_is_added_before_the_suffix),
+		cmocka_unit_test(names_of_recordings_are_recognized),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

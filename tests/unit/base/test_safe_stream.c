@@ -54,7 +54,7 @@ static void check(const char *text, const char *expected, bool has_styles)
 	assert_string_equal(got, expected);
 }
 
-static void what_commands_a_terminal_does_not_pass(void **state)
+static void terminal_commands_are_removed(void **state)
 {
 	(void)state;
 	check("plain text, two\nlines\n", "plain text, two\nlines\n", false);
@@ -73,7 +73,7 @@ static void what_commands_a_terminal_does_not_pass(void **state)
 	check("cut \xe2\x98", "cut ??", false);
 }
 
-static void styles_pass_where_they_are_allowed_and_nothing_else_does(void **state)
+static void only_styles_pass_if_they_are_allowed(void **state)
 {
 	(void)state;
 	check("\033[1mbold\033[0m \033[2m \033[33m", "?[1mbold?[0m ?[2m ?[33m", false);
@@ -119,7 +119,7 @@ static unsigned char some_byte(void)
 	}
 }
 
-static void what_passes_does_not_depend_on_the_pieces_in_which_it_is_written(void **state)
+static void the_output_does_not_depend_on_how_writes_are_split(void **state)
 {
 	static unsigned char text[TEXT_BYTES];
 	static char expected[TEXT_BYTES], got[TEXT_BYTES];
@@ -148,7 +148,7 @@ static void what_passes_does_not_depend_on_the_pieces_in_which_it_is_written(voi
 	}
 }
 
-static void an_error_of_the_file_shows_and_is_named(void **state)
+static void a_write_error_is_reported_with_its_reason(void **state)
 {
 	FILE *file = gmt_safe_stream_open(open("/dev/full", O_WRONLY));
 
@@ -170,7 +170,29 @@ static void an_error_of_the_file_shows_and_is_named(void **state)
 	assert_int_equal(errno, ENOSPC);
 }
 
-static void a_stream_is_known_by_its_descriptor(void **state)
+static void a_raw_stream_writes_each_byte_and_keeps_the_reason_of_an_error(void **state)
+{
+	static const char bytes[] = "\033[2J\xff\xe2\x98<b>";
+	char got[64];
+	int fd = memfd_create("test", 0);
+	FILE *file = gmt_safe_stream_open_raw(dup(fd));
+
+	(void)state;
+	fputs(bytes, file);
+	assert_int_equal(fclose(file), 0);
+	take(fd, got, sizeof(got));
+	assert_string_equal(got, bytes);
+
+	/* The write that fails is not the last: nothing is left to write at the end. */
+	file = gmt_safe_stream_open_raw(open("/dev/full", O_WRONLY));
+	fputs(bytes, file);
+	assert_int_not_equal(fflush(file), 0);
+	errno = 0;
+	assert_int_not_equal(fclose(file), 0);
+	assert_int_equal(errno, ENOSPC);
+}
+
+static void a_stream_has_the_descriptor_of_its_file(void **state)
 {
 	int fd = open("/dev/null", O_WRONLY);
 	FILE *file = gmt_safe_stream_open(fd);
@@ -184,11 +206,12 @@ static void a_stream_is_known_by_its_descriptor(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_commands_a_terminal_does_not_pass),
-		cmocka_unit_test(styles_pass_where_they_are_allowed_and_nothing_else_does),
-		cmocka_unit_test(what_passes_does_not_depend_on_the_pieces_in_which_it_is_written),
-		cmocka_unit_test(an_error_of_the_file_shows_and_is_named),
-		cmocka_unit_test(a_stream_is_known_by_its_descriptor),
+		cmocka_unit_test(terminal_commands_are_removed),
+		cmocka_unit_test(only_styles_pass_if_they_are_allowed),
+		cmocka_unit_test(the_output_does_not_depend_on_how_writes_are_split),
+		cmocka_unit_test(a_write_error_is_reported_with_its_reason),
+		cmocka_unit_test(a_raw_stream_writes_each_byte_and_keeps_the_reason_of_an_error),
+		cmocka_unit_test(a_stream_has_the_descriptor_of_its_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "containers/map.h"
-#include "snapshot_file.h"
+#include "recording_file.h"
 #include "temporary.h"
 #include "format/encoding/columns.h"
 #include "format/encoding/decode.h"
@@ -20,7 +20,7 @@
 #include "source/source.h"
 #include "format/encoding/varint.h"
 
-static void small_numbers_take_one_byte_and_all_come_back(void **state)
+static void small_numbers_take_one_byte_and_all_are_decoded(void **state)
 {
 	static const uint64_t values[] = { 0, 1, 127, 128, 300, UINT32_MAX, INT64_MAX, UINT64_MAX };
 	uint8_t bytes[GMT_VARINT_MAX_BYTES];
@@ -41,7 +41,7 @@ static void small_numbers_take_one_byte_and_all_come_back(void **state)
 }
 
 /* Reads random bytes, most of which have the continuation bit. */
-static void both_ways_to_read_a_number_give_the_same(void **state)
+static void both_decoders_of_a_number_agree(void **state)
 {
 	uint64_t random = 1;
 
@@ -61,7 +61,7 @@ static void both_ways_to_read_a_number_give_the_same(void **state)
 	}
 }
 
-static void values_of_options_are_words_numbers_with_units_and_sizes(void **state)
+static void option_values_are_words_numbers_with_units_or_sizes(void **state)
 {
 	static const struct {
 		const char *values, *good, *bad;
@@ -130,16 +130,16 @@ static const void *read_rows(uint32_t kind, struct gmt_decoder *decoder, struct 
 	return rows;
 }
 
-static void every_record_comes_back_as_it_was_written(void **state)
+static void every_record_is_decoded_as_it_was_written(void **state)
 {
-	struct snapshot_file file;
+	struct recording_file file;
 	struct gmt_decoder decoder = { 0 };
 	uint64_t words[64];
 
 	(void)state;
 	for (size_t i = 0; i < 64; i++)
 		words[i] = i * 0x0123456789abcdef;
-	snapshot_file_open(&file, path, 6);
+	recording_file_open(&file, path, 6);
 	for (uint32_t kind = 1; gmt_record_info(kind); kind++) {
 		const struct gmt_record_info *record = gmt_record_info(kind);
 		char rows[3][256] = { { 0 } };
@@ -156,9 +156,9 @@ static void every_record_comes_back_as_it_was_written(void **state)
 					memset(cell, (int)(0x61 + 31 * f + r), record->fields[f].size_bytes);
 			}
 		/* Totals are absolute. The helper computes differences in the rows themselves. */
-		snapshot_file_put(&file, kind, rows, 3);
+		recording_file_put(&file, kind, rows, 3);
 	}
-	snapshot_file_close(&file);
+	recording_file_close(&file);
 
 	for (uint32_t kind = 1; gmt_record_info(kind); kind++) {
 		const struct gmt_record_info *record = gmt_record_info(kind);
@@ -192,7 +192,7 @@ static void every_record_comes_back_as_it_was_written(void **state)
 	gmt_decoder_fini(&decoder);
 }
 
-static void totals_that_follow_from_the_row_before_take_no_bytes(void **state)
+static void totals_that_follow_from_the_previous_row_take_no_bytes(void **state)
 {
 	struct gmt_event rows[] = {
 		{ .layer = GMT_LAYER_TORCH,
@@ -245,7 +245,7 @@ static uint64_t draw_cell(uint64_t *random, unsigned magnitude, const struct gmt
 						: 0 - (*random & 1);
 }
 
-static void columns_say_what_rows_say(void **state)
+static void columns_and_rows_decode_to_the_same_values(void **state)
 {
 	enum { ROWS = 700 };
 	const struct gmt_record_info *record = gmt_record_info(GMT_RECORD_EVENT);
@@ -255,7 +255,7 @@ static void columns_say_what_rows_say(void **state)
 
 	(void)state;
 	for (int round = 0; round < 60; round++) {
-		struct snapshot_file file;
+		struct recording_file file;
 		struct gmt_source *source;
 		struct gmt_error error = { 0 };
 		struct gmt_block block;
@@ -280,9 +280,9 @@ static void columns_say_what_rows_say(void **state)
 		}
 		for (uint32_t i = 0; i < ROWS; i++)
 			events[i].layer = round % 3 ? 1 + (i + (unsigned)round) % 2 : GMT_LAYER_TORCH;
-		snapshot_file_open(&file, path, 1);
-		snapshot_file_put(&file, GMT_RECORD_EVENT, events, ROWS);
-		snapshot_file_close(&file);
+		recording_file_open(&file, path, 1);
+		recording_file_put(&file, GMT_RECORD_EVENT, events, ROWS);
+		recording_file_close(&file);
 		assert_int_equal(gmt_source_open(path, &source, &error), GMT_OK);
 		assert_int_equal(gmt_source_next(source, &block, &error), GMT_OK);
 		assert_int_equal(gmt_decode_rows(&decoder, &block, (const void **)&rows, &error), GMT_OK);
@@ -314,7 +314,7 @@ static enum gmt_status decode_raw(uint32_t kind, uint32_t rows, const void *payl
 	return gmt_decode_rows(decoder, &block, ret_rows, &error);
 }
 
-static void columns_that_are_absent_are_zero_and_unknown_ones_are_skipped(void **state)
+static void missing_columns_are_zero_and_unknown_columns_are_skipped(void **state)
 {
 	struct gmt_decoder decoder = { 0 };
 	const struct gmt_device *device;
@@ -377,7 +377,7 @@ static void payloads_that_break_the_rules_are_refused(void **state)
 	gmt_decoder_fini(&decoder);
 }
 
-static void a_sink_that_failed_once_swallows_the_rest(void **state)
+static void a_sink_that_failed_ignores_later_writes(void **state)
 {
 	struct gmt_error error = { 0 };
 	struct gmt_sink *sink;
@@ -403,16 +403,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define WIRE_TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
-		WIRE_TEST(small_numbers_take_one_byte_and_all_come_back),
-		WIRE_TEST(both_ways_to_read_a_number_give_the_same),
-		WIRE_TEST(values_of_options_are_words_numbers_with_units_and_sizes),
+		WIRE_TEST(small_numbers_take_one_byte_and_all_are_decoded),
+		WIRE_TEST(both_decoders_of_a_number_agree),
+		WIRE_TEST(option_values_are_words_numbers_with_units_or_sizes),
 		WIRE_TEST(a_number_of_more_than_64_bits_is_refused),
-		WIRE_TEST(every_record_comes_back_as_it_was_written),
-		WIRE_TEST(totals_that_follow_from_the_row_before_take_no_bytes),
-		WIRE_TEST(columns_say_what_rows_say),
-		WIRE_TEST(columns_that_are_absent_are_zero_and_unknown_ones_are_skipped),
+		WIRE_TEST(every_record_is_decoded_as_it_was_written),
+		WIRE_TEST(totals_that_follow_from_the_previous_row_take_no_bytes),
+		WIRE_TEST(columns_and_rows_decode_to_the_same_values),
+		WIRE_TEST(missing_columns_are_zero_and_unknown_columns_are_skipped),
 		WIRE_TEST(payloads_that_break_the_rules_are_refused),
-		WIRE_TEST(a_sink_that_failed_once_swallows_the_rest),
+		WIRE_TEST(a_sink_that_failed_ignores_later_writes),
 #undef WIRE_TEST
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,7 +109,7 @@ static size_t inflate_pieces(const uint8_t *from, size_t size, size_t in_piece, 
 
 static const size_t pieces[] = { 1, 7, 4096, 100000, SIZE_MAX };
 
-static void a_member_comes_out_whole_however_it_comes_in_pieces(void **state)
+static void a_member_is_inflated_from_pieces_of_any_size(void **state)
 {
 	uint8_t *content = make_content(), *member = malloc(MEMBER_BYTES),
 			*out = malloc(CONTENT_BYTES + 1);
@@ -132,7 +132,7 @@ static void a_member_comes_out_whole_however_it_comes_in_pieces(void **state)
 	free(out);
 }
 
-static void each_part_of_a_header_may_stand_alone(void **state)
+static void each_optional_part_of_a_header_may_be_alone(void **state)
 {
 	static const struct {
 		uint8_t flags;
@@ -210,7 +210,7 @@ static void a_header_that_no_gzip_file_has_is_damage(void **state)
 	free(out);
 }
 
-static void a_wrong_end_of_a_member_is_damage_behind_all_that_it_holds(void **state)
+static void a_wrong_trailer_is_damage_after_the_content_of_the_member(void **state)
 {
 	uint8_t *content = make_content(), *member = malloc(MEMBER_BYTES),
 			*out = malloc(CONTENT_BYTES + 1);
@@ -236,7 +236,7 @@ static void a_wrong_end_of_a_member_is_damage_behind_all_that_it_holds(void **st
  * The bytes after a sync point: none, a block of an unknown type, and a length that does not fit
  * its complement.
  */
-static void all_that_was_synced_comes_before_the_damage_or_the_cut_behind_it(void **state)
+static void synced_content_is_read_before_later_damage(void **state)
 {
 	static const struct {
 		const char *bytes;
@@ -269,7 +269,7 @@ static void all_that_was_synced_comes_before_the_damage_or_the_cut_behind_it(voi
 	free(out);
 }
 
-static void checksums_are_those_of_zlib(void **state)
+static void checksums_equal_those_of_zlib(void **state)
 {
 	uint8_t *content = make_content();
 
@@ -287,12 +287,12 @@ static void checksums_are_those_of_zlib(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_member_comes_out_whole_however_it_comes_in_pieces),
-		cmocka_unit_test(each_part_of_a_header_may_stand_alone),
+		cmocka_unit_test(a_member_is_inflated_from_pieces_of_any_size),
+		cmocka_unit_test(each_optional_part_of_a_header_may_be_alone),
 		cmocka_unit_test(a_header_that_no_gzip_file_has_is_damage),
-		cmocka_unit_test(a_wrong_end_of_a_member_is_damage_behind_all_that_it_holds),
-		cmocka_unit_test(all_that_was_synced_comes_before_the_damage_or_the_cut_behind_it),
-		cmocka_unit_test(checksums_are_those_of_zlib),
+		cmocka_unit_test(a_wrong_trailer_is_damage_after_the_content_of_the_member),
+		cmocka_unit_test(synced_content_is_read_before_later_damage),
+		cmocka_unit_test(checksums_equal_those_of_zlib),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
  * program.
  */
 #include "analysis/allocator/allocator_state.h"
-#include "snapshot_file.h"
+#include "recording_file.h"
 #include "temporary.h"
 
 #define MIB(n) ((uint64_t)(n) << 20)
@@ -16,9 +16,9 @@ enum { SEGMENT = 0x10000000 };
 
 /* The events of one thread on device 0, in order. */
 struct scene {
-	struct snapshot_file file;
+	struct recording_file file;
 	uint64_t stamp, events;
-	struct gmt_snapshot *snapshot;
+	struct gmt_recording *recording;
 	struct gmt_traces traces;
 	struct gmt_timeline timeline;
 	struct gmt_replay replay;
@@ -28,7 +28,7 @@ struct scene {
 static inline void put(struct scene *scene, uint8_t layer, uint8_t kind, uint64_t address,
 	uint64_t size_bytes)
 {
-	SNAPSHOT_PUT(&scene->file, EVENT, gmt_event, .stamp = scene->stamp += 1000, .thread = 1,
+	RECORDING_PUT(&scene->file, EVENT, gmt_event, .stamp = scene->stamp += 1000, .thread = 1,
 		.kind = kind, .layer = layer, .space = GMT_SPACE_DEVICE, .address = address,
 		.size_bytes = size_bytes);
 	scene->events++;
@@ -38,7 +38,7 @@ static inline void put(struct scene *scene, uint8_t layer, uint8_t kind, uint64_
 static inline void put_mapped(struct scene *scene, uint8_t kind, uint8_t space, uint64_t address,
 	uint64_t size_bytes, uint64_t object)
 {
-	SNAPSHOT_PUT(&scene->file, EVENT, gmt_event, .stamp = scene->stamp += 1000, .thread = 1,
+	RECORDING_PUT(&scene->file, EVENT, gmt_event, .stamp = scene->stamp += 1000, .thread = 1,
 		.kind = kind, .layer = gmt_space_layer(space), .space = space, .address = address,
 		.size_bytes = size_bytes, .object = object);
 	scene->events++;
@@ -72,10 +72,10 @@ static inline int scene_open(void **state)
 	*state = scene;
 	if (!scene || path_setup(state))
 		return 1;
-	snapshot_file_open(&scene->file, path, 1);
-	SNAPSHOT_PUT(&scene->file, PROCESS, gmt_process, .pid = 1, .start_time_ns = 1,
+	recording_file_open(&scene->file, path, 1);
+	RECORDING_PUT(&scene->file, PROCESS, gmt_process, .pid = 1, .start_time_ns = 1,
 		.start_stamp = 1);
-	SNAPSHOT_PUT(&scene->file, THREAD, gmt_thread, .id = 1, .name = slice("main"));
+	RECORDING_PUT(&scene->file, THREAD, gmt_thread, .id = 1, .name = slice("main"));
 	return 0;
 }
 
@@ -86,17 +86,17 @@ static inline void look(struct scene *scene)
 	struct gmt_replay_observer observers[GMT_ALLOCATOR_STATE_OBSERVERS];
 	struct gmt_replay_options options = { .until_ns = GMT_REPLAY_TO_END, .observers = observers };
 
-	SNAPSHOT_PUT(&scene->file, END, gmt_end, .stamp = scene->stamp + 1, .events = scene->events);
-	snapshot_file_close(&scene->file);
-	assert_int_equal(gmt_snapshot_load(path, NULL, &scene->snapshot, NULL), GMT_OK);
-	assert_int_equal(gmt_traces_init(&scene->traces, scene->snapshot, &traces, NULL), GMT_OK);
-	assert_int_equal(gmt_timeline_init(&scene->timeline, scene->snapshot, &scene->traces, NULL),
+	RECORDING_PUT(&scene->file, END, gmt_end, .stamp = scene->stamp + 1, .events = scene->events);
+	recording_file_close(&scene->file);
+	assert_int_equal(gmt_recording_load(path, NULL, &scene->recording, NULL), GMT_OK);
+	assert_int_equal(gmt_traces_compute(&scene->traces, scene->recording, &traces, NULL), GMT_OK);
+	assert_int_equal(gmt_timeline_compute(&scene->timeline, scene->recording, &scene->traces, NULL),
 		GMT_OK);
-	assert_int_equal(gmt_allocator_state_init(&scene->where, scene->snapshot, &scene->traces,
+	assert_int_equal(gmt_allocator_state_init(&scene->where, scene->recording, &scene->traces,
 						 &scene->timeline, NULL),
 		GMT_OK);
 	options.observer_count = gmt_allocator_state_observers(&scene->where, observers);
-	assert_int_equal(gmt_replay_init(&scene->replay, scene->snapshot, &scene->traces, &options,
+	assert_int_equal(gmt_replay_run(&scene->replay, scene->recording, &scene->traces, &options,
 						 NULL),
 		GMT_OK);
 	assert_int_equal(gmt_allocator_state_finish(&scene->where, &scene->replay, GMT_REPLAY_TO_END,
@@ -112,7 +112,7 @@ static inline int scene_close(void **state)
 	gmt_replay_fini(&scene->replay);
 	gmt_timeline_fini(&scene->timeline);
 	gmt_traces_fini(&scene->traces);
-	gmt_snapshot_free(scene->snapshot);
+	gmt_recording_free(scene->recording);
 	free(scene);
 	return path_teardown(state);
 }

@@ -25,18 +25,18 @@ void recording_begin(struct recording *recording, const char *path)
 	static const char *const threads[] = { "python", "pt_autograd_0", "worker" };
 
 	*recording = (struct recording){ .path = path, .stamp = 1000, .next_address = 0x7f0000000000 };
-	snapshot_file_open(&recording->file, path, 1);
-	SNAPSHOT_PUT(&recording->file, PROCESS, gmt_process, .pid = 1, .start_time_ns = 1,
+	recording_file_open(&recording->file, path, 1);
+	RECORDING_PUT(&recording->file, PROCESS, gmt_process, .pid = 1, .start_time_ns = 1,
 		.start_stamp = 1000);
-	SNAPSHOT_PUT(&recording->file, CLOCK, gmt_clock, .stamp = 1000, .monotonic_ns = 5000,
+	RECORDING_PUT(&recording->file, CLOCK, gmt_clock, .stamp = 1000, .monotonic_ns = 5000,
 		.realtime_ns = 5000);
-	SNAPSHOT_PUT(&recording->file, CLOCK, gmt_clock, .stamp = 2000, .monotonic_ns = 6000,
+	RECORDING_PUT(&recording->file, CLOCK, gmt_clock, .stamp = 2000, .monotonic_ns = 6000,
 		.realtime_ns = 6000);
 	for (uint32_t i = 0; i < 3; i++)
-		SNAPSHOT_PUT(&recording->file, THREAD, gmt_thread, .id = i + 1, .tid = i + 1,
+		RECORDING_PUT(&recording->file, THREAD, gmt_thread, .id = i + 1, .tid = i + 1,
 			.name = slice(threads[i]));
 	for (uint32_t i = 0; i < 2; i++)
-		SNAPSHOT_PUT(&recording->file, DEVICE, gmt_device, .ordinal = i, .name = slice("GPU"),
+		RECORDING_PUT(&recording->file, DEVICE, gmt_device, .ordinal = i, .name = slice("GPU"),
 			.uuid = slice(i ? "b" : "a"), .total_bytes = UINT64_C(1) << 30);
 }
 
@@ -47,10 +47,10 @@ static uint32_t put_frame(struct recording *recording, const char *text, size_t 
 	uint32_t id = ++recording->codes;
 
 	CHECK(blank && colon && colon < blank);
-	SNAPSHOT_PUT(&recording->file, CODE, gmt_code, .id = id, .first_line = 1,
+	RECORDING_PUT(&recording->file, CODE, gmt_code, .id = id, .first_line = 1,
 		.file = { text, (uint32_t)(colon - text) },
 		.function = { blank + 1, (uint32_t)(text + length - blank - 1) });
-	SNAPSHOT_PUT(&recording->file, FRAME, gmt_frame, .id = id, .code = id,
+	RECORDING_PUT(&recording->file, FRAME, gmt_frame, .id = id, .code = id,
 		.line = (uint32_t)strtoul(colon + 1, NULL, 10));
 	return id;
 }
@@ -69,7 +69,7 @@ uint32_t recording_stack(struct recording *recording, const char *frames)
 	}
 	if (count)
 		items[count - 1] |= 1; /* the interpreter's run ends here */
-	SNAPSHOT_PUT(&recording->file, FRAMES, gmt_frames, .id = ++recording->stacks,
+	RECORDING_PUT(&recording->file, FRAMES, gmt_frames, .id = ++recording->stacks,
 		.items = { items, count });
 	return recording->stacks;
 }
@@ -79,9 +79,9 @@ uint32_t recording_native(struct recording *recording, const char *module)
 	uint32_t id = ++recording->stacks;
 	uint64_t start = 0x100000000 + (uint64_t)id * 0x100000, address = start + 0x100;
 
-	SNAPSHOT_PUT(&recording->file, MODULE, gmt_module, .id = id, .start = start,
+	RECORDING_PUT(&recording->file, MODULE, gmt_module, .id = id, .start = start,
 		.end = start + 0x10000, .bias = start, .path = slice(module));
-	SNAPSHOT_PUT(&recording->file, STACK, gmt_stack, .id = id, .items = { &address, 1 });
+	RECORDING_PUT(&recording->file, STACK, gmt_stack, .id = id, .items = { &address, 1 });
 	return id;
 }
 
@@ -93,7 +93,7 @@ uint64_t recording_alloc(struct recording *recording, struct block block)
 
 	if (layer == GMT_LAYER_TORCH)
 		*allocated += block.size_bytes;
-	SNAPSHOT_PUT(&recording->file, EVENT, gmt_event, .stamp = now(recording),
+	RECORDING_PUT(&recording->file, EVENT, gmt_event, .stamp = now(recording),
 		.thread = block.thread ? block.thread : PROGRAM, .kind = GMT_KIND_ALLOC, .layer = layer,
 		.space = block.space ? block.space : GMT_SPACE_DEVICE, .device = block.device,
 		.address = address, .size_bytes = block.size_bytes, .frames = block.stack,
@@ -110,7 +110,7 @@ void recording_free(struct recording *recording, uint8_t layer, uint64_t address
 	bool is_torch = layer == GMT_LAYER_TORCH;
 
 	recording->allocated_bytes[0] -= is_torch ? size_bytes : 0;
-	SNAPSHOT_PUT(&recording->file, EVENT, gmt_event, .stamp = now(recording), .thread = PROGRAM,
+	RECORDING_PUT(&recording->file, EVENT, gmt_event, .stamp = now(recording), .thread = PROGRAM,
 		.kind = GMT_KIND_FREE, .layer = layer, .space = GMT_SPACE_DEVICE, .address = address,
 		.size_bytes = size_bytes,
 		.allocated_bytes = is_torch ? (int64_t)recording->allocated_bytes[0] : 0,
@@ -127,7 +127,7 @@ static uint32_t name_id(struct recording *recording, const char *name)
 	if (!gmt_map_find(&recording->name_ids, key, &id)) {
 		id = ++recording->names;
 		CHECK(gmt_map_put(&recording->name_ids, key, id));
-		SNAPSHOT_PUT(&recording->file, NAME, gmt_name, .id = (uint32_t)id, .text = slice(name));
+		RECORDING_PUT(&recording->file, NAME, gmt_name, .id = (uint32_t)id, .text = slice(name));
 	}
 	return (uint32_t)id;
 }
@@ -136,26 +136,26 @@ void recording_mark(struct recording *recording, struct mark mark)
 {
 	uint32_t name = name_id(recording, mark.name);
 
-	SNAPSHOT_PUT(&recording->file, MARK, gmt_mark, .stamp = now(recording),
+	RECORDING_PUT(&recording->file, MARK, gmt_mark, .stamp = now(recording),
 		.thread = mark.thread ? mark.thread : PROGRAM, .kind = (uint8_t)mark.kind,
 		.source = (uint8_t)mark.source, .name = name, .object = mark.object);
 }
 
 void recording_option(struct recording *recording, const char *key, const char *value)
 {
-	SNAPSHOT_PUT(&recording->file, OPTION, gmt_option, .key = slice(key), .value = slice(value));
+	RECORDING_PUT(&recording->file, OPTION, gmt_option, .key = slice(key), .value = slice(value));
 }
 
 void recording_read(struct recording *recording)
 {
 	struct gmt_traces_options options = { 0 };
 
-	SNAPSHOT_PUT(&recording->file, END, gmt_end, .stamp = now(recording),
+	RECORDING_PUT(&recording->file, END, gmt_end, .stamp = now(recording),
 		.events = recording->events);
-	snapshot_file_close(&recording->file);
-	CHECK(!gmt_snapshot_load(recording->path, NULL, &recording->snapshot, NULL));
-	CHECK(!gmt_traces_init(&recording->traces, recording->snapshot, &options, NULL));
-	CHECK(!gmt_timeline_init(&recording->timeline, recording->snapshot, &recording->traces, NULL));
+	recording_file_close(&recording->file);
+	CHECK(!gmt_recording_load(recording->path, NULL, &recording->loaded, NULL));
+	CHECK(!gmt_traces_compute(&recording->traces, recording->loaded, &options, NULL));
+	CHECK(!gmt_timeline_compute(&recording->timeline, recording->loaded, &recording->traces, NULL));
 }
 
 void recording_judge(struct recording *recording, uint64_t until_ns,
@@ -168,7 +168,7 @@ void recording_judge(struct recording *recording, uint64_t until_ns,
 	};
 
 	recording_read(recording);
-	CHECK(!gmt_history_init(&recording->history, recording->snapshot, &recording->traces,
+	CHECK(!gmt_history_init(&recording->history, recording->loaded, &recording->traces,
 		&recording->timeline, until_ns, NULL));
 
 	struct gmt_replay_options replay = {
@@ -176,9 +176,9 @@ void recording_judge(struct recording *recording, uint64_t until_ns,
 		.observers = &recording->history.observer,
 		.observer_count = 1,
 	};
-	CHECK(!gmt_replay_init(&recording->replay, recording->snapshot, &recording->traces, &replay,
+	CHECK(!gmt_replay_run(&recording->replay, recording->loaded, &recording->traces, &replay,
 		NULL));
-	CHECK(!gmt_leaks_init(&recording->leaks, recording->snapshot, &recording->traces,
+	CHECK(!gmt_leaks_compute(&recording->leaks, recording->loaded, &recording->traces,
 		&recording->timeline, &recording->replay, &recording->history, options ? options : &usual,
 		NULL));
 }
@@ -190,6 +190,6 @@ void recording_end(struct recording *recording)
 	gmt_history_fini(&recording->history);
 	gmt_timeline_fini(&recording->timeline);
 	gmt_traces_fini(&recording->traces);
-	gmt_snapshot_free(recording->snapshot);
+	gmt_recording_free(recording->loaded);
 	gmt_map_fini(&recording->name_ids);
 }

@@ -14,10 +14,10 @@
 #include "analysis/leaks/leaks.h"
 #include "containers/map.h"
 #include "reader/replay/replay.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 #include "reader/steps/timeline.h"
 #include "reader/stacks/traces.h"
-#include "snapshot_file.h"
+#include "recording_file.h"
 
 #define TORCH_FOLDER "/env/site-packages/torch"
 #define MODULE_FRAME TORCH_FOLDER "/nn/modules/module.py:1 Module._call_impl"
@@ -30,14 +30,14 @@ enum {
 
 struct recording {
 	const char *path;
-	struct snapshot_file file;
+	struct recording_file file;
 	uint64_t stamp, events;
 	uint64_t next_address;
 	uint64_t allocated_bytes[4];
 	uint32_t codes, stacks, names;
 	struct gmt_map name_ids; /* hash of a text to its id */
 
-	struct gmt_snapshot *snapshot;
+	struct gmt_recording *loaded;
 	struct gmt_traces traces;
 	struct gmt_timeline timeline;
 	struct gmt_history history;
@@ -89,7 +89,7 @@ void recording_mark(struct recording *recording, struct mark mark);
 
 void recording_option(struct recording *recording, const char *key, const char *value);
 
-/* Ends the file and reads it: snapshot, traces, timeline. */
+/* Ends the file and reads it: loaded, traces, timeline. */
 void recording_read(struct recording *recording);
 
 /* Does the same and also judges leaks. `options` may be NULL: the defaults. */

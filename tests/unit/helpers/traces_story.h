@@ -21,11 +21,11 @@
 #include "fake_frames.h"
 #include "reader/symbols/symbols_elf.h"
 #include "reader/stacks/traces.h"
-#include "snapshot_file.h"
+#include "recording_file.h"
 #include "temporary.h"
 
-static struct snapshot_file file;
-static struct gmt_snapshot *snapshot;
+static struct recording_file file;
+static struct gmt_recording *recording;
 static struct gmt_traces traces;
 static uint32_t next_stack, next_module;
 
@@ -62,17 +62,17 @@ static inline void find_library(struct library *library, const char *name)
 	snprintf(library->path, sizeof(library->path), "%s", name);
 	assert_int_equal(dl_iterate_phdr(look, library), 1);
 
-	struct gmt_elf *elf = gmt_elf_open(library->path);
+	struct gmt_symbols_elf *elf = gmt_symbols_elf_open(library->path);
 	assert_non_null(elf);
-	snprintf(library->build_id, sizeof(library->build_id), "%s", gmt_elf_build_id(elf));
+	snprintf(library->build_id, sizeof(library->build_id), "%s", gmt_symbols_elf_build_id(elf));
 	assert_true(strlen(library->build_id) >= 16);
-	gmt_elf_close(elf);
+	gmt_symbols_elf_close(elf);
 }
 
 static inline void put_module(const struct library *library, uint32_t generation,
 	const char *module_path, const char *build_id)
 {
-	SNAPSHOT_PUT(&file, MODULE, gmt_module, .id = ++next_module, .generation = generation,
+	RECORDING_PUT(&file, MODULE, gmt_module, .id = ++next_module, .generation = generation,
 		.start = library->start, .end = library->end, .bias = library->bias,
 		.path = slice(module_path), .build_id = slice(build_id));
 }
@@ -80,14 +80,14 @@ static inline void put_module(const struct library *library, uint32_t generation
 static inline void begin_without_modules(void)
 {
 	next_stack = next_module = 0;
-	snapshot_file_open(&file, path, 6);
-	SNAPSHOT_PUT(&file, PROCESS, gmt_process, .pid = 7, .directory = slice("/home/me"));
+	recording_file_open(&file, path, 6);
+	RECORDING_PUT(&file, PROCESS, gmt_process, .pid = 7, .directory = slice("/home/me"));
 	for (uint32_t id = 1; id <= 5; id++) {
 		char name[8] = { 'f', (char)('0' + id), 0 };
 
-		SNAPSHOT_PUT(&file, CODE, gmt_code, .id = id, .function = slice(name),
+		RECORDING_PUT(&file, CODE, gmt_code, .id = id, .function = slice(name),
 			.file = slice("/home/me/t.py"));
-		SNAPSHOT_PUT(&file, FRAME, gmt_frame, .id = id, .code = id, .line = id * 10);
+		RECORDING_PUT(&file, FRAME, gmt_frame, .id = id, .code = id, .line = id * 10);
 	}
 }
 
@@ -104,10 +104,10 @@ static inline void put_trace(const uint64_t *addresses, uint32_t address_count,
 {
 	uint32_t id = ++next_stack;
 
-	SNAPSHOT_PUT(&file, STACK, gmt_stack, .id = id, .truncated = truncated,
+	RECORDING_PUT(&file, STACK, gmt_stack, .id = id, .truncated = truncated,
 		.items = { addresses, address_count });
-	SNAPSHOT_PUT(&file, FRAMES, gmt_frames, .id = id, .items = { frames, frame_count });
-	SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = id, .thread = 1, .kind = GMT_KIND_ALLOC,
+	RECORDING_PUT(&file, FRAMES, gmt_frames, .id = id, .items = { frames, frame_count });
+	RECORDING_PUT(&file, EVENT, gmt_event, .stamp = id, .thread = 1, .kind = GMT_KIND_ALLOC,
 		.layer = GMT_LAYER_CUDA, .space = GMT_SPACE_DEVICE, .address = id * 4096, .size_bytes = 1,
 		.stack = address_count ? id : 0, .frames = frame_count ? id : 0);
 }
@@ -122,22 +122,22 @@ static inline void make_traces(enum gmt_traces_native native, const char *direct
 	struct gmt_error error;
 
 	traces = (struct gmt_traces){ 0 };
-	assert_int_equal(gmt_traces_init(&traces, snapshot, &options, &error), GMT_OK);
+	assert_int_equal(gmt_traces_compute(&traces, recording, &options, &error), GMT_OK);
 }
 
 static inline void finish(enum gmt_traces_native native, const char *directory)
 {
 	struct gmt_error error;
 
-	snapshot_file_close(&file);
-	assert_int_equal(gmt_snapshot_load(path, NULL, &snapshot, &error), GMT_OK);
+	recording_file_close(&file);
+	assert_int_equal(gmt_recording_load(path, NULL, &recording, &error), GMT_OK);
 	make_traces(native, directory);
 }
 
 static inline void end(void)
 {
 	gmt_traces_fini(&traces);
-	gmt_snapshot_free(snapshot);
+	gmt_recording_free(recording);
 }
 
 /*
@@ -155,7 +155,7 @@ static inline const char *functions(size_t trace)
 		char name[200];
 
 		const struct gmt_place *place = gmt_traces_place(&traces, places[i]);
-		gmt_names_function(gmt_traces_string(&traces, place->function), name, sizeof(name));
+		gmt_short_name_of_function(gmt_traces_string(&traces, place->function), name, sizeof(name));
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", i ? " " : "", name);
 	}
 	return text;

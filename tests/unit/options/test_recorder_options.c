@@ -56,7 +56,7 @@ static void assert_in_force(const char *text, const char *key, const char *value
 	fail();
 }
 
-static void every_default_is_allowed_and_in_force(void **state)
+static void every_default_is_a_valid_value(void **state)
 {
 	const struct outcome *outcome = read_options(NULL);
 
@@ -73,7 +73,7 @@ static void every_default_is_allowed_and_in_force(void **state)
 	assert_string_equal(outcome->lines, "");
 }
 
-static void good_options_are_taken_without_a_word(void **state)
+static void valid_options_cause_no_message(void **state)
 {
 	(void)state;
 	assert_in_force("depth=12", "depth", "12");
@@ -89,7 +89,7 @@ static void good_options_are_taken_without_a_word(void **state)
 	assert_string_equal(read_options("depth=3:depth=3")->lines, "");
 }
 
-static void what_is_refused_is_named_with_what_was_meant_and_what_is_in_force(void **state)
+static void a_refused_option_is_reported_with_a_hint_and_the_value_in_force(void **state)
 {
 	static const struct {
 		const char *text, *said;
@@ -138,7 +138,7 @@ static void what_is_refused_is_named_with_what_was_meant_and_what_is_in_force(vo
 	}
 }
 
-static void what_is_refused_changes_nothing(void **state)
+static void a_refused_option_changes_nothing(void **state)
 {
 	(void)state;
 	assert_in_force("depth=4:depth=4x", "depth", "4");
@@ -148,7 +148,7 @@ static void what_is_refused_changes_nothing(void **state)
 	assert_in_force("max_size=1KiB:depth=5", "depth", "5");
 }
 
-static void a_key_with_two_values_has_the_last_one_and_says_so(void **state)
+static void the_last_of_two_values_counts_and_is_reported(void **state)
 {
 	(void)state;
 	assert_in_force("depth=3:depth=4", "depth", "4");
@@ -156,14 +156,14 @@ static void a_key_with_two_values_has_the_last_one_and_says_so(void **state)
 		"advice: depth is given more than once; the last one, depth=4, is used; \n");
 }
 
-static void a_refused_mode_is_not_held_against_the_window_too(void **state)
+static void a_refused_mode_causes_no_message_about_the_window(void **state)
 {
 	(void)state;
 	assert_string_equal(read_options("mode=windows:window=5")->lines,
 		"refused: mode=windows is ignored: did you mean window?; mode=full is used\n");
 }
 
-static void names_that_are_too_long_are_refused_and_not_cut(void **state)
+static void long_names_are_refused_and_not_cut(void **state)
 {
 	char text[2 * GMT_RECORDER_ITEM_BYTES] = "output=";
 
@@ -210,7 +210,7 @@ static void hints_name_a_value_that_is_allowed(void **state)
 	}
 }
 
-static void sizes_are_read_whole(void **state)
+static void a_size_with_other_text_around_it_is_refused(void **state)
 {
 	static const char *const good[] = { "1", "1B", "1 B", "1K", "1k", "1KB", "1KiB", "1 GiB",
 		"15EiB" };
@@ -229,15 +229,15 @@ static void sizes_are_read_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_default_is_allowed_and_in_force),
-		cmocka_unit_test(good_options_are_taken_without_a_word),
-		cmocka_unit_test(what_is_refused_is_named_with_what_was_meant_and_what_is_in_force),
-		cmocka_unit_test(what_is_refused_changes_nothing),
-		cmocka_unit_test(a_key_with_two_values_has_the_last_one_and_says_so),
-		cmocka_unit_test(a_refused_mode_is_not_held_against_the_window_too),
-		cmocka_unit_test(names_that_are_too_long_are_refused_and_not_cut),
+		cmocka_unit_test(every_default_is_a_valid_value),
+		cmocka_unit_test(valid_options_cause_no_message),
+		cmocka_unit_test(a_refused_option_is_reported_with_a_hint_and_the_value_in_force),
+		cmocka_unit_test(a_refused_option_changes_nothing),
+		cmocka_unit_test(the_last_of_two_values_counts_and_is_reported),
+		cmocka_unit_test(a_refused_mode_causes_no_message_about_the_window),
+		cmocka_unit_test(long_names_are_refused_and_not_cut),
 		cmocka_unit_test(hints_name_a_value_that_is_allowed),
-		cmocka_unit_test(sizes_are_read_whole),
+		cmocka_unit_test(a_size_with_other_text_around_it_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

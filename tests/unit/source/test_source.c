@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "containers/map.h"
-#include "snapshot_file.h"
+#include "recording_file.h"
 #include "temporary.h"
 #include "format/encoding/block.h"
 #include "format/encoding/decode.h"
@@ -26,14 +26,14 @@ static enum gmt_status open_source(struct gmt_source **ret_source, struct gmt_er
 	return gmt_source_open(path, ret_source, error);
 }
 
-static void put_block(struct snapshot_file *file, uint32_t kind, uint32_t rows, const void *payload,
-	uint32_t size_bytes)
+static void put_block(struct recording_file *file, uint32_t kind, uint32_t rows,
+	const void *payload, uint32_t size_bytes)
 {
 	uint32_t header[4] = { kind, rows, size_bytes };
 
 	header[3] = (uint32_t)crc32(crc32(0, (const Bytef *)header, 12), payload, size_bytes);
-	snapshot_file_put_bytes(file, header, sizeof(header));
-	snapshot_file_put_bytes(file, payload, size_bytes);
+	recording_file_put_bytes(file, header, sizeof(header));
+	recording_file_put_bytes(file, payload, size_bytes);
 }
 
 static enum gmt_status first_block(const char **ret_text)
@@ -49,38 +49,38 @@ static enum gmt_status first_block(const char **ret_text)
 	return status;
 }
 
-static void a_block_cannot_claim_more_than_it_holds(void **state)
+static void a_block_with_more_rows_than_bytes_is_refused(void **state)
 {
 	static const uint32_t shapes[][2] = { { 2, 1 }, { 0, 4 }, { GMT_BLOCK_MAX_ROWS + 1, 4 } };
-	struct snapshot_file file;
+	struct recording_file file;
 	const char *text;
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
-		snapshot_file_open(&file, path, 6);
+		recording_file_open(&file, path, 6);
 		put_block(&file, GMT_RECORD_EVENT, shapes[i][0], "\1\1\1\1", shapes[i][1]);
-		snapshot_file_close(&file);
+		recording_file_close(&file);
 		assert_int_equal(first_block(&text), GMT_DAMAGED);
 		assert_non_null(strstr(text, "impossible size"));
 	}
 	uint32_t header[4] = { GMT_RECORD_EVENT, 1, GMT_BLOCK_MAX_BYTES + 1, 0 };
-	snapshot_file_open(&file, path, 6);
-	snapshot_file_put_bytes(&file, header, sizeof(header));
-	snapshot_file_close(&file);
+	recording_file_open(&file, path, 6);
+	recording_file_put_bytes(&file, header, sizeof(header));
+	recording_file_close(&file);
 	assert_int_equal(first_block(&text), GMT_DAMAGED);
 }
 
 static void a_wrong_checksum_stops_the_reading(void **state)
 {
 	uint32_t header[4] = { GMT_RECORD_SYNC, 1, 2, 0x12345678 };
-	struct snapshot_file file;
+	struct recording_file file;
 	const char *text;
 
 	(void)state;
-	snapshot_file_open(&file, path, 6);
-	snapshot_file_put_bytes(&file, header, sizeof(header));
-	snapshot_file_put_bytes(&file, "\1\1", 2);
-	snapshot_file_close(&file);
+	recording_file_open(&file, path, 6);
+	recording_file_put_bytes(&file, header, sizeof(header));
+	recording_file_put_bytes(&file, "\1\1", 2);
+	recording_file_close(&file);
 	assert_int_equal(first_block(&text), GMT_DAMAGED);
 	assert_non_null(strstr(text, "checksum"));
 }
@@ -93,17 +93,17 @@ static void append(const void *bytes, size_t length)
 	close(fd);
 }
 
-static void what_stands_behind_the_end_of_the_gzip_stream_is_damage(void **state)
+static void bytes_after_the_end_of_the_gzip_stream_are_damage(void **state)
 {
-	struct snapshot_file file;
+	struct recording_file file;
 	struct gmt_error error;
 	struct gmt_source *source;
 	struct gmt_block block;
 
 	(void)state;
-	snapshot_file_open(&file, path, 6);
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 1);
-	snapshot_file_close(&file);
+	recording_file_open(&file, path, 6);
+	RECORDING_PUT(&file, SYNC, gmt_sync, .stamp = 1);
+	recording_file_close(&file);
 	append("garbage", 7);
 	assert_int_equal(open_source(&source, &error), GMT_OK);
 	assert_int_equal(gmt_source_next(source, &block, &error), GMT_OK);
@@ -111,22 +111,22 @@ static void what_stands_behind_the_end_of_the_gzip_stream_is_damage(void **state
 	gmt_source_close(source);
 }
 
-static void what_was_synced_can_be_read_from_a_file_that_is_cut_there(void **state)
+static void a_file_that_is_cut_at_a_sync_point_is_readable_up_to_it(void **state)
 {
-	struct snapshot_file file;
+	struct recording_file file;
 	struct gmt_error error;
 	struct gmt_source *source;
 	struct gmt_block block;
 	struct stat about;
 
 	(void)state;
-	snapshot_file_open(&file, path, 6);
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 1);
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 2);
-	snapshot_file_sync(&file);
+	recording_file_open(&file, path, 6);
+	RECORDING_PUT(&file, SYNC, gmt_sync, .stamp = 1);
+	RECORDING_PUT(&file, SYNC, gmt_sync, .stamp = 2);
+	recording_file_sync(&file);
 	assert_int_equal(stat(path, &about), 0);
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 3);
-	snapshot_file_close(&file);
+	RECORDING_PUT(&file, SYNC, gmt_sync, .stamp = 3);
+	recording_file_close(&file);
 	assert_int_equal(truncate(path, about.st_size), 0);
 
 	assert_int_equal(open_source(&source, &error), GMT_OK);
@@ -152,23 +152,23 @@ static uint64_t stamp_of_next(struct gmt_source *source)
 	return stamp;
 }
 
-static void a_file_can_be_cut_and_put_together_where_a_member_ends(void **state)
+static void members_can_be_split_and_joined(void **state)
 {
-	struct snapshot_file file;
+	struct recording_file file;
 	struct gmt_error error;
 	struct gmt_source *source;
 	uint8_t tail[4096];
 
 	(void)state;
-	snapshot_file_open(&file, path, 1);
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 1);
+	recording_file_open(&file, path, 1);
+	RECORDING_PUT(&file, SYNC, gmt_sync, .stamp = 1);
 	assert_int_equal(gmt_sink_end_member(file.sink, NULL, &error), GMT_OK);
 	uint64_t first = gmt_sink_written_bytes(file.sink);
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 2);
+	RECORDING_PUT(&file, SYNC, gmt_sync, .stamp = 2);
 	assert_int_equal(gmt_sink_end_member(file.sink, NULL, &error), GMT_OK);
 	uint64_t second = gmt_sink_written_bytes(file.sink);
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 3);
-	snapshot_file_sync(&file);
+	RECORDING_PUT(&file, SYNC, gmt_sync, .stamp = 3);
+	recording_file_sync(&file);
 
 	/* Reads only the first part, through the caller's descriptor. */
 	int fd = open(path, O_RDWR);
@@ -186,8 +186,8 @@ static void a_file_can_be_cut_and_put_together_where_a_member_ends(void **state)
 	assert_int_equal(ftruncate(fd, (off_t)(first + length)), 0);
 	assert_int_equal(lseek(fd, 0, SEEK_END), first + length);
 	assert_true(gmt_sink_move(file.sink, fd, first + length));
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 4);
-	snapshot_file_close(&file);
+	RECORDING_PUT(&file, SYNC, gmt_sync, .stamp = 4);
+	recording_file_close(&file);
 	assert_int_equal(open_source(&source, &error), GMT_OK);
 	assert_int_equal(stamp_of_next(source), 1);
 	assert_int_equal(stamp_of_next(source), 3);
@@ -200,18 +200,18 @@ static void a_file_can_be_cut_and_put_together_where_a_member_ends(void **state)
 /* Writes three members of less than 4096 bytes. */
 static void make_small_file(void)
 {
-	struct snapshot_file file;
+	struct recording_file file;
 	struct gmt_error error;
 
-	snapshot_file_open(&file, path, 6);
-	SNAPSHOT_PUT(&file, API, gmt_api, .id = 1, .name = slice("cuMemAlloc_v2"),
+	recording_file_open(&file, path, 6);
+	RECORDING_PUT(&file, API, gmt_api, .id = 1, .name = slice("cuMemAlloc_v2"),
 		.library = slice("cuda"));
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 1);
+	RECORDING_PUT(&file, SYNC, gmt_sync, .stamp = 1);
 	assert_int_equal(gmt_sink_end_member(file.sink, NULL, &error), GMT_OK);
 	for (uint64_t i = 0; i < 40; i++)
-		SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = i, .address = i << 12,
+		RECORDING_PUT(&file, EVENT, gmt_event, .stamp = i, .address = i << 12,
 			.size_bytes = i * i * 977);
-	snapshot_file_sync(&file);
+	recording_file_sync(&file);
 	/*
 	 * A letter that cannot be predicted ends a block, and a match begins the next block. Some
 	 * decoders look at both together.
@@ -221,12 +221,12 @@ static void make_small_file(void)
 
 		for (unsigned letter = 0; letter < 8; letter++)
 			text[letter] = "abcdefghijklmnop"[gmt_hash_u64(i * 8 + letter) % 16];
-		SNAPSHOT_PUT(&file, API, gmt_api, .id = 1, .name = slice("x"), .library = slice(text));
+		RECORDING_PUT(&file, API, gmt_api, .id = 1, .name = slice("x"), .library = slice(text));
 	}
-	snapshot_file_sync(&file);
+	recording_file_sync(&file);
 	assert_int_equal(gmt_sink_end_member(file.sink, NULL, &error), GMT_OK);
-	SNAPSHOT_PUT(&file, SYNC, gmt_sync, .stamp = 3);
-	snapshot_file_close(&file);
+	RECORDING_PUT(&file, SYNC, gmt_sync, .stamp = 3);
+	recording_file_close(&file);
 }
 
 enum { SMALL_FILE_BLOCKS = 83 };
@@ -257,7 +257,7 @@ static struct reading read_all(const char *from)
 	return reading;
 }
 
-static void a_pipe_that_gives_a_byte_at_a_time_reads_as_the_file_does(void **state)
+static void a_pipe_with_one_byte_a_read_gives_the_same_as_the_file(void **state)
 {
 	struct reading of_file, of_pipe;
 	uint8_t bytes[4096];
@@ -293,7 +293,7 @@ static void a_pipe_that_gives_a_byte_at_a_time_reads_as_the_file_does(void **sta
 	assert_memory_equal(of_pipe.crcs, of_file.crcs, sizeof(of_file.crcs));
 }
 
-static void a_file_that_is_cut_anywhere_reads_as_far_as_it_goes(void **state)
+static void a_file_that_is_cut_anywhere_is_readable_up_to_the_cut(void **state)
 {
 	struct stat about;
 	unsigned whole = 0, most;
@@ -319,7 +319,7 @@ static void a_file_that_is_cut_anywhere_reads_as_far_as_it_goes(void **state)
 	assert_int_equal(most, 0);
 }
 
-static void a_file_with_one_wrong_bit_is_never_read_as_another(void **state)
+static void a_file_with_one_wrong_bit_never_gives_other_rows(void **state)
 {
 	struct stat about;
 	unsigned whole = 0;
@@ -358,14 +358,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define SOURCE_TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
-		SOURCE_TEST(a_block_cannot_claim_more_than_it_holds),
+		SOURCE_TEST(a_block_with_more_rows_than_bytes_is_refused),
 		SOURCE_TEST(a_wrong_checksum_stops_the_reading),
-		SOURCE_TEST(what_stands_behind_the_end_of_the_gzip_stream_is_damage),
-		SOURCE_TEST(what_was_synced_can_be_read_from_a_file_that_is_cut_there),
-		SOURCE_TEST(a_file_can_be_cut_and_put_together_where_a_member_ends),
-		SOURCE_TEST(a_pipe_that_gives_a_byte_at_a_time_reads_as_the_file_does),
-		SOURCE_TEST(a_file_that_is_cut_anywhere_reads_as_far_as_it_goes),
-		SOURCE_TEST(a_file_with_one_wrong_bit_is_never_read_as_another),
+		SOURCE_TEST(bytes_after_the_end_of_the_gzip_stream_are_damage),
+		SOURCE_TEST(a_file_that_is_cut_at_a_sync_point_is_readable_up_to_it),
+		SOURCE_TEST(members_can_be_split_and_joined),
+		SOURCE_TEST(a_pipe_with_one_byte_a_read_gives_the_same_as_the_file),
+		SOURCE_TEST(a_file_that_is_cut_anywhere_is_readable_up_to_the_cut),
+		SOURCE_TEST(a_file_with_one_wrong_bit_never_gives_other_rows),
 #undef SOURCE_TEST
 	};
 

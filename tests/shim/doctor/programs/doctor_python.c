@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A stand-in for Python under one of its names. Whatever its arguments are, it prints
+ * Stands in for Python, under one of Python's names. It ignores its arguments and prints
  * DOCTOR_PYTHON, with a line end for each ';'.
  */
 #include <stdio.h>

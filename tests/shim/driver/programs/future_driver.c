@@ -11,7 +11,8 @@
 #define EXPORT __attribute__((visibility("default")))
 
 /*
- * All other functions are found there; one that is referred to keeps the linker from dropping it.
+ * The simulated driver behind this library has all other functions. This reference to one of them
+ * keeps the linker from dropping that library.
  */
 extern int cuDeviceGetCount(int *);
 EXPORT int (*future_driver_behind)(int *) = cuDeviceGetCount;

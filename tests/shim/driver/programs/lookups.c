@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks up functions of a future driver by dlsym and by cuGetProcAddress, and functions of today.
+ * Looks up functions of a future driver and of a present driver, by dlsym and by cuGetProcAddress.
  *
  *	lookups LIBRARY      path of libcuda.so.future
  */
@@ -26,7 +26,10 @@ int main(int argc, char **argv)
 
 	if (!driver)
 		return 2;
-	/* Not allocation calls, not there, left out on purpose, or hooked. */
+	/*
+	 * The recorder must not report these names. They are no allocation calls, are left out on
+	 * purpose, are hooked, or do not exist.
+	 */
 	get(driver, "cuDeviceGetCount");
 	get(driver, "cuMemGetDefaultMemPool");
 	get(driver, "cuMemAllocAsync");
@@ -42,7 +45,7 @@ int main(int argc, char **argv)
 		if (((int (*)(void))get(driver, "cuMemMapFuture"))() != 79)
 			return 1;
 
-	/* So that there is a recording. */
+	/* Allocates, so that the recorder writes a recording. */
 	if (((int (*)(unsigned))get(driver, "cuInit"))(0) ||
 		((int (*)(void **, int))get(driver, "cuDevicePrimaryCtxRetain"))(&context, 0) ||
 		((int (*)(void *))get(driver, "cuCtxSetCurrent"))(context) ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oom HOW: runs out of memory on the simulated device, and goes on or ends as HOW says.
+ * oom HOW: runs out of memory on the simulated device. Then it continues or ends as HOW says.
  *
  * Checks its own state before and after. Prints the number of wrong results; for `loop`, also the
  * time of one refused request.
@@ -50,7 +50,10 @@ static void leave_things_alone(void)
 	expect(cudaGetDevice(&device) == cudaSuccess && device == 0);
 }
 
-/* A relaxed capture lets a thread allocate that itself heeds other captures. */
+/*
+ * Runs out of memory during a relaxed capture, which allows allocations. The thread's own mode is
+ * thread-local.
+ */
 static void while_capturing(void)
 {
 	enum cudaStreamCaptureMode mode = cudaStreamCaptureModeThreadLocal;

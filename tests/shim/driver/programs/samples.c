@@ -6,7 +6,7 @@
  *	quiet          takes memory of several kinds, then sleeps for a second and waits for a line;
  *	               prints the driver's memory numbers
  *	quiet again    the same, but sleeps for ever
- *	once           one block
+ *	once           allocates one block
  *	graphs         the same as quiet, with a graph that allocates
  *	nothing        looks at the devices and allocates nothing; prints how many threads there are,
  *	               and whether NVML is loaded
@@ -76,7 +76,7 @@ static void quiet(bool again)
 	do
 		sleep(1);
 	while (again);
-	/* The test reads the file meanwhile, and sends a line when it has seen enough. */
+	/* The test reads the recording now, and then sends a line. */
 	getchar();
 	print_memory();
 	CHECK(cuMemFreeAsync(async, 0));

@@ -28,7 +28,7 @@ static void *find(const char *name)
 	return found;
 }
 
-/* One call of `name`, whose result is expected. */
+/* Calls `name` and checks its result. */
 #define CALL(expected, name, ...) \
 	do { \
 		__typeof__(&name) call = (__typeof__(&name))find(#name); \

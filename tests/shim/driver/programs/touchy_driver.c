@@ -30,7 +30,7 @@ static int complain(const char *of)
 	return INVALID_VALUE;
 }
 
-/* Before anything that only asks. */
+/* Begins a call that only asks. Sets errno, and returns whether the driver is initialized. */
 static bool begin_question(void)
 {
 	errno = ENOTTY;
@@ -142,8 +142,8 @@ CALL(cuDevicePrimaryCtxGetState, int device, unsigned *ret_flags, int *ret_activ
 }
 
 /*
- * It takes one answer less than it has, where a program wants one: that is a call and no question
- * of the recorder's.
+ * Accepts a NULL pointer for one of the two answers. A call with a NULL pointer comes from the
+ * program, not from the recorder. So it does not count as a question, and errno stays.
  */
 CALL(cuMemGetInfo_v2, size_t *ret_free, size_t *ret_total)
 {
@@ -186,7 +186,7 @@ static int allocate(uint64_t *ret_address, size_t bytes)
 	size_t at;
 
 	if (!ret_address || !bytes)
-		return INVALID_VALUE; /* before anything else is looked at */
+		return INVALID_VALUE; /* before all other checks */
 	at = atomic_fetch_add(&used, 256) % sizeof(memory);
 	*ret_address = (uint64_t)(uintptr_t)&memory[at];
 	return SUCCESS;
@@ -217,7 +217,7 @@ CALL(cuMemFreeAsync, uint64_t address, const void *on)
 	return address && is_stream(on) ? SUCCESS : INVALID_VALUE;
 }
 
-/* Other processes' memory, by value as the real handle is. */
+/* A handle for another process's memory. Callers pass it by value, like the real handle. */
 struct handle {
 	char reserved[64];
 };
@@ -264,7 +264,7 @@ CALL(cuDevicePrimaryCtxRetain, const void **ret_context, int device)
 	return SUCCESS;
 }
 
-/* The last one may have ended in ways that nobody sees. */
+/* The last context may have ended without a call. */
 CALL(cuCtxCreate_v2, const void **ret_context, unsigned flags, int device)
 {
 	(void)flags;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * captures: in each mode, while a stream is captured, the capturing thread or another one does one
- * action. Each line is the result: "MODE THREAD ACTION RESULTS STATUS END NODES MODE_AFTER". STATUS
- * is whether the stream still captures. END is the result of the end of the capture. All lines must
- * be the same with and without a recorder: its own calls must not disturb a capture.
+ * captures: captures a stream in each mode. Meanwhile the capturing thread or another thread does
+ * one action. Each line is the result: "MODE THREAD ACTION RESULTS STATUS END NODES MODE_AFTER".
+ * STATUS says whether the stream still captures. END is the result of the end of the capture. All
+ * lines must be the same with and without a recorder: its own calls must not disturb a capture.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -19,10 +19,10 @@ static const char image[] =
 	".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry kernel() { ret; }\n";
 static CUcontext context;
 static CUstream stream, other_stream;
-static CUgraphExec other_exec; /* with memory of its own, as its graph */
+static CUgraphExec other_exec; /* has its own memory, like its graph */
 static CUgraph other_graph;
 
-/* Results of the calls of an action. */
+/* The results of the calls of one action. */
 static int results[16], result_count;
 
 static int did(int result)

@@ -16,7 +16,7 @@ __attribute__((visibility("default"))) cudaError_t cudaMalloc(void **address, si
 	return next(address, size);
 }
 
-__attribute__((destructor)) static void tell(void)
+__attribute__((destructor)) static void print_count(void)
 {
 	if (seen)
 		printf("interposer saw %d\n", seen);

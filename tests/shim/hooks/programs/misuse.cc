@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// misuse: calls every hooked function with arguments that make no sense, at times at which it cannot work: before
-// cuInit, without a context, with one, and with one that has ended. Each line is what a call came to: its result,
-// errno, which of the buffers given to it were written, and the runtime's last error. All of that must be the same with
-// and without a recorder.
+// misuse: calls every hooked function with invalid arguments, in states in which it fails: before cuInit, without a
+// context, with a context, and with a destroyed context. Each line has the outcome of one call: its result, errno, the
+// buffers that were written, and the runtime's last error. The lines must be the same with and without the recorder.
 //
-// "SYMBOL TIME CHOICES RESULT ERRNO WRITTEN LAST": CHOICES has a digit for each argument, 0 for none or nothing.
+// "SYMBOL TIME CHOICES RESULT ERRNO WRITTEN LAST": CHOICES has a digit for each argument. 0 means null or zero.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -45,7 +44,7 @@ void *driver(const char *symbol)
 template <typename T, typename = void> struct is_complete : std::false_type {};
 template <typename T> struct is_complete<T, decltype(void(sizeof(T)))> : std::true_type {};
 
-// What an argument of this type can be, by number; `buffer` is its own. How many choices there are is CHOICES.
+// The values that an argument of this type can have, by number. CHOICES is how many. Each argument has its own `buffer`.
 template <typename T, typename = void> struct Choice { // structures by value
 	enum { CHOICES = 2 };
 	static T make(int choice, unsigned char *)
@@ -66,7 +65,7 @@ struct Choice<T, std::enable_if_t<std::is_integral_v<T> || std::is_enum_v<T>>> {
 	}
 };
 
-// Handles point to what nobody has seen: none, or something that is not one.
+// Invalid handles: null, or a pointer to something else.
 template <typename T>
 struct Choice<T *, std::enable_if_t<!is_complete<T>::value && !std::is_void_v<T>>> {
 	enum { CHOICES = std::is_function_v<T> ? 1 : 2 };
@@ -88,7 +87,7 @@ struct Choice<T *, std::enable_if_t<is_complete<T>::value || std::is_void_v<T>>>
 	}
 };
 
-// A driver looks into graphs and nodes without asking whether they are any.
+// The driver dereferences graphs and nodes without a check.
 template <> struct Choice<CUgraph> {
 	enum { CHOICES = 2 };
 	static CUgraph make(int choice, unsigned char *)
@@ -122,7 +121,7 @@ R call_with(R (*function)(A...), const int *choices, std::index_sequence<I...>)
 	return function(Choice<A>::make(choices[I], buffers[I])...);
 }
 
-// A context for the calls that want one, and no capture that an earlier call began.
+// Makes a context for calls that need one, and ends captures of earlier calls.
 void tidy_up()
 {
 	CUgraph graph = nullptr;
@@ -143,7 +142,7 @@ void tidy_up()
 	}
 }
 
-// For each argument: '-' its buffer is as it was, 'w' something was written, '0' that was nothing.
+// Returns a letter for each argument: '-' its buffer is unchanged, 'w' it was written, '0' zeros were written.
 std::string written(const int *choices, size_t count)
 {
 	std::string which;
@@ -159,7 +158,7 @@ std::string written(const int *choices, size_t count)
 	return which;
 }
 
-// The recorder's writer keeps up: what it could not would be dropped, in the end.
+// Waits so that the recorder's writer keeps up. Otherwise events would be dropped.
 void rest_sometimes()
 {
 	static int calls;
@@ -176,7 +175,7 @@ template <typename R, typename... A> void misuse(const char *symbol, R (*functio
 
 	for (size_t i = 0; i < arguments; i++)
 		all *= (size_t)counts[i];
-	// Where there are too many, some that are far from each other: the step has no divisor in common with 2 and 3.
+	// If there are too many combinations, takes some of them. The step has no common divisor with 2 and 3.
 	size_t step = all <= CALLS_MAX ? 1 : all / CALLS_MAX | 1;
 	while (step % 3 == 0)
 		step += 2;
@@ -198,7 +197,7 @@ template <typename R, typename... A> void misuse(const char *symbol, R (*functio
 		errno = OWN_ERRNO;
 		int result = (int)call_with(function, choices, std::index_sequence_for<A...>());
 		int kept = errno;
-		// How the pointer would be filled is known even where the call took none.
+		// The type of the pointer is known even if the call got a null pointer.
 		printf("%s %s %s %d %d %s %d\n", symbol, moment, text.empty() ? "-" : text.c_str(), result,
 			kept, arguments ? written(choices, arguments).c_str() : "-",
 			strcmp(moment, "before") == 0 ? 0 : (int)cudaPeekAtLastError());

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain ROAD: uses only functions that every driver has since CUDA 11.3, also on a real device.
- * Allocates and frees by functions that ROAD found (export, dlsym, proc_address). Prints the
- * expected events, in lines like those of snippets.c. Needs no CUDA header.
+ * plain ROUTE: uses only functions that every driver has had since CUDA 11.3. Also runs on a real
+ * device. Allocates and frees by functions that ROUTE found (export, dlsym, proc_address). Prints
+ * the expected events, in lines like those of snippets.c. Needs no CUDA header.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -48,7 +48,7 @@ static const struct row {
 #undef F
 };
 
-static const char *road, *symbol;
+static const char *route, *symbol;
 static int failures;
 
 static void *driver(const char *name)
@@ -78,9 +78,9 @@ static void *find(const char *name)
 		if (strcmp(row->symbol, name) != 0)
 			continue;
 		symbol = row->symbol;
-		if (strcmp(road, "export") == 0 || (!row->since && strcmp(road, "dlsym") != 0))
+		if (strcmp(route, "export") == 0 || (!row->since && strcmp(route, "dlsym") != 0))
 			return row->linked;
-		if (strcmp(road, "dlsym") == 0)
+		if (strcmp(route, "dlsym") == 0)
 			return row->since ? driver(row->symbol) : runtime(row);
 		return get(row->base, &address, row->since, (uint64_t)row->flags) ? NULL : address;
 	}
@@ -97,7 +97,7 @@ static void check(int result)
 	}
 }
 
-/* 2 stands for the thread's own stream. */
+/* Prints an expected event. In it, 2 stands for the thread's own stream. */
 static void saw(const char *kind, const char *space, size_t size_bytes, address_t address)
 {
 	printf("event %s %s %s 0 %zu %llu 0 %d\n", symbol, kind, space, size_bytes, address,
@@ -155,7 +155,7 @@ int main(int argument_count, char **arguments)
 		((int (*)(void **, int))driver("cuDevicePrimaryCtxRetain"))(&context, 0) ||
 		((int (*)(void *))driver("cuCtxSetCurrent"))(context))
 		return 2;
-	road = arguments[1];
+	route = arguments[1];
 	with_driver();
 	with_runtime();
 	return failures != 0;

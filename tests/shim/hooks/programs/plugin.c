@@ -9,10 +9,10 @@ int plugin_use(void)
 	void *block;
 	int version = -1;
 
-	/* A call that fails is known to the runtime that it reached, and to no other. */
+	/* Only the runtime that the failing call reached keeps its error. */
 	if (!cudaMalloc(NULL, 1) || !cudaGetLastError())
 		return -2;
-	/* The block's size tells the runtimes apart in the recording. */
+	/* The size of the block identifies the runtime in the recording. */
 	if (cudaRuntimeGetVersion(&version) || cudaMalloc(&block, (size_t)version) || cudaFree(block))
 		return -1;
 	return version / 1000;

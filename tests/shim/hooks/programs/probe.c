@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks for CUDA as programs do that run with and without it: by a weak reference, by dlsym in the
- * global scope and in the handle of dlopen(NULL). Prints a line per name: WEAK DEFAULT HANDLE NAME.
+ * Looks for CUDA like programs that run with and without it: by a weak reference, and by dlsym in
+ * the global scope and in the handle of dlopen(NULL). Prints a line per name: WEAK DEFAULT HANDLE
+ * NAME.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls the reporters of PyTorch's allocators by both of their manglings: what libc10 of 1.x exports
- * (signed totals) and of 2.x (size_t). reporters_c10.cc is the library that has them. Prints how many
- * calls came through to it.
+ * Calls the reporters of PyTorch's allocators by both of their mangled names: those of libc10 1.x
+ * (signed totals) and 2.x (size_t). reporters_c10.cc is the library that exports them. Prints how
+ * many calls reached that library.
  */
 #include <cstddef>
 #include <cstdint>

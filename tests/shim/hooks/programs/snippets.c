@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snippets ROAD [SYMBOL...]: calls every hooked function once in one process. ROAD is how it gets
+ * snippets ROUTE [SYMBOL...]: calls every hooked function once in one process. ROUTE is how it gets
  * the functions. For each hooked call it prints the expected event ("event ..."), and the result
- * and errno ("result ..."), which are the same without a recorder. "none SYMBOL": the road does not
+ * and errno ("result ..."), which are the same without a recorder. "none SYMBOL": the route does not
  * lead to the function.
  *
- * Roads: export (bound when the program was linked), dlsym, dlvsym, handle (dlsym in the handle of
+ * Routes: export (bound when the program was linked), dlsym, dlvsym, handle (dlsym in the handle of
  * dlopen(NULL)), default (in RTLD_DEFAULT), proc_address and proc_address_v2, and the runtime's
  * entry_point (of the version of a row) and entry_point12 (of CUDA 12's runtime, which knows one
  * version).
@@ -36,7 +36,7 @@ struct row {
 #define BELOW_CUDA(symbol) NULL
 #define BELOW_CUDART(symbol) below_##symbol
 
-/* Every symbol by its address alone. */
+/* Takes the address of each symbol that this program is linked to. */
 #ifdef IS_STATIC
 #define FOR_CUDA(...)
 #else
@@ -109,12 +109,12 @@ void refuse(int result, const char *expression)
 		fprintf(stderr, "%s: %s is not refused\n", current, expression);
 	}
 	printf("result %s %d %d\n", current, result, kept);
-	/* The runtime's last error is a result too, and not the next call's. */
+	/* Prints the runtime's last error too, and clears it for the next call. */
 	printf("error %s %d\n", current, (int)cudaGetLastError());
 }
 
 /*
- * --- roads
+ * --- routes
  * ----------------------------------------------------------------------------------------
  */
 
@@ -163,7 +163,7 @@ static void *by_entry_point(const struct row *row)
 		: address;
 }
 
-/* The runtime gives the newest form that it knows itself. */
+/* Returns the newest form of a function that the runtime itself knows. NULL: `row` is another form. */
 static void *by_entry_point12(const struct row *row)
 {
 	void *handle = library("libcudart.so.12"), *address = NULL;
@@ -181,28 +181,28 @@ static void *by_entry_point12(const struct row *row)
 	return get(row->base, &address, row->is_per_thread ? PER_THREAD : 0, &status) ? NULL : address;
 }
 
-static void *find(const char *road, const struct row *row)
+static void *find(const char *route, const struct row *row)
 {
 	const char *name = row->is_driver ? "libcuda.so.1" : "libcudart.so.13";
 
-	if (strcmp(road, "export") == 0)
+	if (strcmp(route, "export") == 0)
 		return row->linked;
-	if (strcmp(road, "dlsym") == 0)
+	if (strcmp(route, "dlsym") == 0)
 		return dlsym(library(name), row->symbol);
 	/* The driver's names have no versions. */
-	if (strcmp(road, "dlvsym") == 0)
+	if (strcmp(route, "dlvsym") == 0)
 		return row->is_driver ? NULL : dlvsym(library(name), row->symbol, "libcudart.so.13");
-	if (strcmp(road, "handle") == 0)
+	if (strcmp(route, "handle") == 0)
 		return dlsym(library(NULL), row->symbol);
-	if (strcmp(road, "default") == 0)
+	if (strcmp(route, "default") == 0)
 		return dlsym(RTLD_DEFAULT, row->symbol);
 	if (!row->is_driver)
 		return NULL;
-	if (strcmp(road, "proc_address") == 0)
+	if (strcmp(route, "proc_address") == 0)
 		return by_proc_address(row);
-	if (strcmp(road, "proc_address_v2") == 0)
+	if (strcmp(route, "proc_address_v2") == 0)
 		return by_proc_address_v2(row);
-	return strcmp(road, "entry_point") == 0 ? by_entry_point(row) : by_entry_point12(row);
+	return strcmp(route, "entry_point") == 0 ? by_entry_point(row) : by_entry_point12(row);
 }
 
 /*

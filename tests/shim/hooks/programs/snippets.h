@@ -14,14 +14,15 @@
  *		free_block(block);
  *	}
  *
- * `call` is the function under test, of its own type, as the road under test gave it. A snippet
- * sets up what it needs, and ends it, by functions of the driver from dlsym; every hooked call of
- * the whole program is followed by SAW of what it must leave behind, in order, or by nothing when
- * it leaves nothing. A row of hooks.def without a snippet does not link.
+ * `call` is the function under test, with its own type. The route under test returned it. A snippet
+ * makes and ends its own objects, with functions of the driver from dlsym. After each hooked call,
+ * also in the set-up, the snippet calls SAW for each event that the call must cause, in order. A
+ * call without SAW must cause no event. A row of hooks.def without a snippet does not link.
  */
 
 /*
- * Old forms and forms for per-thread streams are functions of their own: the headers declare all.
+ * Makes the headers declare all forms of a function: also the old forms and the forms for per-thread
+ * streams, which are separate functions.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -34,8 +35,8 @@
 #include "simcuda/driver/extra_declarations.h"
 
 /*
- * The expected event. `api` NULL: the snippet's own function. A member that is 0 is also 0 in the
- * event.
+ * An expected event. `api` is the function that causes it; NULL means the snippet's own function. A
+ * member that is 0 must also be 0 in the event.
  */
 struct seen {
 	const char *api, *kind, *space;
@@ -48,26 +49,26 @@ void saw(const struct seen *seen);
 	saw(&(struct seen){ .kind = #in_kind, .space = #in_space, ##__VA_ARGS__ })
 
 /*
- * Makes a call that must succeed. Sets errno before it, and prints whether errno is the same after.
+ * Makes a call that must succeed. Sets errno before the call, and prints whether the call kept it.
  */
 #define OK(expression) check((set_errno(), (int)(expression)), #expression)
 void set_errno(void);
 void check(int result, const char *expression);
 
 /*
- * Ends something a second time, which must be refused. The expected event is the last one again, as
- * refused.
+ * Ends an object a second time. The driver must refuse this. The expected event is like the event of
+ * the first end, but marked as refused.
  */
 #ifndef IS_REAL_DEVICE
 #define AGAIN(in_space, expression, ...) \
 	(set_errno(), refuse((int)(expression), #expression), SAW(free_failed, in_space, ##__VA_ARGS__))
 #else
-/* A real driver's handles are pointers: what has ended may be anything by then. */
+/* A real driver's handles are pointers. After the end, such a pointer may point to other data. */
 #define AGAIN(...) ((void)0)
 #endif
 void refuse(int result, const char *expression);
 
-/* The function under test, in a snippet of its own name. */
+/* Begins the snippet of a function. `call` is that function. */
 #define SNIPPET(symbol) \
 	static void run_##symbol(__typeof__(&symbol) call); \
 	void snippet_##symbol(void *function); \
@@ -77,16 +78,16 @@ void refuse(int result, const char *expression);
 	} \
 	static void run_##symbol(__typeof__(&symbol) call)
 
-/* A snippet of the runtime. With a static runtime, the recorder sees the driver's function. */
+/* The same for the runtime. With a static runtime, the recorder sees the driver's function. */
 #define RUNTIME_SNIPPET(symbol, driver_symbol) \
 	const char below_##symbol[] = #driver_symbol; \
 	SNIPPET(symbol)
 
-/* A function of the driver, for what is around the call under test. */
+/* Returns a function of the driver, for calls other than the call under test. */
 void *driver(const char *symbol);
 #define D(symbol) ((__typeof__(&symbol))driver(#symbol))
 
-/* A number or pointer as events hold it. */
+/* Converts a number or pointer to the type that events have. */
 #define N(value) ((unsigned long long)(uintptr_t)(value))
 
 /* The recorded stream if a function for per-thread streams gets no stream. */
@@ -96,14 +97,14 @@ void *driver(const char *symbol);
 #define UNIT (2 * MIB) /* of virtual memory management */
 #define CONTEXT_BYTES (50 * MIB) /* memory of a context, as set in test_routes.py */
 
-/* Set up and end objects for several files. These functions call SAW themselves. */
+/* These functions make and end objects for several files. They call SAW themselves. */
 CUdeviceptr make_block(size_t size_bytes);
 void free_block(CUdeviceptr address);
 void free_host(void *address);
 void free_later(CUdeviceptr address);
 void unregister(void *memory);
 void *plain_memory(void); /* 64 KiB, aligned, never freed */
-CUmemoryPool make_pool(void); /* whose memory other processes may import */
+CUmemoryPool make_pool(void); /* other processes may import its memory */
 void destroy_pool(CUmemoryPool pool);
 CUmemoryPool import_pool(CUmemoryPool pool);
 CUmemGenericAllocationHandle make_memory(void); /* UNIT bytes of device 0, exportable */

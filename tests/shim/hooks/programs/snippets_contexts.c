@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts, code, limits and the question what is free. See snippets.h. */
+/* Contexts, code, limits and questions about free memory. See snippets.h. */
 #include "snippets.h"
 
 #include <stdio.h>
@@ -213,7 +213,7 @@ SNIPPET(cuGreenCtxDestroy)
 
 SNIPPET(cuCtxSetLimit)
 {
-	/* Memory that a limit takes ends with its context. */
+	/* The memory of a limit ends with its context. */
 	CUcontext context = make_second();
 
 	bytes_taken();

@@ -8,8 +8,9 @@
  */
 
 /*
- * A process cannot open its own memory. The simulated driver writes the exporter's number into the
- * handle, behind 8 bytes; another number makes it the handle of another process.
+ * Returns a handle for memory of another process: a process cannot open its own memory. The
+ * simulated driver writes the exporter's process number into the handle, after 8 bytes. Another
+ * number there makes the handle belong to another process.
  */
 CUipcMemHandle foreign_handle(void)
 {
@@ -39,7 +40,7 @@ static void open_twice(CUresult (*call)(CUdeviceptr *, CUipcMemHandle, unsigned)
 
 	OK(call(&address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
 	SAW(alloc, ipc, .address = address, .size = 7000);
-	/* One block, two references. */
+	/* The second open adds a reference to the same block. */
 	OK(call(&again, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
 	SAW(alloc, ipc, .address = address, .size = 7000);
 	close_ipc(again);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs that hold memory, and captures that make them. See snippets.h. */
+/* Graphs with memory, and captures that make graphs. See snippets.h. */
 #include "snippets.h"
 
 static CUDA_MEM_ALLOC_NODE_PARAMS node_of(size_t size_bytes)
@@ -102,7 +102,7 @@ SNIPPET(cuGraphAddMemFreeNode)
 	OK(D(cuGraphDestroy)(graph));
 }
 
-/* An allocation, its free, and a node that has nothing to do with memory. */
+/* Adds an allocation node, its free node, and a node without memory. */
 #define ADD_NODES(size_bytes, first, second, third) \
 	CUgraph graph = make_graph(); \
 	CUgraphNodeParams about = { .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, \
@@ -159,7 +159,7 @@ SNIPPET(cuGraphInstantiateWithFlags)
 	INSTANTIATE(CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH,
 		(&exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH))
 #if CUDA_VERSION >= 12090
-	/* A graph inside a graph is read too. */
+	/* The recorder also reads a graph inside a graph. */
 	CUgraph outer = make_graph(), inner = make_graph();
 	CUgraphNodeParams child = { .type = CU_GRAPH_NODE_TYPE_GRAPH };
 	CUdeviceptr inside = add_nodes(inner, 9410, 1);
@@ -278,7 +278,7 @@ static CUgraph end_capture(CUstream stream, CUresult (*end)(CUstream, CUgraph *)
 	CUdeviceptr block;
 	CUgraph graph = NULL;
 	CUgraphExec exec;
-	/* If no stream means the thread's own stream, this stream is recorded. */
+	/* In functions for per-thread streams, NULL is recorded as the thread's own stream. */
 	unsigned long long as_recorded = is_per_thread && !stream ? OWN : N(stream);
 
 	if (is_per_thread) {
@@ -323,7 +323,7 @@ static CUstream make_stream(void)
 		is_per_thread ? D(cuStreamEndCapture_ptsz) : D(cuStreamEndCapture), is_per_thread))); \
 	OK(D(cuStreamDestroy_v2)(stream));
 
-/* The thread's own stream, by its handle and, in forms for per-thread streams, by none. */
+/* Captures the thread's own stream: by its handle, and by NULL (functions for per-thread streams). */
 #define CAPTURE_OWN(begin) \
 	stream = CU_STREAM_PER_THREAD; \
 	OK(begin); \
@@ -341,7 +341,7 @@ SNIPPET(cuStreamBeginCapture_v2){ CAPTURE((stream, CU_STREAM_CAPTURE_MODE_THREAD
 SNIPPET(cuStreamBeginCapture_v2_ptsz){ CAPTURE((stream, CU_STREAM_CAPTURE_MODE_RELAXED), 1)
 		CAPTURE_OWN(call(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)) }
 
-/* Into a graph that is there, and stays the program's. */
+/* Captures into an existing graph, which the program still owns afterwards. */
 #define CAPTURE_TO_GRAPH(is_per_thread) \
 	CUgraph into = make_graph(); \
 	CUstream stream = make_stream(); \

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 /*
- * --- what other files need too
+ * --- functions for other files
  * --------------------------------------------------------------------
  */
 
@@ -209,7 +209,7 @@ SNIPPET(cuMemHostUnregister)
  * ------------------------------------------------------------------------
  */
 
-/* On a stream of the other device, while device 0 is the current one: the stream's device pays. */
+/* Makes a stream on device 1 while device 0 is current. Its blocks count for the stream's device. */
 static CUstream other_stream(CUcontext *ret_context)
 {
 	CUcontext popped;
@@ -242,7 +242,7 @@ SNIPPET(cuMemAllocAsync)
 	free_later(block);
 	OK(call(&block, 4001, stream));
 	SAW(alloc, pool, .address = block, .size = 4001, .device = 1, .stream = N(stream));
-	/* The synchronous free takes stream-ordered memory too. */
+	/* The synchronous free also accepts stream-ordered memory. */
 	free_block(block);
 	end_other_stream(stream, context);
 }
@@ -270,7 +270,7 @@ static void from_pool(CUresult (*call)(CUdeviceptr *, size_t, CUmemoryPool, CUst
 	SAW(alloc, pool, .address = block, .size = size_bytes + 1, .object = N(made), .stream = stream);
 	free_later(block);
 	destroy_pool(made);
-	/* A pool of another device. */
+	/* The same with a pool of another device. */
 	OK(D(cuMemPoolCreate)(&other,
 		&(CUmemPoolProps){ .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 			.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 1 } }));
@@ -293,7 +293,7 @@ SNIPPET(cuMemAllocFromPoolAsync_ptsz)
 	from_pool(call, 4300, OWN);
 }
 
-/* Pools that are there from the beginning: their blocks are of the host, or managed. */
+/* Uses pools that always exist. Their blocks are host memory or managed memory. */
 static void from_place(CUresult (*call)(CUmemoryPool *, CUmemLocation *, CUmemAllocationType),
 	CUmemLocationType type, size_t size_bytes)
 {
@@ -394,7 +394,7 @@ SNIPPET(cuArray3DCreate_v2)
 	OK(call(&array, &shape));
 	SAW(alloc, array, .address = N(array), .size = 8 * 4 * 5 * 2);
 	destroy_array(array);
-	/* Its memory comes by a mapping. */
+	/* This array gets its memory later, by a mapping. */
 	shape.Flags = CUDA_ARRAY3D_DEFERRED_MAPPING;
 	OK(call(&array, &shape));
 	SAW(alloc, array, .address = N(array), .size = 0);

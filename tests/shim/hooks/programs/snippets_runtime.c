@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The runtime's functions of memory (snippets.h). In a program with a static runtime, the recorder
+ * The runtime's memory functions (snippets.h). In a program with a static runtime, the recorder
  * sees the driver's functions.
  */
 #include "snippets.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The runtime's functions of graphs and devices. See snippets_runtime.c. */
+/* The runtime's functions for graphs and devices. See snippets_runtime.c. */
 #include "snippets.h"
 
 /*
@@ -109,7 +109,7 @@ RUNTIME_SNIPPET(cudaDeviceGraphMemTrim, cuDeviceGraphMemTrim)
  * --------------------------------------------------------------------------------------
  */
 
-/* The function that the recorder sees when the set-up calls one of the runtime. */
+/* Names the function that the recorder sees when the set-up calls a runtime function. */
 #ifdef IS_STATIC
 #define SEEN_AS(symbol, driver_symbol) #driver_symbol
 #else
@@ -124,7 +124,7 @@ static CUcontext current_context(void)
 	return context;
 }
 
-/* Ends device 1's context, which the runtime has made and is current, and goes back to device 0. */
+/* Ends the current context, which the runtime made on device 1. Makes device 0 current again. */
 static void back(void)
 {
 	CUcontext context = current_context();

@@ -291,7 +291,7 @@ SNIPPET(cuMemUnmap)
 	map(address, handle);
 	map(address + UNIT, handle);
 	release_memory(handle);
-	/* Both at once. */
+	/* Unmaps both mappings at once. */
 	OK(call(address, 2 * UNIT));
 	SAW(unmap, vmm, .address = address, .size = 2 * UNIT);
 	AGAIN(vmm, call(address, 2 * UNIT), .address = address, .size = 2 * UNIT);
@@ -329,7 +329,7 @@ SNIPPET(cuMemImportFromShareableHandle)
 
 SNIPPET(cuMemGetHandleForAddressRange)
 {
-	/* Whole pages only. */
+	/* A handle covers whole pages only. */
 	CUdeviceptr block = make_block(2 * UNIT);
 	int file = -1;
 
@@ -344,7 +344,7 @@ SNIPPET(cuMemGetHandleForAddressRange)
  * ------------------------------------------------------------------------------------
  */
 
-/* An object of one device, so that one process can complete it. */
+/* Describes a multicast object of one device, so that one process can complete it. */
 static const CUmulticastObjectProp for_one = {
 	.numDevices = 1,
 	.size = 2 * UNIT,
@@ -382,7 +382,7 @@ SNIPPET(cuMulticastBindMem)
 	CUmemGenericAllocationHandle multicast = make_multicast(), memory = make_memory();
 
 	OK(call(multicast, UNIT, memory, 0, UNIT, 0));
-	/* Its device is the memory's. */
+	/* The event's device is the device of the memory. */
 	SAW(bind, multicast, .address = multicast, .size = UNIT, .object = memory, .stream = UNIT,
 		.device = -2);
 	/* Bound memory stays live. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * two_runtimes [close] LIBRARY...: opens plugins that were linked to different CUDA runtimes,
- * locally, as Python opens extension modules. Each plugin allocates by its own runtime, and prints
- * the version of the runtime that its calls reached. With the recorder this must be the version
- * that it was linked to. With `close`, each plugin is closed before the next one is opened, which
- * may get the same address.
+ * two_runtimes [close] LIBRARY...: opens plugins that were linked to different CUDA runtimes.
+ * Opens them locally, as Python opens extension modules. Each plugin allocates by its own runtime
+ * and prints the version of the runtime that its calls reached. With the recorder, this must be the
+ * version that the plugin was linked to. With `close`, the program closes each plugin before it
+ * opens the next one, which may get the same address.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

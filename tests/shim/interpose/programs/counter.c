@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Another preload that follows CUDA's memory, written in plain C like such libraries. It has
- * functions of the runtime and the driver, and its own dlsym, which returns them. Prints to stderr
- * at the end which calls it saw.
+ * functions of the runtime and the driver, and its own dlsym, which returns them. At the
+ * end it prints to stderr how many calls of each kind it saw.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -61,7 +61,7 @@ void *dlsym(void *handle, const char *name)
 {
 	void *found = real_dlsym()(handle, name);
 
-	/* There its own function is what would be found. */
+	/* These handles can lead to this library's own function, so the result is left as it is. */
 	if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
 		return found;
 	if (found && strcmp(name, "cuMemAlloc_v2") == 0) {
@@ -77,7 +77,7 @@ void *dlsym(void *handle, const char *name)
 	return found;
 }
 
-__attribute__((destructor)) static void tell(void)
+__attribute__((destructor)) static void print_count(void)
 {
 	if (runtime_calls || driver_calls || given)
 		fprintf(stderr, "counter: runtime %u, driver %u, given %u\n", runtime_calls, driver_calls,

@@ -3,9 +3,14 @@
  * loader HOW LIBRARY FUNCTION [ARGUMENT]...: opens a library and calls
  * int FUNCTION(int count, char **arguments), whose arguments begin with FUNCTION, as main's would.
  *
- * HOW: local, global, deepbind, lazy-deepbind (dlopen), namespace (dlmopen, a new one),
- * again (opened, called and closed, and all that once more), both (local, then namespace). With
- * -DIS_LINKED the program itself is linked to the driver.
+ * HOW is one of:
+ *
+ *	local, global, deepbind, lazy-deepbind   opens with dlopen
+ *	namespace                                opens with dlmopen, in a new namespace
+ *	again                                    opens, calls and closes the library, twice
+ *	both                                     first local, then namespace
+ *
+ * With -DIS_LINKED the program itself is linked to the driver.
  */
 #include <dlfcn.h>
 #include <stdio.h>

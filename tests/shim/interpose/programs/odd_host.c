@@ -78,22 +78,23 @@ static int plain(void)
 }
 
 /*
- * For one without standard streams: its messages may go nowhere, but not into the recorder's files.
+ * Writes messages to the standard streams, which the test may have closed. The messages may be
+ * lost, but they must not land in the recorder's files.
  */
 static int talkative(void)
 {
 	allocate(1);
 	for (int i = 0; i < CALLS; i++)
 		for (int number = STDIN_FILENO; number <= STDERR_FILENO; number++)
-			dprintf(number, "to nobody\n");
+			dprintf(number, "without a reader\n");
 	return plain();
 }
 
-/* One file of its own under every number, so also under those that the recorder used. */
+/* Puts one own file under every descriptor number, also under those that the recorder used. */
 static int descriptors(void)
 {
 	allocate(1);
-	/* The recorder has its files by then, and opens and reads nothing for a while. */
+	/* From here on, the recorder has opened its files. It opens and reads no file for a while. */
 	wait_for_turn_of("gpumemtrace", NULL);
 	for (int number = 3; number <= LAST_DESCRIPTOR; number++)
 		close(number);
@@ -170,7 +171,7 @@ static int slow_and_busy(void)
 	return raise(SIGKILL);
 }
 
-/* How much shared memory the recording takes; -1 where there is none. */
+/* Returns how many bytes of shared memory the recording uses; -1 if it has none. */
 static long long area_bytes(void)
 {
 	char pattern[64];
@@ -186,9 +187,9 @@ static long long area_bytes(void)
 }
 
 /*
- * Prints the most shared memory that the recording took. Where the recorder's thread does not run
- * for a while, rings of threads that are gone lie there: after each bunch it is waited for, and not
- * for ever.
+ * Prints the maximum of the recording's shared memory. While the recorder's thread does not run,
+ * the rings of ended threads stay allocated. Therefore this function waits for the recorder's
+ * thread after each bunch of threads, within a limit.
  */
 static int many_threads(void)
 {
@@ -210,14 +211,14 @@ static int many_threads(void)
 
 static void *cancel_itself(void *unused)
 {
-	pthread_cancel(pthread_self()); /* acted upon at the next call that is a cancellation point */
+	pthread_cancel(pthread_self()); /* takes effect at the next cancellation point */
 	allocate(1);
 	return unused;
 }
 
 /*
- * A recording that stayed in the middle of its beginning would lose the calls of another thread,
- * after a while each.
+ * Cancels a thread in its first allocation, where the recording begins. If the recording stayed
+ * half begun, each call of another thread would wait for a while and then be lost.
  */
 static int cancelled(void)
 {
@@ -260,7 +261,7 @@ static int lock_while_loading(void)
 		usleep(1000);
 	usleep(PAUSE_US);
 
-	/* The first call of this function: the recorder has yet to find the real one. */
+	/* This function is called for the first time, so the recorder must look up the real one. */
 	int failure = cudaMallocManaged(&block, 512, cudaMemAttachGlobal);
 	pthread_mutex_unlock(&mutex);
 	pthread_join(id, NULL);

@@ -24,7 +24,8 @@ __attribute__((constructor)) static void on_load(void)
 }
 
 /*
- * A jump, where the compiler may: the return address that the callee sees is not in this library.
+ * Ends with a tail call, if the compiler can make one. Then the return address that cudaMalloc sees
+ * is not in this library.
  */
 int odd_allocate(void **block, size_t bytes)
 {
@@ -47,7 +48,9 @@ int odd_touch(void **block, size_t bytes)
 	return cudaFree(NULL) != cudaSuccess;
 }
 
-/* The version of the runtime that refused: each has a last error of its own. */
+/*
+ * Returns the version of the runtime that refused the request. Each runtime has its own last error.
+ */
 int odd_runtime(void **block, size_t bytes)
 {
 	int version = -1;

@@ -26,7 +26,7 @@ static const char *const names[] = {
 	"",
 };
 
-static void tell(const char *who, const char *how, const char *name, const void *found)
+static void print_found(const char *who, const char *how, const char *name, const void *found)
 {
 	const char *text = dlerror();
 
@@ -40,22 +40,22 @@ static void seek_in(const char *who, const char *how, void *handle, const char *
 {
 	static const char *const versions[] = { "libcudart.so.13", "GLIBC_2.34", "NEVER" };
 
-	tell(who, how, name, dlsym(handle, name));
+	print_found(who, how, name, dlsym(handle, name));
 	for (unsigned i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
 		printf("  %s ", versions[i]);
-		tell(who, how, name, dlvsym(handle, name, versions[i]));
+		print_found(who, how, name, dlvsym(handle, name, versions[i]));
 	}
 }
 
-/* Checks that the next successful call clears dlerror, as in the loader. */
+/* Checks that the next successful call clears dlerror, as the loader does. */
 static void seek_and_go_on(const char *who, void *global)
 {
 	dlsym(global, "cuInit");
-	tell(who, "afterwards", "dlopen", dlopen(NULL, RTLD_LAZY));
+	print_found(who, "afterwards", "dlopen", dlopen(NULL, RTLD_LAZY));
 	dlsym(global, "cuInit");
-	tell(who, "afterwards", "malloc", dlsym(global, "malloc"));
+	print_found(who, "afterwards", "malloc", dlsym(global, "malloc"));
 	dlsym(global, "cuNeverHeardOf");
-	tell(who, "again", "cudaMalloc", dlsym(global, "cudaMalloc"));
+	print_found(who, "again", "cudaMalloc", dlsym(global, "cudaMalloc"));
 }
 
 __attribute__((visibility("default"))) int seek_all(const char *who)
@@ -73,7 +73,7 @@ __attribute__((visibility("default"))) int seek_all(const char *who)
 	for (unsigned i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {
 		void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_LOCAL);
 
-		tell(who, "open", libraries[i], library);
+		print_found(who, "open", libraries[i], library);
 		for (unsigned k = 0; library && k < sizeof(names) / sizeof(*names); k++)
 			seek_in(who, libraries[i], library, names[k]);
 		if (library)

@@ -46,7 +46,7 @@ static void *blow(void *argument)
 			!dlvsym(other, "cudaFree", "libcudart.so.13") || dlsym(other, "cuNeverHeardOf") ||
 			dlvsym(other, "cudaMalloc", "NEVER") || !dlerror())
 			wrong++;
-		/* Not all call it: a driver that nobody called may be unloaded at every close. */
+		/* Not all rounds call the driver. A driver without a call may be unloaded at each close. */
 		if (driver && (i + number) % 4 == 0)
 			use_driver(driver);
 		else if (driver && !dlsym(driver, "cuMemAlloc_v2"))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that forks before and after its own first use of CUDA. Children: one that uses CUDA,
- * one that tries to although its parent did (the device refuses it), one that does nothing, one
- * that runs another program.
+ * Forks before and after its own first use of CUDA. The first child uses CUDA. The second child
+ * tries to use CUDA after its parent did, so the device refuses it. One child does nothing, and one
+ * runs another program.
  *
  * forks inside: forks in the middle of an allocation, from the device's own mmap. The child tries
  * to use CUDA too.

@@ -81,7 +81,7 @@ static int unseen_child(pid_t (*make)(int))
 	}
 
 	int failed = wait_for(pid);
-	/* One that goes on without CUDA. */
+	/* This child continues without CUDA. */
 	pid = make(0);
 	if (!pid)
 		_exit(0);
@@ -100,7 +100,7 @@ static int clone3_child(void)
 	return unseen_child(raw_clone3);
 }
 
-/* A child in its parent's memory, against all advice. */
+/* Allocates in a child of vfork, which shares its parent's memory. vfork forbids such calls. */
 static int vfork_and_allocate(void)
 {
 	pid_t pid = vfork();
@@ -178,8 +178,8 @@ static int spawn(void)
 }
 
 /*
- * Becomes a daemon as the books say, and only then uses CUDA. The first process does nothing with
- * it.
+ * Becomes a daemon (two forks, a new session, all descriptors closed), and only then uses CUDA. The
+ * first process makes no CUDA call.
  */
 static int become_daemon(void)
 {
@@ -211,9 +211,10 @@ static void *be_busy(void *unused)
 }
 
 /*
- * Every third child tries CUDA, which refuses a child of one that uses it; others end in each way.
+ * Forks while threads allocate. Every third child tries to use CUDA, and CUDA must refuse: the
+ * parent uses CUDA already. The others end by _exit or run another program.
  */
-static int forks_beside_threads(void)
+static int forks_with_threads(void)
 {
 	pthread_t ids[FORKING_THREADS];
 	void *first;
@@ -241,7 +242,7 @@ static int forks_beside_threads(void)
 	return failed;
 }
 
-/* Prints how many of the child's mappings and descriptors are the recorder's of its parent. */
+/* Prints how many mappings and descriptors the child has of its parent's recorder. */
 static int child_that_stays(void)
 {
 	char path[64], line[4352];
@@ -268,7 +269,7 @@ static int child_that_stays(void)
 	return 0;
 }
 
-/* Prints what is open besides the standard streams, one to a line. */
+/* Prints all open descriptors except the standard streams, one in each line. */
 static int descriptors(void)
 {
 	char path[64], target[4352];
@@ -297,7 +298,7 @@ static const struct mode {
 	{ "child", as_child },
 	{ "spawn", spawn },
 	{ "daemon", become_daemon },
-	{ "forks-beside-threads", forks_beside_threads },
+	{ "forks-with-threads", forks_with_threads },
 	{ "child-that-stays", child_that_stays },
 	{ "descriptors", descriptors },
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// lives-destructors THREADS: each thread holds device memory in a thread_local object, and so does main;
-// a static object holds some until the program ends.
+// lives-destructors THREADS: main and each thread hold device memory in a thread_local object.
+// A static object holds memory until the program ends.
 #include <cuda_runtime_api.h>
 
 #include <cstdio>

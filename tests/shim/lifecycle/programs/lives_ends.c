@@ -122,7 +122,7 @@ static void by_exit_of_two(void)
 	_exit(CODE);
 }
 
-static void by_exit_beside_busy(void)
+static void by_exit_with_busy_threads(void)
 {
 	for (int i = 0; i < THREADS; i++)
 		start(be_busy);
@@ -227,7 +227,7 @@ static const struct mode {
 	MODE(system_call),
 	MODE(exit_of_another),
 	MODE(exit_of_two),
-	MODE(exit_beside_busy),
+	MODE(exit_with_busy_threads),
 	MODE(end_of_main),
 	MODE(exit_in_handler),
 	MODE(execve),

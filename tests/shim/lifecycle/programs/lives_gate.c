@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A preload behind the recorder that says when the driver itself runs. */
+/* A preload behind the recorder. lives_is_in_driver is 1 while the driver itself runs. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <dlfcn.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lives-jumps WAY: leaves a call of the driver in another way than by its return, and goes on allocating. Needs lives_jumps_gate.c
- * behind the recorder. Prints how many blocks were allocated, and how many freed, besides the one of the call that is left.
+ * lives-jumps WAY: abandons a call of the driver, which then never returns, and continues to allocate. Needs
+ * lives_jumps_gate.c after the recorder. Prints how many blocks were allocated and freed, without the block of the
+ * abandoned call.
  *
  *	jump       siglongjmp to the caller
- *	deep       siglongjmp, and all later calls from deeper frames than the call that was left
+ *	deep       siglongjmp, and all later calls from deeper frames than the abandoned call
  *	handler    siglongjmp out of a signal handler that interrupts the driver
  *	throw      an exception, with an object on the way whose destructor frees memory
  *	cancel     pthread_cancel, with a handler that frees memory
@@ -70,7 +71,7 @@ void on_signal(int)
 	jump_back();
 }
 
-/* The call that is left. */
+/* Makes the call that `way` abandons. */
 void leave_by(void (*way)())
 {
 	CUdeviceptr block;

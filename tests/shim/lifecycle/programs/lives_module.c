@@ -12,6 +12,6 @@ __attribute__((visibility("default"))) int lives_allocate(int (*allocate)(void *
 {
 	void *block;
 
-	/* Not a jump: this function is to stand in the stack. */
+	/* The sum prevents a tail call, so that this function appears in the stack. */
 	return allocate(&block, size_bytes) + LIVES_NUMBER;
 }

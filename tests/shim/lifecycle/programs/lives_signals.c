@@ -3,7 +3,7 @@
  * lives-signals MODE [BYTES]: allocates in signal handlers.
  *
  *	first BYTES, later BYTES
- *	    allocates on a signal stack with BYTES of room besides the kernel's signal frame, in the
+ *	    allocates on a signal stack with BYTES of space in addition to the kernel's signal frame, in the
  *	    first call of the process or later. Prints how many bytes below the stack changed, and
  *	    how many of the BYTES were used.
  *	storm ROUNDS
@@ -33,7 +33,7 @@ enum { STORM_US = 20, HANDLED = 500, MOST_ROUNDS = 20 };
 
 extern _Atomic int lives_is_in_driver __attribute__((weak));
 
-static unsigned char room[BELOW_BYTES + LARGEST];
+static unsigned char space[BELOW_BYTES + LARGEST];
 static CUcontext context;
 static volatile sig_atomic_t handled;
 static _Atomic int is_over;
@@ -79,7 +79,7 @@ static void on_first_signal(int number)
  */
 static size_t frame_bytes(void)
 {
-	stack_t stack = { .ss_sp = room + BELOW_BYTES, .ss_size = LARGEST },
+	stack_t stack = { .ss_sp = space + BELOW_BYTES, .ss_size = LARGEST },
 			none = { .ss_flags = SS_DISABLE };
 	struct sigaction action = { .sa_handler = on_first_signal, .sa_flags = SA_ONSTACK };
 
@@ -89,23 +89,23 @@ static size_t frame_bytes(void)
 	return (uintptr_t)stack.ss_sp + stack.ss_size - handler_at;
 }
 
-static int on_signal_stack(size_t room_bytes, int is_first)
+static int on_signal_stack(size_t usable_bytes, int is_first)
 {
-	size_t frame = frame_bytes(), bytes = room_bytes + frame;
-	stack_t stack = { .ss_sp = room + BELOW_BYTES, .ss_size = bytes };
+	size_t frame = frame_bytes(), bytes = usable_bytes + frame;
+	stack_t stack = { .ss_sp = space + BELOW_BYTES, .ss_size = bytes };
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
 	size_t damaged = 0, unused = 0;
 
 	begin();
 	if (!is_first)
 		allocate_and_free(OF_PROGRAM);
-	memset(room, FILLING, sizeof(room));
+	memset(space, FILLING, sizeof(space));
 	if (sigaltstack(&stack, NULL) || sigaction(SIGUSR1, &action, NULL) || raise(SIGUSR1) ||
 		raise(SIGUSR1))
 		return 1;
 	for (size_t at = 0; at < BELOW_BYTES; at++)
-		damaged += room[at] != FILLING;
-	while (unused < bytes && room[BELOW_BYTES + unused] == FILLING)
+		damaged += space[at] != FILLING;
+	while (unused < bytes && space[BELOW_BYTES + unused] == FILLING)
 		unused++;
 	allocate_and_free(OF_PROGRAM);
 	printf("%zu %zu\n", damaged, bytes - unused - frame);
@@ -136,8 +136,8 @@ static int storm(int rounds)
 	if (sigaction(SIGUSR1, &action, NULL) || pthread_create(&id, NULL, interrupt, NULL))
 		return 1;
 	/*
-	 * On a busy machine the other thread may not run for as long as all rounds take. So this thread
-	 * goes on and yields, within bounds: the test reads each event.
+	 * On a busy machine the other thread may not run at all during the rounds. Then this thread adds
+	 * rounds and yields in each of them, up to a limit, because the test reads each event.
 	 */
 	for (; done < rounds || (handled < HANDLED && done < MOST_ROUNDS * rounds); done++) {
 		allocate_and_free(OF_PROGRAM);

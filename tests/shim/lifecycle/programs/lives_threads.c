@@ -4,6 +4,8 @@
  * own stack. Prints numbers that the test needs: the recorder's shared memory, in bytes.
  */
 #include <cuda_runtime_api.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -22,6 +24,7 @@ enum { AT_ONCE = 40, SIZE = 512, ROUNDS = 4, LOOK_US = 1000, LOOKS = 120000 };
 enum { GIVEN_BACK_BYTES = 25 << 20, LOUD = 20, STACK_BYTES = 32768 };
 
 static int wanted;
+static useconds_t allocation_us; /* how long the recorder waits for memory of its file */
 
 static void *allocate(size_t size_bytes)
 {
@@ -45,7 +48,7 @@ static long long area_bytes(void)
 		: (long long)area.st_blocks * 512;
 }
 
-/* Until the recorder's thread has given back what threads that are gone had; not for ever. */
+/* Waits until the recorder's thread has freed the memory of ended threads, within a limit. */
 static void wait_for_memory(void)
 {
 	for (int i = 0; i < LOOKS && area_bytes() > GIVEN_BACK_BYTES; i++)
@@ -92,26 +95,38 @@ static int come_and_go(void)
 	return 0;
 }
 
+/* Replaces libc's function for the recorder. A slow one keeps many threads inside the recorder. */
+__attribute__((visibility("default"))) int posix_fallocate64(int fd, off64_t offset, off64_t bytes)
+{
+	usleep(allocation_us);
+	return syscall(SYS_fallocate, fd, 0, offset, bytes) ? errno : 0;
+}
+
 static pthread_barrier_t all_there;
 
-static void *live_together(void *unused)
+static void *run_concurrently(void *unused)
 {
-	void *block = allocate(SIZE);
+	void *block;
 
+	/* All threads ask for their rings at the same time. */
+	pthread_barrier_wait(&all_there);
+	block = allocate(SIZE);
 	pthread_barrier_wait(&all_there);
 	pthread_barrier_wait(&all_there);
 	cudaFree(block);
 	return unused;
 }
 
-/* Prints the memory while all are there, and when all have gone. */
+/* Prints the memory while all threads live, and after all of them have ended. */
 static int burst(void)
 {
 	pthread_t ids[256];
 
+	allocation_us = 50 * LOOK_US;
 	pthread_barrier_init(&all_there, NULL, (unsigned)wanted + 1);
 	for (int i = 0; i < wanted; i++)
-		ids[i] = start(live_together, NULL);
+		ids[i] = start(run_concurrently, NULL);
+	pthread_barrier_wait(&all_there);
 	pthread_barrier_wait(&all_there);
 	printf("%lld\n", area_bytes());
 	pthread_barrier_wait(&all_there);
@@ -123,7 +138,7 @@ static int burst(void)
 	return 0;
 }
 
-/* Address space for this much more than the process has now. */
+/* Limits the address space to the present size plus `more_bytes`. Returns 0 on success. */
 static int limit_address_space(rlim_t more_bytes)
 {
 	FILE *file = fopen("/proc/self/statm", "r");
@@ -136,7 +151,7 @@ static int limit_address_space(rlim_t more_bytes)
 	return setrlimit(RLIMIT_AS, &(struct rlimit){ limit_bytes, limit_bytes });
 }
 
-static void *be_loud_together(void *unused)
+static void *allocate_concurrently(void *unused)
 {
 	allocate(SIZE);
 	pthread_barrier_wait(&all_there);
@@ -146,22 +161,22 @@ static void *be_loud_together(void *unused)
 	return unused;
 }
 
-static pthread_t together[256];
+static pthread_t concurrent[256];
 
-/* The last to come: all rings are taken. Then the others go. */
+/* Runs as the last thread, when all rings are in use. Then the other threads end. */
 static void *come_late(void *unused)
 {
 	for (int i = 0; i < LOUD; i++)
 		allocate(SIZE);
 	pthread_barrier_wait(&all_there);
 	for (int i = 0; i < wanted; i++)
-		pthread_join(together[i], NULL);
+		pthread_join(concurrent[i], NULL);
 	for (int i = 0; i < 10 * LOUD; i++)
 		allocate(2 * SIZE);
 	return unused;
 }
 
-/* More at one time than have room where address space is short. */
+/* Starts more threads at one time than have rings in a small address space. */
 static int too_many(void)
 {
 	pthread_attr_t small;
@@ -176,17 +191,19 @@ static int too_many(void)
 	for (int i = 0; i <= wanted; i++) {
 		if (i == wanted)
 			pthread_barrier_wait(&all_there);
-		if (pthread_create(&together[i], &small, i < wanted ? be_loud_together : come_late, NULL))
+		if (pthread_create(&concurrent[i], &small, i < wanted ? allocate_concurrently : come_late,
+				NULL))
 			return 1;
 	}
-	pthread_join(together[wanted], NULL);
+	pthread_join(concurrent[wanted], NULL);
 	return 0;
 }
 
 static pthread_key_t key;
 
 /*
- * Called in each round that there is, and each time behind the recorder's own, whose key is older.
+ * Runs in each round of key destructors, and sets the key again for the next round. In each round
+ * it runs after the recorder's destructor, because the recorder's key is older.
  */
 static void end_in_rounds(void *rounds_left)
 {
@@ -212,7 +229,7 @@ static int key_destructors(void)
 
 static _Atomic int unseen;
 
-/* Ends by the system call alone: no destructor runs. Nobody can join it. */
+/* Ends the thread by the system call alone. No destructor runs, and no thread can join it. */
 static void *end_unseen(void *unused)
 {
 	(void)unused;
@@ -222,7 +239,7 @@ static void *end_unseen(void *unused)
 	return NULL;
 }
 
-/* More than there are rings, a few at a time. */
+/* Starts more threads than there are rings, a few at a time. */
 static int unseen_ends(void)
 {
 	pthread_attr_t attributes;
@@ -277,8 +294,8 @@ static void second_routine(void)
 }
 
 /*
- * Two routines on stacks from the heap, in turns. Prints where their functions are and whether the
- * stacks held.
+ * Runs two routines in turns, each on its own stack in static memory. Prints the addresses of their
+ * functions, and how many bytes below the stacks were overwritten.
  */
 static int routines(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes the environment in every possible way, and compares getenv, as this program is bound to
- * it, with the C library's own. Prints each difference, and each answer for NVTX's variable.
+ * Changes the environment in every possible way. Compares the getenv that this program is bound to
+ * with the C library's own. Prints each difference, and each answer for NVTX's variable.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,7 +16,7 @@ static const char *home_before_constructors, *home_in_resolver;
 extern const char *early_word, *early_nvtx; /* environment_early.c */
 
 /*
- * Runs before the constructor of any library, also of libc, which may not know the environment yet.
+ * Runs before all constructors of libraries. At this time, libc may not know the environment yet.
  */
 static void before_constructors(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that the loader initialises before the recorder: it asks for variables then. */
+/* A library that reads variables in its constructor, which runs before the recorder's. */
 #include <stdlib.h>
 
 __attribute__((visibility("default"))) const char *early_word, *early_nvtx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Another library that takes getenv over, and knows one name more. */
+/* A second library that replaces getenv. It answers for one additional name. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>

@@ -43,7 +43,7 @@ static void require(cudaError_t error)
 	}
 }
 
-/* Not inlined, so that stacks tell where a block was taken. */
+/* Not inlined, so that stacks show the line of the allocation. */
 __attribute__((noinline)) static void take(size_t offset, size_t size_bytes)
 {
 	gpumemtrace_suballoc(heaps[current], memory_of[current] + offset, size_bytes, (void *)7);
@@ -87,7 +87,7 @@ static double now_ns(void)
 	return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
 }
 
-/* The best of batches with pauses between them: the writer is not what is measured. */
+/* Prints the time of the fastest batch. The pauses keep the writer's work out of the batches. */
 static void measure(int count)
 {
 	double best = 1e18;

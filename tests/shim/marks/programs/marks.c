@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Its arguments are commands. Runs them one after the other and prints their results:
+ * Runs its arguments, which are commands, one after the other. Prints their results:
  *
  *	step push:NAME pop mark:NAME recording   calls of gpumemtrace.h in this program
  *	lpush:NAME lpop                          the same calls in a shared library

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT */
-/* The same program in C++. */
+/* marks.c, compiled as C++. */
 #include "marks.c"

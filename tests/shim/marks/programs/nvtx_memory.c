@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A pool that reports its heaps and regions to NVTX. With HAS_NVTX_HEADERS it is compiled with
- * NVTX's own headers. Otherwise it does by hand what a tool sees of them. Its arguments are
- * commands:
+ * NVTX's own headers. Otherwise nvtx_memory_by_hand.h replaces them. Its arguments are commands:
  *
  *	alloc                      takes memory for the heaps that follow
  *	heap:NAME:SIZE             a heap in that memory, in the domain "our domain"; prints the
@@ -64,7 +63,7 @@ static void begin_heap(const char *name, const wchar_t *wide, size_t size_bytes)
 	else
 		about.message.ascii = name;
 	heap = nvtxMemHeapRegister(domain, &about);
-	/* A handle that is no address of the program's is another tool's. */
+	/* The handle is the program's own address (0), or another tool made it (1). */
 	printf("heap at %d\n", !heap ? -1 : (char *)heap == memory ? 0 : 1);
 }
 

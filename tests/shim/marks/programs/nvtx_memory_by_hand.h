@@ -99,7 +99,7 @@ static const void *get_table(uint32_t table)
 	return table == 1 ? &callbacks : NULL;
 }
 
-/* A function that no tool has taken is not called. */
+/* Starts NVTX. If no tool takes the memory functions, clears them, so that they are not called. */
 static void start(void)
 {
 	struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Another tool for NVTX's memory extension: says what it was told, and gives handles of its own. */
+/* A second tool for NVTX's memory extension. It prints each call, and returns its own handles. */
 #include <stdint.h>
 #include <stdio.h>
 

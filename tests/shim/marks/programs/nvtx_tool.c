@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Another tool for NVTX: says what it was told, and answers what nobody else would. */
+/* A second NVTX tool. It prints each call that it gets, and returns its own distinct values. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,7 +97,7 @@ static void *create_domain(const char *name)
 	return &a_domain;
 }
 
-/* All but those with wide strings: these it leaves alone. */
+/* Takes all NVTX functions that this tool implements, except those with wide strings. */
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
 	const void *(*get_table)(uint32_t));
 

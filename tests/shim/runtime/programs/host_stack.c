@@ -64,12 +64,12 @@ __attribute__((noinline)) static void mark(void)
 	gpumemtrace_heap_end(pool);
 }
 
-/* Paints what lies below, and calls the driver a few times by stacks that differ. */
+/* Paints the memory below this frame. Calls the driver three times, and counts the changed bytes. */
 __attribute__((noinline)) static void measure(void)
 {
 	unsigned char *here = __builtin_frame_address(0), *low = stack_low;
 
-	/* Not what this function itself still needs, nor what memset does. */
+	/* Leaves out the bytes that this function still needs. memset would need some too. */
 	for (volatile unsigned char *at = low; at < here - KEPT_BYTES; at++)
 		*at = FILLING;
 	for (int i = 0; i < 3; i++) {
@@ -144,7 +144,7 @@ static void start_thread(unsigned char *low, size_t bytes)
 		_exit(5);
 }
 
-/* From frames that lie where the array of in_frame will lie. */
+/* Calls the driver from a frame that lies where the array of in_frame will lie later. */
 __attribute__((noinline)) static void call_from(size_t below)
 {
 	volatile char *frame = alloca(below);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls back through frames of many kinds, which damaged_tables.c takes the tables of. */
+/* Calls back through frames of many kinds. damaged_tables.c damages their unwind tables. */
 #include <stddef.h>
 
 typedef int call(void);
@@ -19,27 +19,27 @@ int damaged_plain(call *back, int depth)
 	return (depth ? damaged_plain(back, depth - 1) : back()) + 1;
 }
 
-/* Keeps a frame pointer. */
+/* Keeps a frame pointer, because its frame has a variable size. */
 int damaged_varying(call *back, int depth)
 {
-	volatile char *room = __builtin_alloca((size_t)depth * 40 + 16);
+	volatile char *buffer = __builtin_alloca((size_t)depth * 40 + 16);
 
-	take(room);
-	return (depth ? damaged_varying(back, depth - 1) : back()) + room[0] * 0 + 1;
+	take(buffer);
+	return (depth ? damaged_varying(back, depth - 1) : back()) + buffer[0] * 0 + 1;
 }
 
-/* Its frame is aligned, and found by a word in it. */
+/* Has an aligned frame. An unwinder finds the caller's frame by a word that is stored in it. */
 int damaged_aligned(call *back, int depth)
 {
-	_Alignas(64) volatile char room[64] = { 1 };
+	_Alignas(64) volatile char buffer[64] = { 1 };
 	volatile char *more = __builtin_alloca((size_t)depth * 40 + 16);
 
-	take(room);
+	take(buffer);
 	take(more);
-	return (depth ? damaged_aligned(back, depth - 1) : back()) + room[0];
+	return (depth ? damaged_aligned(back, depth - 1) : back()) + buffer[0];
 }
 
-/* All registers that a call keeps are used. */
+/* Uses all registers that a function must preserve for its caller. */
 int damaged_saving(call *back, int depth)
 {
 	int a = depth * 3, b = depth * 5, c = depth * 7, d = depth * 11, e = depth * 13;

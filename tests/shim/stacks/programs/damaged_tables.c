@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * damaged-tables LIBRARY COPY TIMES SEED: writes a copy of LIBRARY with random changes in its
- * unwind tables, opens the copy and allocates below its functions; all this TIMES times. Prints how
- * often.
+ * unwind tables. Opens the copy, and allocates below its functions. Repeats this TIMES times, and
+ * prints the number of rounds.
  */
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -66,11 +66,11 @@ static void damage(void)
 {
 	memcpy(copy, whole, size_bytes);
 	switch (rand() % 8) {
-	case 0: /* all of one table */
+	case 0: /* overwrites one whole table */
 		for (size_t i = 0, which = (size_t)rand() % 2; i < tables[which].bytes; i++)
 			copy[tables[which].start + i] = (unsigned char)rand();
 		return;
-	case 1: /* emptied from somewhere on */
+	case 1: /* clears a table from a random place on */
 		for (size_t which = (size_t)rand() % 2, i = (size_t)rand() % tables[which].bytes;
 			i < tables[which].bytes; i++)
 			copy[tables[which].start + i] = 0;

@@ -24,6 +24,6 @@ int32_t Java_Jit_allocate(void *environment, void *class, int64_t bytes, int32_t
 {
 	(void)environment;
 	(void)class;
-	/* Not a jump: this function stands in the stack. */
+	/* The condition prevents a tail call, so that this function appears in the stack. */
 	return jit_allocate(bytes, is_freed) ? -1 : 0;
 }

@@ -18,6 +18,6 @@ __attribute__((noinline)) static int many_number_0000(int (*allocate)(void **, s
 __attribute__((visibility("default"))) int many_entry(int (*allocate)(void **, size_t),
 	size_t size_bytes)
 {
-	/* Not a jump: this function is to stand in the stack. */
+	/* The product prevents a tail call, so that this function appears in the stack. */
 	return many_number_0000(allocate, size_bytes) * 2;
 }

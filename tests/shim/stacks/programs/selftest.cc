@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * selftest WHAT TIMES [LIBRARY...]: allocates in stacks that change in one way, or at random in all, so that the recorder
- * can compare what it remembers of them with what another unwinder sees.
+ * selftest WHAT TIMES [LIBRARY...]: allocates in stacks that change in one way, or at random in all ways. The recorder
+ * then compares its cached stacks with the stacks of another unwinder.
  *
- *	calls       recursion, frames of many sizes, also of a size that is known when they run
+ *	calls       recursion, frames of many sizes, also of sizes that are known only at run time
  *	exceptions  thrown over many frames, and calls from catch blocks
  *	jumps       longjmp over many frames
- *	signals     handlers on the program's stack and on one of their own
- *	routines    makecontext, on stacks that come and go
- *	libraries   that take each other's place
+ *	signals     handlers on the program's stack and on a signal stack
+ *	routines    makecontext, on stacks that are allocated and freed
+ *	libraries   that are loaded at each other's addresses
  *	endless     recursion of ten thousand frames
- *	threads     that come and go, all of the above but signals in each
+ *	threads     that start and end, with all of the above except signals in each
  */
 #include <csetjmp>
 #include <csignal>
@@ -51,13 +51,13 @@ __attribute__((noinline)) static void once()
 		abort();
 }
 
-/* Not a tail call, and of any size. */
+/* Recurses without tail calls. Each frame has a random size. */
 __attribute__((noinline)) static int descend(int depth, void (*last)())
 {
-	volatile char *room =
+	volatile char *space =
 		static_cast<volatile char *>(__builtin_alloca(any(4) ? 16 : 16 + any(2000)));
 
-	room[0] = 1;
+	space[0] = 1;
 	if (!any(6))
 		once();
 	if (depth > 0)
@@ -66,7 +66,7 @@ __attribute__((noinline)) static int descend(int depth, void (*last)())
 		last();
 	if (!any(6))
 		once();
-	return room[0];
+	return space[0];
 }
 
 __attribute__((noinline)) static int descend_plainly(int depth, void (*last)())
@@ -77,26 +77,26 @@ __attribute__((noinline)) static int descend_plainly(int depth, void (*last)())
 		below = descend_plainly(depth - 1, last);
 	else
 		last();
-	/* Or it becomes a loop. */
+	/* Keeps the compiler from making a loop. */
 	__asm__ volatile("" : "+r"(below));
 	return below + 1;
 }
 
-/* A frame that is aligned and of any size is found by a word in it. */
+/* Recurses with aligned frames. An unwinder finds the caller's frame by a word that is stored in such a frame. */
 __attribute__((noinline)) static int descend_aligned(int depth, void (*last)())
 {
-	alignas(64) volatile char room[64];
+	alignas(64) volatile char space[64];
 	volatile char *more = static_cast<volatile char *>(__builtin_alloca(16 + any(300)));
 
 	more[0] = 1;
-	room[0] = 1;
+	space[0] = 1;
 	if (!any(6))
 		once();
 	if (depth > 0)
 		any(2) ? descend_aligned(depth - 1, last) : descend_plainly(depth - 1, last);
 	else
 		last();
-	return room[0] + more[0];
+	return space[0] + more[0];
 }
 
 static void deep(void (*last)())
@@ -145,12 +145,12 @@ static void on_signal(int)
 
 static void signals()
 {
-	static char room[STACK_BYTES * 4];
+	static char space[STACK_BYTES * 4];
 	stack_t stack = {};
 	struct sigaction action = {};
 
-	stack.ss_sp = room;
-	stack.ss_size = sizeof(room);
+	stack.ss_sp = space;
+	stack.ss_size = sizeof(space);
 	sigaltstack(&stack, nullptr);
 	action.sa_handler = on_signal;
 	action.sa_flags = any(2) ? SA_ONSTACK : 0;
@@ -174,17 +174,17 @@ static void run_routine()
 static void routines()
 {
 	size_t bytes = STACK_BYTES * (1 + any(3));
-	void *room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *space = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	getcontext(&routine);
-	routine.uc_stack.ss_sp = room;
+	routine.uc_stack.ss_sp = space;
 	routine.uc_stack.ss_size = bytes;
 	routine.uc_link = &caller;
 	makecontext(&routine, run_routine, 0);
 	swapcontext(&caller, &routine);
 	deep(once);
 	swapcontext(&caller, &routine);
-	munmap(room, bytes);
+	munmap(space, bytes);
 	once();
 }
 
@@ -228,7 +228,7 @@ static void threads()
 		thread.join();
 }
 
-/* Also called by a program of another kind, which opens this as a library. */
+/* Runs the program. A Python program also opens this file as a library and calls this function. */
 extern "C" int selftest(int count, char **arguments)
 {
 	const struct {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack_witness: allocates in many shapes of native stack (recursion, other frames' sizes, a second
- * thread, an exception's catch block) and prints for each what an
- * independent unwinder, glibc's, sees at the same place: the address of the block, then the return
- * addresses, leaf first.
+ * stack_witness: allocates in many shapes of native stack (recursion, frames of other sizes, a second
+ * thread, a catch block). For each block it prints the address of the block and the return addresses
+ * that glibc's unwinder sees at the same place, leaf first.
  */
 #include <cuda_runtime_api.h>
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 enum { DEPTH = 128 };
 
-/* backtrace() sees this frame first; the recorder starts at its caller's return address, like us. */
+/* backtrace() sees this frame first. The recorder starts at the return address of the caller. */
 __attribute__((noinline)) static void allocate(size_t size_bytes)
 {
 	void *block = nullptr, *frames[DEPTH];
@@ -31,15 +30,15 @@ __attribute__((noinline)) static void allocate(size_t size_bytes)
 
 template <int Size> __attribute__((noinline)) static void recurse(int depth)
 {
-	volatile char room[Size];
+	volatile char space[Size];
 
-	room[0] = 0;
-	room[Size - 1] = 1;
+	space[0] = 0;
+	space[Size - 1] = 1;
 	if (depth == 0)
 		allocate(100 + Size);
 	else
 		recurse<Size == 48 ? 400 : Size == 400 ? 3000 : 48>(depth - 1);
-	room[0] = room[Size - 1];
+	space[0] = space[Size - 1];
 }
 
 __attribute__((noinline)) static void thrower(int value)

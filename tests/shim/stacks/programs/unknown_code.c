@@ -77,7 +77,7 @@ static uint64_t any_value(void)
 		return value >> rand() % 64;
 	case 1:
 		return -(value >> (32 + rand() % 32));
-	case 2: /* on the stack, or not far from it */
+	case 2: /* an address on the stack or near it */
 		return here - 4096 + value % 16384;
 	case 3:
 		return (here - 1024 + value % 4096) & ~(uint64_t)7;

@@ -26,7 +26,7 @@ static void ignore(int number)
 	(void)number;
 }
 
-/* Not inlined, so that stacks tell where a block was taken. */
+/* Not inlined, so that stacks show the line of the allocation. */
 __attribute__((noinline)) static void take(size_t size_bytes)
 {
 	if (cudaMalloc(&blocks[count], size_bytes) == cudaSuccess)

@@ -6,7 +6,7 @@
  *	pairs COUNT WAY  allocates 1024 bytes and frees them, COUNT times; ends by WAY: return, exit,
  *	                 quick_exit, _exit, handler, thread, raw, kill
  *	storm FORKS      allocates host and device memory while a timer's handler forks FORKS times
- *	inside           forks in a signal handler that interrupts malloc; the child goes on there
+ *	inside           forks in a signal handler that interrupts malloc; the child continues there
  *	child            a child uses CUDA before its parent; another later (the device refuses it)
  *	thread           a second thread allocates 2048 bytes
  *	signal           sends itself SIGUSR1, sets a mark and allocates 2048 bytes
@@ -42,12 +42,12 @@ enum {
 	SIZE = 1024,
 	OTHER_SIZE = 2048,
 	LEVELS = 55, /* two frames each, below the recorder's limit */
-	PAUSES = 20, /* the recorder remembers 64 changes until it writes them down */
+	PAUSES = 20, /* the recorder keeps up to 64 changes in memory until it writes them */
 	STORM_US = 200,
 	STORM_PAIRS = 3000, /* few enough for half a ring */
 	PAGE_BYTES = 4096,
 	FILLING_BYTES = 64 << 10,
-	BLOCK_BYTES = 5000, /* from malloc's top: none of that size was freed */
+	BLOCK_BYTES = 5000, /* malloc takes it from its top, because no block of this size was freed */
 };
 
 static CUcontext context;
@@ -73,7 +73,7 @@ static int allocate(void **block, size_t size_bytes)
 	return cuMemAlloc((CUdeviceptr *)block, size_bytes);
 }
 
-/* The folder of a process's threads has two links more than threads. */
+/* Prints the number of threads. Their folder in /proc has two links more than threads. */
 static void print_threads(void)
 {
 	struct stat about;
@@ -120,7 +120,7 @@ static int pairs(int count, const char *way)
 
 static volatile sig_atomic_t forks, forks_wanted;
 
-/* Once: a timer that goes off again and again would leave the program no time. */
+/* Starts a timer that fires once. A periodic timer would leave the program no time to run. */
 static int set_timer(void)
 {
 	const struct itimerval soon = { .it_value = { 0, STORM_US } };
@@ -178,8 +178,8 @@ static void on_fault(int number)
 }
 
 /*
- * malloc cuts a block from its memory's end, which faults: it is then in the middle, with its lock
- * where it takes one.
+ * Forks in a handler that interrupts malloc. malloc takes a block from the end of its memory, and
+ * this access faults. The handler then runs in the middle of malloc, which may hold its lock.
  */
 static int inside(void)
 {
@@ -329,7 +329,10 @@ static int refused(void)
 
 static int refuses_threads;
 
-/* Exported, so that the recorder's calls come here. Limits of processes do not hold for root. */
+/*
+ * Replaces pthread_create, also for the recorder, to refuse threads. A limit on the number of
+ * processes does not apply to root.
+ */
 __attribute__((visibility("default"))) int pthread_create(pthread_t *ret_thread,
 	const pthread_attr_t *attributes, void *(*work)(void *), void *argument)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes its optimizer anew for each epoch: extra_quiet_optimizers.py [STEPS]"""
+"""Makes a new optimizer for each epoch: extra_quiet_optimizers.py [STEPS]"""
 
 import torch
 from torch import nn

@@ -8,12 +8,12 @@
 
 #include "analysis/compare/site_key.h"
 #include "analysis/compare/site_key_names.h"
-#include "snapshot_file.h"
+#include "recording_file.h"
 #include "temporary.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-enum { ROOM = 200 };
+enum { BUFFER_BYTES = 200 };
 
 /* A stack for the recording: functions of one file, leaf first, and addresses in one module. */
 struct recorded {
@@ -23,27 +23,27 @@ struct recorded {
 	uint64_t bias, addresses[4];
 };
 
-static struct gmt_snapshot *snapshot;
+static struct gmt_recording *recording;
 static struct gmt_traces traces;
 static struct gmt_site_keys keys;
 
-static void put_python(struct snapshot_file *file, const struct recorded *recorded)
+static void put_python(struct recording_file *file, const struct recorded *recorded)
 {
 	uint64_t frames[80];
 	uint32_t count = 0;
 
 	for (; recorded->functions[count]; count++) {
-		SNAPSHOT_PUT(file, CODE, gmt_code, .id = count + 1,
+		RECORDING_PUT(file, CODE, gmt_code, .id = count + 1,
 			.function = slice(recorded->functions[count]), .file = slice(recorded->file));
-		SNAPSHOT_PUT(file, FRAME, gmt_frame, .id = count + 1, .code = count + 1,
+		RECORDING_PUT(file, FRAME, gmt_frame, .id = count + 1, .code = count + 1,
 			.line = recorded->first_line + count);
 		frames[count] = (count + 1) * 2 + (recorded->functions[count + 1] == NULL);
 	}
 	if (count)
-		SNAPSHOT_PUT(file, FRAMES, gmt_frames, .id = 1, .items = { frames, count });
+		RECORDING_PUT(file, FRAMES, gmt_frames, .id = 1, .items = { frames, count });
 }
 
-static void put_native(struct snapshot_file *file, const struct recorded *recorded)
+static void put_native(struct recording_file *file, const struct recorded *recorded)
 {
 	uint64_t addresses[4];
 	uint32_t count = 0;
@@ -51,34 +51,34 @@ static void put_native(struct snapshot_file *file, const struct recorded *record
 	for (; count < 4 && recorded->addresses[count]; count++)
 		addresses[count] = recorded->bias + recorded->addresses[count];
 	if (recorded->module)
-		SNAPSHOT_PUT(file, MODULE, gmt_module, .id = 1, .start = recorded->bias,
+		RECORDING_PUT(file, MODULE, gmt_module, .id = 1, .start = recorded->bias,
 			.end = recorded->bias + 0x10000, .bias = recorded->bias,
 			.path = slice(recorded->module));
 	if (count)
-		SNAPSHOT_PUT(file, STACK, gmt_stack, .id = 1, .items = { addresses, count });
+		RECORDING_PUT(file, STACK, gmt_stack, .id = 1, .items = { addresses, count });
 }
 
 static const struct gmt_site_key *record(struct recorded recorded)
 {
-	struct snapshot_file file;
+	struct recording_file file;
 	struct gmt_traces_options options = { 0 };
 	struct gmt_error error;
 
-	snapshot_file_open(&file, path, 6);
-	SNAPSHOT_PUT(&file, PROCESS, gmt_process, .pid = 7,
+	recording_file_open(&file, path, 6);
+	RECORDING_PUT(&file, PROCESS, gmt_process, .pid = 7,
 		.directory = slice(recorded.directory ? recorded.directory : "/home/me/project"));
 	recorded.file = recorded.file ? recorded.file : "/home/me/project/train.py";
 	put_python(&file, &recorded);
 	put_native(&file, &recorded);
-	SNAPSHOT_PUT(&file, EVENT, gmt_event, .thread = 1, .kind = GMT_KIND_ALLOC,
+	RECORDING_PUT(&file, EVENT, gmt_event, .thread = 1, .kind = GMT_KIND_ALLOC,
 		.layer = GMT_LAYER_CUDA, .space = GMT_SPACE_DEVICE, .address = 4096, .size_bytes = 1,
 		.stack = recorded.addresses[0] ? 1 : 0, .frames = recorded.functions[0] ? 1 : 0);
-	snapshot_file_close(&file);
-	assert_int_equal(gmt_snapshot_load(path, NULL, &snapshot, &error), GMT_OK);
+	recording_file_close(&file);
+	assert_int_equal(gmt_recording_load(path, NULL, &recording, &error), GMT_OK);
 	traces = (struct gmt_traces){ 0 };
 	keys = (struct gmt_site_keys){ 0 };
-	assert_int_equal(gmt_traces_init(&traces, snapshot, &options, &error), GMT_OK);
-	assert_int_equal(gmt_site_keys_init(&keys, snapshot, &traces, &error), GMT_OK);
+	assert_int_equal(gmt_traces_compute(&traces, recording, &options, &error), GMT_OK);
+	assert_int_equal(gmt_site_keys_compute(&keys, recording, &traces, &error), GMT_OK);
 	return gmt_site_keys_stack(&keys, traces.stack_of_trace[0]);
 }
 
@@ -86,7 +86,7 @@ static void end(void)
 {
 	gmt_site_keys_fini(&keys);
 	gmt_traces_fini(&traces);
-	gmt_snapshot_free(snapshot);
+	gmt_recording_free(recording);
 }
 
 static uint64_t hash_of(struct recorded recorded)
@@ -99,7 +99,7 @@ static uint64_t hash_of(struct recorded recorded)
 
 static const char *group_of(struct recorded recorded)
 {
-	static char group[ROOM];
+	static char group[BUFFER_BYTES];
 
 	snprintf(group, sizeof(group), "%s", record(recorded)->group);
 	end();
@@ -110,7 +110,7 @@ static const char *group_of(struct recorded recorded)
 #define GROUP(...) group_of((struct recorded){ __VA_ARGS__ })
 #define FUNCTIONS(...) .functions = { __VA_ARGS__ }
 
-static void a_file_is_called_by_what_is_the_same_on_every_machine(void **state)
+static void a_file_key_is_the_same_on_every_machine(void **state)
 {
 	static const char *const rows[][3] = {
 		{ "/home/me/project", "/home/me/project/train.py", "train.py" },
@@ -137,7 +137,7 @@ static void a_file_is_called_by_what_is_the_same_on_every_machine(void **state)
 		{ "/home/me", "/tmp/torchinductor_me/5x/c5xabc.py", "<torchinductor>" },
 		{ "/home/me", "", "?" },
 	};
-	char name[ROOM];
+	char name[BUFFER_BYTES];
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -148,7 +148,7 @@ static void a_file_is_called_by_what_is_the_same_on_every_machine(void **state)
 	assert_string_equal(name, "longer_");
 }
 
-static void a_module_is_called_without_versions_and_build_hashes(void **state)
+static void a_module_key_has_no_versions_and_build_hashes(void **state)
 {
 	static const char *const rows[][2] = {
 		{ "/opt/libext.so", "libext.so" },
@@ -169,7 +169,7 @@ static void a_module_is_called_without_versions_and_build_hashes(void **state)
 		{ "/build/solver", "solver" },
 		{ "", "?" },
 	};
-	char name[ROOM];
+	char name[BUFFER_BYTES];
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -178,7 +178,7 @@ static void a_module_is_called_without_versions_and_build_hashes(void **state)
 	}
 }
 
-static void the_group_is_the_users_own_line_without_its_line(void **state)
+static void the_group_is_the_file_and_function_of_the_own_line(void **state)
 {
 	(void)state;
 	assert_string_equal(GROUP(FUNCTIONS("Model.forward", "main"), .first_line = 7),
@@ -191,7 +191,7 @@ static void the_group_is_the_users_own_line_without_its_line(void **state)
 	assert_string_equal(GROUP(.file = NULL), "");
 }
 
-static void lines_addresses_folders_and_versions_do_not_change_a_hash(void **state)
+static void a_hash_ignores_lines_addresses_folders_and_versions(void **state)
 {
 	uint64_t hash = HASH(FUNCTIONS("f", "main"), .module = "/opt/libext.so.1",
 		.addresses = { 0x10, 0x20 }, .bias = 0x7000000, .first_line = 1);
@@ -212,7 +212,7 @@ static void lines_addresses_folders_and_versions_do_not_change_a_hash(void **sta
 		HASH(FUNCTIONS("main", "f"), .module = "/opt/libext.so", .addresses = { 0x10 }));
 }
 
-static void recursion_of_any_depth_has_one_hash(void **state)
+static void recursion_of_any_depth_has_the_same_hash(void **state)
 {
 	uint64_t one = HASH(FUNCTIONS("leaf", "walk", "main")),
 			 two = HASH(FUNCTIONS("leaf", "walk", "visit", "main"));
@@ -228,7 +228,7 @@ static void recursion_of_any_depth_has_one_hash(void **state)
 	assert_int_not_equal(HASH(FUNCTIONS("leaf", "walk", "visit", "walk", "main")), two);
 }
 
-static void frames_that_only_some_interpreters_and_systems_have_do_not_count(void **state)
+static void frames_of_only_some_interpreters_and_systems_do_not_count(void **state)
 {
 	uint64_t hash = HASH(FUNCTIONS("f", "main"));
 
@@ -247,7 +247,7 @@ static void frames_that_only_some_interpreters_and_systems_have_do_not_count(voi
 		HASH(.module = "/usr/bin/python3.11", .addresses = { 0x10 }));
 }
 
-static void a_hash_is_what_the_header_says(void **state)
+static void a_hash_follows_the_description_in_the_header(void **state)
 {
 	(void)state;
 	/*
@@ -264,13 +264,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define KEY_TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
-		KEY_TEST(a_file_is_called_by_what_is_the_same_on_every_machine),
-		KEY_TEST(a_module_is_called_without_versions_and_build_hashes),
-		KEY_TEST(the_group_is_the_users_own_line_without_its_line),
-		KEY_TEST(lines_addresses_folders_and_versions_do_not_change_a_hash),
-		KEY_TEST(recursion_of_any_depth_has_one_hash),
-		KEY_TEST(frames_that_only_some_interpreters_and_systems_have_do_not_count),
-		KEY_TEST(a_hash_is_what_the_header_says),
+		KEY_TEST(a_file_key_is_the_same_on_every_machine),
+		KEY_TEST(a_module_key_has_no_versions_and_build_hashes),
+		KEY_TEST(the_group_is_the_file_and_function_of_the_own_line),
+		KEY_TEST(a_hash_ignores_lines_addresses_folders_and_versions),
+		KEY_TEST(recursion_of_any_depth_has_the_same_hash),
+		KEY_TEST(frames_of_only_some_interpreters_and_systems_do_not_count),
+		KEY_TEST(a_hash_follows_the_description_in_the_header),
 #undef KEY_TEST
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 #include "reader/load/clock.h"
 #include "allocator_scene.h"
 
-static void giants_of_more_sizes_than_are_kept_are_all_found(void **state)
+static void short_lived_blocks_of_more_sizes_than_are_kept_are_all_found(void **state)
 {
 	enum { PAIRS = 6000 };
 	struct scene *scene = *state;
@@ -28,7 +28,7 @@ static void giants_of_more_sizes_than_are_kept_are_all_found(void **state)
 		MIB(16) + (PAIRS - 1) * 512);
 }
 
-static void giants_next_to_an_early_small_peak_are_none_next_to_the_last(void **state)
+static void a_block_that_is_large_only_next_to_an_early_peak_is_not_short_lived_memory(void **state)
 {
 	struct scene *scene = *state;
 
@@ -45,7 +45,7 @@ static void giants_next_to_an_early_small_peak_are_none_next_to_the_last(void **
 	assert_int_equal(scene->where.short_lived.rows.items[0].bytes, MIB(30));
 }
 
-static void pages_that_pytorch_took_later_were_not_its_own_at_the_peak(void **state)
+static void pages_that_pytorch_mapped_later_are_not_its_own_at_the_peak(void **state)
 {
 	struct scene *scene = *state;
 
@@ -117,11 +117,11 @@ static void look_until(struct scene *scene, uint64_t until_ns, struct gmt_replay
 	struct gmt_replay_observer observers[GMT_ALLOCATOR_STATE_OBSERVERS];
 	struct gmt_replay_options options = { .until_ns = until_ns, .observers = observers };
 
-	assert_int_equal(gmt_allocator_state_init(ret_where, scene->snapshot, &scene->traces,
+	assert_int_equal(gmt_allocator_state_init(ret_where, scene->recording, &scene->traces,
 						 &scene->timeline, NULL),
 		GMT_OK);
 	options.observer_count = gmt_allocator_state_observers(ret_where, observers);
-	assert_int_equal(gmt_replay_init(ret_replay, scene->snapshot, &scene->traces, &options, NULL),
+	assert_int_equal(gmt_replay_run(ret_replay, scene->recording, &scene->traces, &options, NULL),
 		GMT_OK);
 	assert_int_equal(gmt_allocator_state_finish(ret_where, ret_replay, until_ns, NULL), GMT_OK);
 }
@@ -153,7 +153,7 @@ static void assert_same_segments(const struct gmt_segments *a, const struct gmt_
 static uint64_t story;
 
 /* A story that ends at its peak has the same state at the peak and at the end. */
-static void what_is_told_of_a_peak_is_what_a_replay_up_to_it_finds(void **state)
+static void the_composition_of_a_peak_equals_a_replay_up_to_it(void **state)
 {
 	struct scene *scene = *state;
 	struct gmt_replay replay = { 0 };
@@ -167,7 +167,7 @@ static void what_is_told_of_a_peak_is_what_a_replay_up_to_it_finds(void **state)
 		put_anything(scene, random = gmt_hash_u64(random + 1));
 	look(scene);
 	account = gmt_accounting_find_account(&scene->replay.accounting, GMT_LAYER_TORCH, 0);
-	look_until(scene, gmt_clock_time_ns(scene->snapshot, account->peak_stamp), &replay, &where);
+	look_until(scene, gmt_clock_time_ns(scene->recording, account->peak_stamp), &replay, &where);
 	assert_int_equal(where.segments.count, 2);
 	assert_int_equal(scene->where.segments.count, 2);
 	assert_same_segments(&scene->where.segments.items[0], &where.segments.items[1]);
@@ -188,11 +188,11 @@ static void what_is_told_of_a_peak_is_what_a_replay_up_to_it_finds(void **state)
 
 int main(void)
 {
-#define STORY SCENE(what_is_told_of_a_peak_is_what_a_replay_up_to_it_finds)
+#define STORY SCENE(the_composition_of_a_peak_equals_a_replay_up_to_it)
 	const struct CMUnitTest tests[] = {
-		SCENE(giants_of_more_sizes_than_are_kept_are_all_found),
-		SCENE(giants_next_to_an_early_small_peak_are_none_next_to_the_last),
-		SCENE(pages_that_pytorch_took_later_were_not_its_own_at_the_peak),
+		SCENE(short_lived_blocks_of_more_sizes_than_are_kept_are_all_found),
+		SCENE(a_block_that_is_large_only_next_to_an_early_peak_is_not_short_lived_memory),
+		SCENE(pages_that_pytorch_mapped_later_are_not_its_own_at_the_peak),
 		STORY,
 		STORY,
 		STORY,

@@ -18,7 +18,7 @@ static void close_to(double value, double expected)
 	assert_true(value >= expected - 1e-9 && value <= expected + 1e-9);
 }
 
-static void slopes_and_their_confidence_are_those_of_theil_sen_and_mann_kendall(void **state)
+static void slopes_and_confidence_equal_theil_sen_and_mann_kendall(void **state)
 {
 	/*
 	 * The values come from an independent implementation in Python: S and variance are 10 and 50/3,
@@ -64,7 +64,7 @@ static void a_long_line_with_outliers_keeps_its_slope(void **state)
 	assert_true(slope.confidence > 0.999);
 }
 
-static void what_every_step_leaves_is_growth_to_the_byte(void **state)
+static void memory_that_every_step_keeps_is_growth_to_the_byte(void **state)
 {
 	(void)state;
 	begin();
@@ -88,7 +88,7 @@ static void what_every_step_leaves_is_growth_to_the_byte(void **state)
 	recording_end(&recording);
 }
 
-static void births_say_which_steps_made_what_is_left(void **state)
+static void attribution_gives_the_steps_that_allocated_the_remaining_blocks(void **state)
 {
 	uint64_t bytes = 0, blocks = 0;
 
@@ -104,20 +104,20 @@ static void births_say_which_steps_made_what_is_left(void **state)
 	assert_int_equal(leak(0)->first_step, 5);
 	assert_int_equal(leak(0)->attribution.count, 16);
 	for (size_t i = 0; i < 16; i++) {
-		const struct gmt_leak_attribution *birth = &leak(0)->attribution.items[i];
+		const struct gmt_leak_attribution *row = &leak(0)->attribution.items[i];
 
-		assert_int_equal(birth->first_step, 2 * i);
-		assert_int_equal(birth->last_step, 2 * i + 1);
-		assert_int_equal(birth->blocks, i < 2 ? 0 : i == 2 ? 1 : 2);
-		bytes += birth->bytes;
-		blocks += birth->blocks;
+		assert_int_equal(row->first_step, 2 * i);
+		assert_int_equal(row->last_step, 2 * i + 1);
+		assert_int_equal(row->blocks, i < 2 ? 0 : i == 2 ? 1 : 2);
+		bytes += row->bytes;
+		blocks += row->blocks;
 	}
 	assert_int_equal(bytes, leak(0)->bytes);
 	assert_int_equal(blocks, leak(0)->blocks);
 	recording_end(&recording);
 }
 
-static void the_steps_until_the_device_is_full_follow_from_what_is_free_and_cached(void **state)
+static void the_steps_until_the_device_is_full_follow_from_free_and_cached_memory(void **state)
 {
 	(void)state;
 	begin();
@@ -136,7 +136,7 @@ static void the_steps_until_the_device_is_full_follow_from_what_is_free_and_cach
 	recording_end(&recording);
 }
 
-static void what_is_made_in_the_warm_up_only_is_no_growth(void **state)
+static void memory_allocated_only_in_the_warm_up_is_not_growth(void **state)
 {
 	(void)state;
 	begin();
@@ -150,7 +150,7 @@ static void what_is_made_in_the_warm_up_only_is_no_growth(void **state)
 	recording_end(&recording);
 }
 
-static void a_window_of_the_last_steps_is_no_growth(void **state)
+static void a_window_of_the_last_steps_is_not_growth(void **state)
 {
 	uint64_t window[4] = { 0 };
 
@@ -167,7 +167,7 @@ static void a_window_of_the_last_steps_is_no_growth(void **state)
 	recording_end(&recording);
 }
 
-static void what_stopped_growing_before_the_end_or_paused_for_long_is_no_growth(void **state)
+static void memory_that_stops_growing_or_pauses_for_long_is_not_growth(void **state)
 {
 	(void)state;
 	for (int paused = 0; paused < 2; paused++) {
@@ -183,7 +183,7 @@ static void what_stopped_growing_before_the_end_or_paused_for_long_is_no_growth(
 	}
 }
 
-static void what_every_tenth_step_leaves_is_growth(void **state)
+static void memory_that_every_tenth_step_keeps_is_growth(void **state)
 {
 	(void)state;
 	begin();
@@ -226,7 +226,7 @@ static void a_block_that_is_replaced_by_a_larger_one_is_growth(void **state)
 	recording_end(&recording);
 }
 
-static void a_tensor_that_is_made_anew_and_larger_is_none(void **state)
+static void a_tensor_that_is_allocated_again_and_larger_is_not_growth(void **state)
 {
 	(void)state;
 	/* The larger block may not contain the old one: sequences may grow longer. */
@@ -235,7 +235,7 @@ static void a_tensor_that_is_made_anew_and_larger_is_none(void **state)
 	recording_end(&recording);
 }
 
-static void a_window_that_gives_up_what_it_takes_is_none(void **state)
+static void a_window_that_frees_as_much_as_it_takes_is_not_growth(void **state)
 {
 	uint64_t window[42] = { 0 };
 
@@ -269,7 +269,7 @@ static void a_leak_that_begins_late_is_growth(void **state)
 	recording_end(&recording);
 }
 
-static void where_sizes_vary_the_rate_is_what_it_rose_in_all(void **state)
+static void with_varying_sizes_the_rate_follows_from_the_whole_rise(void **state)
 {
 	uint64_t kept = 0;
 
@@ -289,7 +289,7 @@ static void where_sizes_vary_the_rate_is_what_it_rose_in_all(void **state)
 	recording_end(&recording);
 }
 
-static void a_block_that_is_made_anew_in_each_step_is_no_growth_however_large(void **state)
+static void a_block_that_each_step_allocates_again_is_not_growth(void **state)
 {
 	(void)state;
 	begin();
@@ -304,7 +304,7 @@ static void a_block_that_is_made_anew_in_each_step_is_no_growth_however_large(vo
 	recording_end(&recording);
 }
 
-static void what_a_collector_frees_now_and_then_is_no_growth(void **state)
+static void memory_that_a_collector_frees_now_and_then_is_not_growth(void **state)
 {
 	uint64_t blocks[10];
 
@@ -321,7 +321,7 @@ static void what_a_collector_frees_now_and_then_is_no_growth(void **state)
 	recording_end(&recording);
 }
 
-static void lines_of_one_place_are_one_finding_and_of_two_places_are_two(void **state)
+static void stacks_of_one_line_are_one_finding_and_of_two_lines_are_two(void **state)
 {
 	(void)state;
 	begin();
@@ -357,7 +357,7 @@ static void two_devices_are_two_findings(void **state)
 	recording_end(&recording);
 }
 
-static void with_few_steps_or_none_growth_is_not_judged_and_the_reason_told(void **state)
+static void with_few_or_no_steps_growth_is_not_judged_and_the_reason_is_reported(void **state)
 {
 	(void)state;
 	for (int steps = 0; steps <= 6; steps += 3) {
@@ -377,7 +377,7 @@ static void with_few_steps_or_none_growth_is_not_judged_and_the_reason_told(void
 	}
 }
 
-static void the_warm_up_that_was_asked_for_is_left_out(void **state)
+static void the_requested_warm_up_is_left_out(void **state)
 {
 	struct gmt_leaks_options options = requested(ONE(GROWTH));
 
@@ -397,7 +397,7 @@ static void the_warm_up_that_was_asked_for_is_left_out(void **state)
 	}
 }
 
-static void up_to_a_moment_only_what_was_then_counts(void **state)
+static void only_events_up_to_the_moment_count(void **state)
 {
 	(void)state;
 	for (int moment = 0; moment < 3; moment++) {
@@ -438,27 +438,27 @@ static void thousands_of_steps_give_the_same_slope_by_samples(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(slopes_and_their_confidence_are_those_of_theil_sen_and_mann_kendall),
+		TEST(slopes_and_confidence_equal_theil_sen_and_mann_kendall),
 		TEST(a_long_line_with_outliers_keeps_its_slope),
-		TEST(what_every_step_leaves_is_growth_to_the_byte),
-		TEST(births_say_which_steps_made_what_is_left),
-		TEST(the_steps_until_the_device_is_full_follow_from_what_is_free_and_cached),
-		TEST(what_is_made_in_the_warm_up_only_is_no_growth),
-		TEST(a_window_of_the_last_steps_is_no_growth),
-		TEST(what_stopped_growing_before_the_end_or_paused_for_long_is_no_growth),
-		TEST(what_every_tenth_step_leaves_is_growth),
+		TEST(memory_that_every_step_keeps_is_growth_to_the_byte),
+		TEST(attribution_gives_the_steps_that_allocated_the_remaining_blocks),
+		TEST(the_steps_until_the_device_is_full_follow_from_free_and_cached_memory),
+		TEST(memory_allocated_only_in_the_warm_up_is_not_growth),
+		TEST(a_window_of_the_last_steps_is_not_growth),
+		TEST(memory_that_stops_growing_or_pauses_for_long_is_not_growth),
+		TEST(memory_that_every_tenth_step_keeps_is_growth),
 		TEST(a_block_that_is_replaced_by_a_larger_one_is_growth),
-		TEST(a_tensor_that_is_made_anew_and_larger_is_none),
-		TEST(a_window_that_gives_up_what_it_takes_is_none),
+		TEST(a_tensor_that_is_allocated_again_and_larger_is_not_growth),
+		TEST(a_window_that_frees_as_much_as_it_takes_is_not_growth),
 		TEST(a_leak_that_begins_late_is_growth),
-		TEST(where_sizes_vary_the_rate_is_what_it_rose_in_all),
-		TEST(a_block_that_is_made_anew_in_each_step_is_no_growth_however_large),
-		TEST(what_a_collector_frees_now_and_then_is_no_growth),
-		TEST(lines_of_one_place_are_one_finding_and_of_two_places_are_two),
+		TEST(with_varying_sizes_the_rate_follows_from_the_whole_rise),
+		TEST(a_block_that_each_step_allocates_again_is_not_growth),
+		TEST(memory_that_a_collector_frees_now_and_then_is_not_growth),
+		TEST(stacks_of_one_line_are_one_finding_and_of_two_lines_are_two),
 		TEST(two_devices_are_two_findings),
-		TEST(with_few_steps_or_none_growth_is_not_judged_and_the_reason_told),
-		TEST(the_warm_up_that_was_asked_for_is_left_out),
-		TEST(up_to_a_moment_only_what_was_then_counts),
+		TEST(with_few_or_no_steps_growth_is_not_judged_and_the_reason_is_reported),
+		TEST(the_requested_warm_up_is_left_out),
+		TEST(only_events_up_to_the_moment_count),
 		TEST(thousands_of_steps_give_the_same_slope_by_samples),
 	};
 

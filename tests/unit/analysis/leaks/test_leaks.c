@@ -19,7 +19,7 @@ static void pop(void)
 	MARK(&recording, POP, PROGRAM);
 }
 
-static void what_outlives_its_phase_is_found_but_for_the_newest_block_of_a_line(void **state)
+static void blocks_that_outlive_their_phase_are_found_except_the_newest_of_a_line(void **state)
 {
 	(void)state;
 	begin();
@@ -43,7 +43,7 @@ static void what_outlives_its_phase_is_found_but_for_the_newest_block_of_a_line(
 	recording_end(&recording);
 }
 
-static void a_phase_is_none_before_it_is_over(void **state)
+static void an_open_phase_is_not_judged(void **state)
 {
 	(void)state;
 	begin();
@@ -76,7 +76,7 @@ static void a_phase_is_none_before_it_is_over(void **state)
 	recording_end(&recording);
 }
 
-static void a_phase_that_stays_open_does_not_put_off_the_judgement_of_others(void **state)
+static void an_open_phase_does_not_delay_the_judgement_of_others(void **state)
 {
 	uint64_t block;
 
@@ -112,7 +112,7 @@ static void each_phase_that_a_line_left_something_from_is_a_finding(void **state
 	recording_end(&recording);
 }
 
-static void parameters_of_a_phase_are_meant_to_last(void **state)
+static void parameters_that_outlive_a_phase_are_not_leaks(void **state)
 {
 	uint32_t build;
 
@@ -128,7 +128,7 @@ static void parameters_of_a_phase_are_meant_to_last(void **state)
 	recording_end(&recording);
 }
 
-static void what_is_older_than_allowed_is_found_by_age(void **state)
+static void blocks_older_than_the_limit_are_found_by_age(void **state)
 {
 	struct gmt_leaks_options options = requested(ONE(AGE));
 
@@ -148,7 +148,7 @@ static void what_is_older_than_allowed_is_found_by_age(void **state)
 	}
 }
 
-static void age_ends_with_the_programs_work(void **state)
+static void the_age_of_a_block_ends_with_the_work_of_the_program(void **state)
 {
 	struct gmt_leaks_options options = requested(ONE(AGE));
 
@@ -164,7 +164,7 @@ static void age_ends_with_the_programs_work(void **state)
 	recording_end(&recording);
 }
 
-static void at_the_end_the_drivers_blocks_are_found_and_caches_and_libraries_are_not(void **state)
+static void driver_blocks_at_the_end_are_found_and_caches_and_libraries_are_not(void **state)
 {
 	struct gmt_leaks_options options = requested(0);
 	uint32_t cublas, cache;
@@ -187,7 +187,7 @@ static void at_the_end_the_drivers_blocks_are_found_and_caches_and_libraries_are
 	}
 }
 
-static void what_teardown_frees_was_alive_at_the_end_of_the_work(void **state)
+static void blocks_that_teardown_frees_were_live_at_the_end_of_the_work(void **state)
 {
 	uint64_t block;
 
@@ -202,7 +202,7 @@ static void what_teardown_frees_was_alive_at_the_end_of_the_work(void **state)
 	recording_end(&recording);
 }
 
-static void a_line_is_reported_by_the_first_definition_that_fits(void **state)
+static void a_line_is_reported_by_the_first_definition_that_applies(void **state)
 {
 	(void)state;
 	for (int all = 0; all < 2; all++) {
@@ -220,7 +220,7 @@ static void a_line_is_reported_by_the_first_definition_that_fits(void **state)
 	}
 }
 
-static void what_pytorch_holds_for_reuse_is_listed_and_no_leak(void **state)
+static void memory_that_pytorch_caches_is_listed_and_is_not_a_leak(void **state)
 {
 	(void)state;
 	begin();
@@ -235,7 +235,7 @@ static void what_pytorch_holds_for_reuse_is_listed_and_no_leak(void **state)
 	recording_end(&recording);
 }
 
-static void a_recording_of_nothing_has_no_leaks(void **state)
+static void an_empty_recording_has_no_leaks(void **state)
 {
 	(void)state;
 	begin();
@@ -251,18 +251,18 @@ static void a_recording_of_nothing_has_no_leaks(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(what_outlives_its_phase_is_found_but_for_the_newest_block_of_a_line),
-		TEST(a_phase_is_none_before_it_is_over),
-		TEST(a_phase_that_stays_open_does_not_put_off_the_judgement_of_others),
+		TEST(blocks_that_outlive_their_phase_are_found_except_the_newest_of_a_line),
+		TEST(an_open_phase_is_not_judged),
+		TEST(an_open_phase_does_not_delay_the_judgement_of_others),
 		TEST(each_phase_that_a_line_left_something_from_is_a_finding),
-		TEST(parameters_of_a_phase_are_meant_to_last),
-		TEST(what_is_older_than_allowed_is_found_by_age),
-		TEST(age_ends_with_the_programs_work),
-		TEST(at_the_end_the_drivers_blocks_are_found_and_caches_and_libraries_are_not),
-		TEST(what_teardown_frees_was_alive_at_the_end_of_the_work),
-		TEST(a_line_is_reported_by_the_first_definition_that_fits),
-		TEST(what_pytorch_holds_for_reuse_is_listed_and_no_leak),
-		TEST(a_recording_of_nothing_has_no_leaks),
+		TEST(parameters_that_outlive_a_phase_are_not_leaks),
+		TEST(blocks_older_than_the_limit_are_found_by_age),
+		TEST(the_age_of_a_block_ends_with_the_work_of_the_program),
+		TEST(driver_blocks_at_the_end_are_found_and_caches_and_libraries_are_not),
+		TEST(blocks_that_teardown_frees_were_live_at_the_end_of_the_work),
+		TEST(a_line_is_reported_by_the_first_definition_that_applies),
+		TEST(memory_that_pytorch_caches_is_listed_and_is_not_a_leak),
+		TEST(an_empty_recording_has_no_leaks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,13 +58,13 @@ static double warm_and_leaking(double steps)
 	return fmin(8 * steps, 24) + 0.4 * steps;
 }
 
-static void rises_that_become_rarer_fill_something_up(void **state)
+static void rises_that_become_rarer_fill_a_cache(void **state)
 {
 	(void)state;
 	assert_int_equal(judge_blocks(words, 90).kind, GMT_RISE_FILLS);
 }
 
-static void rises_that_come_evenly_grow_with_a_warm_cache_too(void **state)
+static void regular_rises_are_growth_with_a_warm_cache_too(void **state)
 {
 	(void)state;
 	assert_int_equal(judge_blocks(two_of_three, 90).kind, GMT_RISE_GROWS);
@@ -85,7 +85,7 @@ static void rises_of_three_sizes_in_turn_have_the_rate_of_all_three(void **state
 	}
 }
 
-static void rises_that_become_larger_keep_the_mean_as_their_rate(void **state)
+static void rises_that_become_larger_have_the_mean_as_rate(void **state)
 {
 	uint64_t sum = 0;
 	struct gmt_rise rise;
@@ -103,10 +103,10 @@ static void rises_that_become_larger_keep_the_mean_as_their_rate(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rises_that_become_rarer_fill_something_up),
-		cmocka_unit_test(rises_that_come_evenly_grow_with_a_warm_cache_too),
+		cmocka_unit_test(rises_that_become_rarer_fill_a_cache),
+		cmocka_unit_test(regular_rises_are_growth_with_a_warm_cache_too),
 		cmocka_unit_test(rises_of_three_sizes_in_turn_have_the_rate_of_all_three),
-		cmocka_unit_test(rises_that_become_larger_keep_the_mean_as_their_rate),
+		cmocka_unit_test(rises_that_become_larger_have_the_mean_as_rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

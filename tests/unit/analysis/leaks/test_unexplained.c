@@ -47,7 +47,7 @@ static void spread(uint64_t size_bytes)
 	}
 }
 
-static void growth_over_many_lines_is_found_though_no_line_grows(void **state)
+static void growth_over_many_lines_is_found_although_no_line_grows(void **state)
 {
 	(void)state;
 	begin_with_lines();
@@ -68,12 +68,12 @@ static void growth_over_many_lines_is_found_though_no_line_grows(void **state)
 	assert_int_equal(leak(0)->rose_most.count, GMT_LEAK_LINES);
 	for (size_t i = 0; i < GMT_LEAK_LINES; i++)
 		assert_int_equal(leak(0)->rose_most.items[i].bytes, 2048);
-	/* The room until the device is full: its free memory and PyTorch's cache. */
+	/* The space until the device is full: its free memory and PyTorch's cache. */
 	assert_true(leak(0)->steps_to_oom != UINT64_MAX);
 	recording_end(&recording);
 }
 
-static void lines_that_leave_something_at_odd_times_grow_together(void **state)
+static void irregular_leaks_of_many_lines_are_growth(void **state)
 {
 	uint32_t random = 1;
 
@@ -96,7 +96,7 @@ static void lines_that_leave_something_at_odd_times_grow_together(void **state)
 	recording_end(&recording);
 }
 
-static void things_that_many_lines_make_once_now_and_then_are_none(void **state)
+static void one_kept_block_a_line_is_not_growth(void **state)
 {
 	(void)state;
 	begin_with_lines();
@@ -110,7 +110,7 @@ static void things_that_many_lines_make_once_now_and_then_are_none(void **state)
 	recording_end(&recording);
 }
 
-static void findings_and_what_they_do_not_explain_are_the_whole_rise(void **state)
+static void findings_and_unexplained_growth_add_up_to_the_whole_rise(void **state)
 {
 	double sum = 0, slope = 512 + 1536 + 1024;
 
@@ -132,7 +132,7 @@ static void findings_and_what_they_do_not_explain_are_the_whole_rise(void **stat
 	recording_end(&recording);
 }
 
-static void a_line_that_levels_off_does_not_hide_it(void **state)
+static void a_line_that_levels_off_does_not_hide_unexplained_growth(void **state)
 {
 	uint64_t window[70] = { 0 };
 
@@ -153,7 +153,7 @@ static void a_line_that_levels_off_does_not_hide_it(void **state)
 	recording_end(&recording);
 }
 
-static void each_device_is_an_account_of_its_own(void **state)
+static void each_device_is_judged_separately(void **state)
 {
 	(void)state;
 	begin_with_lines();
@@ -188,7 +188,7 @@ static void lines_that_rise_and_fall_in_turn_leave_nothing_unexplained(void **st
 	recording_end(&recording);
 }
 
-static void lines_that_take_the_place_of_others_leave_nothing_unexplained(void **state)
+static void lines_that_replace_others_leave_nothing_unexplained(void **state)
 {
 	uint64_t pool[STEPS];
 
@@ -224,7 +224,7 @@ static void caches_of_many_lines_that_fill_up_leave_nothing_unexplained(void **s
 	recording_end(&recording);
 }
 
-static void blocks_in_use_that_are_larger_each_time_are_none_on_whatever_lines(void **state)
+static void blocks_in_use_that_become_larger_are_not_growth_on_any_lines(void **state)
 {
 	uint64_t before = 0;
 
@@ -241,7 +241,7 @@ static void blocks_in_use_that_are_larger_each_time_are_none_on_whatever_lines(v
 	recording_end(&recording);
 }
 
-static void what_is_dropped_while_the_program_still_works_is_none(void **state)
+static void memory_that_is_freed_during_the_work_is_not_growth(void **state)
 {
 	uint64_t blocks[STEPS];
 
@@ -259,7 +259,7 @@ static void what_is_dropped_while_the_program_still_works_is_none(void **state)
 	recording_end(&recording);
 }
 
-static void it_is_judged_by_growth_and_by_itself_and_not_by_others(void **state)
+static void unexplained_growth_is_judged_with_growth_or_on_request(void **state)
 {
 	static const struct {
 		uint32_t definitions;
@@ -292,7 +292,7 @@ static void it_is_judged_by_growth_and_by_itself_and_not_by_others(void **state)
 	}
 }
 
-static void lines_that_are_given_back_or_level_off_are_listed_with_what_they_rose_by(void **state)
+static void lines_that_are_freed_or_level_off_are_listed_with_their_rise(void **state)
 {
 	uint64_t request[100], window[30] = { 0 };
 
@@ -325,19 +325,19 @@ static void lines_that_are_given_back_or_level_off_are_listed_with_what_they_ros
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(growth_over_many_lines_is_found_though_no_line_grows),
-		TEST(lines_that_leave_something_at_odd_times_grow_together),
-		TEST(things_that_many_lines_make_once_now_and_then_are_none),
-		TEST(findings_and_what_they_do_not_explain_are_the_whole_rise),
-		TEST(a_line_that_levels_off_does_not_hide_it),
-		TEST(each_device_is_an_account_of_its_own),
+		TEST(growth_over_many_lines_is_found_although_no_line_grows),
+		TEST(irregular_leaks_of_many_lines_are_growth),
+		TEST(one_kept_block_a_line_is_not_growth),
+		TEST(findings_and_unexplained_growth_add_up_to_the_whole_rise),
+		TEST(a_line_that_levels_off_does_not_hide_unexplained_growth),
+		TEST(each_device_is_judged_separately),
 		TEST(lines_that_rise_and_fall_in_turn_leave_nothing_unexplained),
-		TEST(lines_that_take_the_place_of_others_leave_nothing_unexplained),
+		TEST(lines_that_replace_others_leave_nothing_unexplained),
 		TEST(caches_of_many_lines_that_fill_up_leave_nothing_unexplained),
-		TEST(blocks_in_use_that_are_larger_each_time_are_none_on_whatever_lines),
-		TEST(what_is_dropped_while_the_program_still_works_is_none),
-		TEST(it_is_judged_by_growth_and_by_itself_and_not_by_others),
-		TEST(lines_that_are_given_back_or_level_off_are_listed_with_what_they_rose_by),
+		TEST(blocks_in_use_that_become_larger_are_not_growth_on_any_lines),
+		TEST(memory_that_is_freed_during_the_work_is_not_growth),
+		TEST(unexplained_growth_is_judged_with_growth_or_on_request),
+		TEST(lines_that_are_freed_or_level_off_are_listed_with_their_rise),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

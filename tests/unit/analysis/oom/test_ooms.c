@@ -8,19 +8,19 @@
 
 #include "analysis/oom/ooms.h"
 #include "reader/replay/replay.h"
-#include "reader/load/snapshot.h"
+#include "reader/load/recording.h"
 #include "reader/stacks/traces.h"
-#include "snapshot_file.h"
+#include "recording_file.h"
 #include "temporary.h"
 
 enum { MIB = 1 << 20, OUT_OF_MEMORY = 2 };
 
-static struct snapshot_file file;
+static struct recording_file file;
 static uint64_t now;
 
 /* The results that tests check. */
 static struct {
-	struct gmt_snapshot *snapshot;
+	struct gmt_recording *recording;
 	struct gmt_traces traces;
 	struct gmt_replay replay;
 	struct gmt_ooms ooms;
@@ -29,8 +29,8 @@ static struct {
 static void begin(void)
 {
 	now = 1000;
-	snapshot_file_open(&file, path, 6);
-	SNAPSHOT_PUT(&file, PROCESS, gmt_process, .pid = 7, .rank = -1, .start_time_ns = 1000000,
+	recording_file_open(&file, path, 6);
+	RECORDING_PUT(&file, PROCESS, gmt_process, .pid = 7, .rank = -1, .start_time_ns = 1000000,
 		.start_stamp = 1000, .host = slice("here"), .executable = slice("/bin/x"),
 		.command = slice("x"), .directory = slice("/"));
 }
@@ -39,19 +39,19 @@ static void make_until(uint64_t until_ns)
 {
 	struct gmt_error error;
 
-	snapshot_file_close(&file);
+	recording_file_close(&file);
 	memset(&made, 0, sizeof(made));
-	assert_int_equal(gmt_snapshot_load(path, NULL, &made.snapshot, &error), GMT_OK);
-	assert_int_equal(gmt_traces_init(&made.traces, made.snapshot, &(struct gmt_traces_options){ 0 },
-						 &error),
+	assert_int_equal(gmt_recording_load(path, NULL, &made.recording, &error), GMT_OK);
+	assert_int_equal(gmt_traces_compute(&made.traces, made.recording,
+						 &(struct gmt_traces_options){ 0 }, &error),
 		GMT_OK);
-	assert_int_equal(gmt_ooms_init(&made.ooms, made.snapshot, until_ns, &error), GMT_OK);
+	assert_int_equal(gmt_ooms_init(&made.ooms, made.recording, until_ns, &error), GMT_OK);
 
 	struct gmt_replay_observer observer = gmt_ooms_observer(&made.ooms);
 	struct gmt_replay_options options = {
 		.until_ns = until_ns, .observers = &observer, .observer_count = 1
 	};
-	assert_int_equal(gmt_replay_init(&made.replay, made.snapshot, &made.traces, &options, &error),
+	assert_int_equal(gmt_replay_run(&made.replay, made.recording, &made.traces, &options, &error),
 		GMT_OK);
 }
 
@@ -65,7 +65,7 @@ static void unmake(void)
 	gmt_ooms_fini(&made.ooms);
 	gmt_replay_fini(&made.replay);
 	gmt_traces_fini(&made.traces);
-	gmt_snapshot_free(made.snapshot);
+	gmt_recording_free(made.recording);
 }
 
 static struct gmt_event event_of(enum gmt_kind kind, enum gmt_layer layer, uint64_t address,
@@ -88,13 +88,13 @@ static struct gmt_event event_of(enum gmt_kind kind, enum gmt_layer layer, uint6
 		struct gmt_event row = \
 			event_of(GMT_KIND_##kind, GMT_LAYER_##layer, (address), (size_bytes)); \
 		__VA_ARGS__; \
-		snapshot_file_put(&file, GMT_RECORD_EVENT, &row, 1); \
+		recording_file_put(&file, GMT_RECORD_EVENT, &row, 1); \
 	} while (0)
 
 /* Adds the driver's free and total memory at the previous event. */
 static void put_facts(int16_t device, uint64_t free_bytes, uint64_t total_bytes)
 {
-	SNAPSHOT_PUT(&file, OOM, gmt_oom, .stamp = now, .thread = 1, .device = device,
+	RECORDING_PUT(&file, OOM, gmt_oom, .stamp = now, .thread = 1, .device = device,
 		.free_bytes = free_bytes, .total_bytes = total_bytes);
 }
 
@@ -104,7 +104,7 @@ static void expect_counts(uint64_t failures, uint64_t retries)
 	assert_int_equal(made.ooms.retries, retries);
 }
 
-static void a_refusal_says_what_there_was(void **state)
+static void a_refusal_has_the_memory_of_that_moment(void **state)
 {
 	(void)state;
 	begin();
@@ -136,7 +136,7 @@ static void a_refusal_says_what_there_was(void **state)
 	unmake();
 }
 
-static void facts_of_another_thread_or_device_are_not_taken(void **state)
+static void samples_of_another_thread_or_device_are_not_used(void **state)
 {
 	(void)state;
 	begin();
@@ -153,7 +153,7 @@ static void facts_of_another_thread_or_device_are_not_taken(void **state)
 	unmake();
 }
 
-static void a_request_that_makes_no_sense_is_not_among_them(void **state)
+static void an_invalid_request_is_not_out_of_memory(void **state)
 {
 	(void)state;
 	begin();
@@ -183,7 +183,7 @@ static void put_retry(uint64_t refusals, uint64_t second_bytes, uint64_t torch_a
 		row.reserved_bytes = second_bytes);
 }
 
-static void what_pytorch_recovers_from_by_freeing_its_cache_is_one_retry(void **state)
+static void a_request_that_succeeds_after_pytorch_frees_its_cache_is_one_retry(void **state)
 {
 	(void)state;
 	for (uint64_t refusals = 1; refusals <= 3; refusals++) {
@@ -202,7 +202,7 @@ static void what_pytorch_recovers_from_by_freeing_its_cache_is_one_retry(void **
 	}
 }
 
-static void a_program_that_tries_again_itself_was_refused(void **state)
+static void a_retry_by_the_program_is_still_a_refusal(void **state)
 {
 	(void)state;
 	put_retry(1, 8 * MIB, 0x5000000); /* PyTorch's block is elsewhere */
@@ -221,7 +221,7 @@ static void a_program_that_tries_again_itself_was_refused(void **state)
 	unmake();
 }
 
-static void other_threads_and_devices_do_not_recover_it(void **state)
+static void a_success_in_another_thread_or_device_is_no_retry(void **state)
 {
 	(void)state;
 	begin();
@@ -235,7 +235,7 @@ static void other_threads_and_devices_do_not_recover_it(void **state)
 	unmake();
 }
 
-static void the_drivers_last_three_refusals_belong_to_pytorchs_own(void **state)
+static void the_last_three_driver_refusals_belong_to_the_refusal_of_pytorch(void **state)
 {
 	(void)state;
 	begin();
@@ -255,7 +255,7 @@ static void the_drivers_last_three_refusals_belong_to_pytorchs_own(void **state)
 	unmake();
 }
 
-static void a_smaller_refusal_before_pytorchs_own_is_another_one(void **state)
+static void a_smaller_driver_refusal_is_separate_from_the_refusal_of_pytorch(void **state)
 {
 	(void)state;
 	begin();
@@ -267,7 +267,7 @@ static void a_smaller_refusal_before_pytorchs_own_is_another_one(void **state)
 	unmake();
 }
 
-static void the_largest_gap_is_looked_for_in_pytorchs_segments_alone(void **state)
+static void the_largest_gap_is_searched_only_in_segments_of_pytorch(void **state)
 {
 	(void)state;
 	begin();
@@ -293,7 +293,7 @@ static void the_largest_gap_is_looked_for_in_pytorchs_segments_alone(void **stat
 	unmake();
 }
 
-static void it_would_fit_up_to_the_last_byte(void **state)
+static void a_request_fits_up_to_the_last_byte(void **state)
 {
 	struct gmt_oom_row row = {
 		.has_driver = true, .requested_bytes = 10, .free_bytes = 4, .cached_bytes = 6
@@ -317,10 +317,10 @@ static void put_stack(uint32_t id)
 {
 	uint64_t items[] = { id * 16 };
 
-	SNAPSHOT_PUT(&file, STACK, gmt_stack, .id = id, .items = { items, 1 });
+	RECORDING_PUT(&file, STACK, gmt_stack, .id = id, .items = { items, 1 });
 }
 
-static void holders_are_the_largest_ten_at_that_moment_and_pytorchs_where_it_has_any(void **state)
+static void holders_are_the_largest_ten_sites_then_and_of_pytorch_if_it_has_any(void **state)
 {
 	(void)state;
 	begin();
@@ -347,7 +347,7 @@ static void holders_are_the_largest_ten_at_that_moment_and_pytorchs_where_it_has
 	unmake();
 }
 
-static void of_many_the_first_and_the_last_have_a_row_and_the_rest_are_counted(void **state)
+static void of_many_refusals_the_first_and_last_are_rows_and_all_are_counted(void **state)
 {
 	enum { MANY = 1000 };
 
@@ -368,7 +368,7 @@ static void of_many_the_first_and_the_last_have_a_row_and_the_rest_are_counted(v
 	unmake();
 }
 
-static void what_comes_behind_the_end_of_the_replay_is_not_known(void **state)
+static void events_after_the_end_of_the_replay_are_ignored(void **state)
 {
 	(void)state;
 	put_retry(1, 8 * MIB, 0x2000000 + MIB);
@@ -377,7 +377,7 @@ static void what_comes_behind_the_end_of_the_replay_is_not_known(void **state)
 	unmake();
 }
 
-static void host_memory_has_holders_of_its_own(void **state)
+static void host_memory_has_its_own_holders(void **state)
 {
 	(void)state;
 	begin();
@@ -399,20 +399,20 @@ static void host_memory_has_holders_of_its_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_refusal_says_what_there_was),
-		TEST(facts_of_another_thread_or_device_are_not_taken),
-		TEST(a_request_that_makes_no_sense_is_not_among_them),
-		TEST(what_pytorch_recovers_from_by_freeing_its_cache_is_one_retry),
-		TEST(a_program_that_tries_again_itself_was_refused),
-		TEST(other_threads_and_devices_do_not_recover_it),
-		TEST(the_drivers_last_three_refusals_belong_to_pytorchs_own),
-		TEST(a_smaller_refusal_before_pytorchs_own_is_another_one),
-		TEST(the_largest_gap_is_looked_for_in_pytorchs_segments_alone),
-		TEST(it_would_fit_up_to_the_last_byte),
-		TEST(holders_are_the_largest_ten_at_that_moment_and_pytorchs_where_it_has_any),
-		TEST(of_many_the_first_and_the_last_have_a_row_and_the_rest_are_counted),
-		TEST(what_comes_behind_the_end_of_the_replay_is_not_known),
-		TEST(host_memory_has_holders_of_its_own),
+		TEST(a_refusal_has_the_memory_of_that_moment),
+		TEST(samples_of_another_thread_or_device_are_not_used),
+		TEST(an_invalid_request_is_not_out_of_memory),
+		TEST(a_request_that_succeeds_after_pytorch_frees_its_cache_is_one_retry),
+		TEST(a_retry_by_the_program_is_still_a_refusal),
+		TEST(a_success_in_another_thread_or_device_is_no_retry),
+		TEST(the_last_three_driver_refusals_belong_to_the_refusal_of_pytorch),
+		TEST(a_smaller_driver_refusal_is_separate_from_the_refusal_of_pytorch),
+		TEST(the_largest_gap_is_searched_only_in_segments_of_pytorch),
+		TEST(a_request_fits_up_to_the_last_byte),
+		TEST(holders_are_the_largest_ten_sites_then_and_of_pytorch_if_it_has_any),
+		TEST(of_many_refusals_the_first_and_last_are_rows_and_all_are_counted),
+		TEST(events_after_the_end_of_the_replay_are_ignored),
+		TEST(host_memory_has_its_own_holders),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,14 +48,14 @@ static void finish(void)
 	struct gmt_error error;
 
 	recording_read(&recording);
-	assert_int_equal(gmt_history_init(&recording.history, recording.snapshot, &recording.traces,
+	assert_int_equal(gmt_history_init(&recording.history, recording.loaded, &recording.traces,
 						 &recording.timeline, GMT_REPLAY_TO_END, &error),
 		GMT_OK);
 	parts = (struct gmt_step_parts){ 0 };
 	gmt_step_parts_init(&parts, &recording.timeline, &recording.traces);
 	observers[0] = recording.history.observer;
 	observers[1] = parts.observer;
-	assert_int_equal(gmt_replay_init(&recording.replay, recording.snapshot, &recording.traces,
+	assert_int_equal(gmt_replay_run(&recording.replay, recording.loaded, &recording.traces,
 						 &options, &error),
 		GMT_OK);
 	assert_true(gmt_step_parts_finish(&parts, &recording.replay, &recording.history));
@@ -73,7 +73,8 @@ static const struct gmt_step_parts_row *row(unsigned part)
 	return &parts.rows.items[part];
 }
 
-static void what_the_next_step_replaces_is_carried_on_and_what_nobody_frees_is_kept(void **state)
+static void blocks_that_the_next_step_replaces_are_carried_on_and_unfreed_blocks_are_kept(
+	void **state)
 {
 	uint64_t result = 0;
 
@@ -103,7 +104,7 @@ static void what_the_next_step_replaces_is_carried_on_and_what_nobody_frees_is_k
 	end();
 }
 
-static void evaluation_and_epochs_are_rows_of_their_own(void **state)
+static void evaluation_and_epochs_have_their_own_rows(void **state)
 {
 	(void)state;
 	begin();
@@ -131,7 +132,7 @@ static void evaluation_and_epochs_are_rows_of_their_own(void **state)
 	end();
 }
 
-static void of_few_steps_it_is_not_known_what_they_keep(void **state)
+static void with_few_steps_kept_memory_is_unknown(void **state)
 {
 	(void)state;
 	begin();
@@ -150,9 +151,9 @@ static void of_few_steps_it_is_not_known_what_they_keep(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(what_the_next_step_replaces_is_carried_on_and_what_nobody_frees_is_kept),
-		TEST(evaluation_and_epochs_are_rows_of_their_own),
-		TEST(of_few_steps_it_is_not_known_what_they_keep),
+		TEST(blocks_that_the_next_step_replaces_are_carried_on_and_unfreed_blocks_are_kept),
+		TEST(evaluation_and_epochs_have_their_own_rows),
+		TEST(with_few_steps_kept_memory_is_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #include "reader/load/events.h"
 #include "reader/load/order.h"
 
-static struct gmt_shapes shapes; /* of the running test */
+static struct gmt_event_shapes shapes; /* of the running test */
 
 static uint64_t random_state;
 
@@ -22,11 +22,11 @@ static uint64_t draw(uint64_t below)
 }
 
 /* Returns an event whose fields have all magnitudes, sometimes extreme ones. */
-static struct gmt_snapshot_event draw_event(uint64_t stamp)
+static struct gmt_recording_event draw_event(uint64_t stamp)
 {
 	uint64_t magnitude = (uint64_t)1 << draw(64), extreme = draw(500) ? 0 : UINT64_MAX;
 
-	return (struct gmt_snapshot_event){
+	return (struct gmt_recording_event){
 		.stamp = stamp,
 		.address = draw(magnitude) << 8 | extreme,
 		.size_bytes = draw(5) * 512,
@@ -43,7 +43,7 @@ static struct gmt_snapshot_event draw_event(uint64_t stamp)
 	};
 }
 
-static void assert_same(const struct gmt_snapshot_event *a, const struct gmt_snapshot_event *b)
+static void assert_same(const struct gmt_recording_event *a, const struct gmt_recording_event *b)
 {
 	assert_true(a->stamp == b->stamp && a->address == b->address &&
 		a->size_bytes == b->size_bytes && a->more[0] == b->more[0] && a->more[1] == b->more[1] &&
@@ -55,7 +55,7 @@ static void assert_same(const struct gmt_snapshot_event *a, const struct gmt_sna
 static void check_packing(size_t max_bytes, bool in_file)
 {
 	enum { COUNT = 5 * GMT_EVENTS_CHUNK + 17 };
-	struct gmt_snapshot_event *all = calloc(COUNT, sizeof(*all));
+	struct gmt_recording_event *all = calloc(COUNT, sizeof(*all));
 	struct gmt_events events = { .shapes = &shapes, .max_bytes = max_bytes };
 	struct gmt_events_reader reader;
 
@@ -74,24 +74,24 @@ static void check_packing(size_t max_bytes, bool in_file)
 		events.bytes.count < max_bytes + 8 * GMT_EVENTS_CHUNK * GMT_EVENTS_COLUMNS);
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
-	gmt_shapes_fini(&shapes);
+	gmt_event_shapes_fini(&shapes);
 	free(all);
 }
 
-static void packed_events_come_back_as_they_were(void **state)
+static void packed_events_are_unpacked_unchanged(void **state)
 {
 	(void)state;
 	check_packing(0, false);
 }
 
-static void what_is_too_much_for_memory_comes_back_from_a_file(void **state)
+static void events_beyond_the_memory_limit_are_read_back_from_a_file(void **state)
 {
 	(void)state;
 	check_packing(1, true);
 	check_packing(60000, true);
 }
 
-static void without_a_folder_for_files_all_stays_in_memory(void **state)
+static void without_a_folder_all_events_stay_in_memory(void **state)
 {
 	(void)state;
 	setenv("TMPDIR", "/nowhere", 1);
@@ -99,9 +99,9 @@ static void without_a_folder_for_files_all_stays_in_memory(void **state)
 	unsetenv("TMPDIR");
 }
 
-static void what_cannot_be_read_back_is_said(void **state)
+static void a_failure_to_read_back_is_reported(void **state)
 {
-	struct gmt_snapshot_event event = { .kind = 1, .layer = 1 };
+	struct gmt_recording_event event = { .kind = 1, .layer = 1 };
 	struct gmt_events events = { .shapes = &shapes, .max_bytes = 1 };
 	struct gmt_events_reader reader;
 
@@ -119,16 +119,16 @@ static void what_cannot_be_read_back_is_said(void **state)
 	assert_true(gmt_events_failed(&events));
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
-	gmt_shapes_fini(&shapes);
+	gmt_event_shapes_fini(&shapes);
 }
 
 /*
  * A chunk stores only the bits that differ between its values, not the equal bits above and below.
  */
-static void bits_that_all_have_come_back(void **state)
+static void bits_that_all_events_share_are_restored(void **state)
 {
 	enum { COUNT = 3 * GMT_EVENTS_CHUNK + 5 };
-	struct gmt_snapshot_event *all = calloc(COUNT, sizeof(*all));
+	struct gmt_recording_event *all = calloc(COUNT, sizeof(*all));
 	struct gmt_events events = { .shapes = &shapes };
 	struct gmt_events_reader reader;
 
@@ -136,7 +136,7 @@ static void bits_that_all_have_come_back(void **state)
 	for (size_t i = 0; i < COUNT; i++) {
 		uint64_t one = draw(2), other = draw(64);
 
-		all[i] = (struct gmt_snapshot_event){
+		all[i] = (struct gmt_recording_event){
 			.stamp = (uint64_t)5 << 60 | i << 8 | 0x81,
 			.address = 0x7f0000000200 | one << 10,
 			.size_bytes = 513 + 1024 * one,
@@ -153,13 +153,13 @@ static void bits_that_all_have_come_back(void **state)
 		assert_same(gmt_events_at(&reader, i), &all[i]);
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
-	gmt_shapes_fini(&shapes);
+	gmt_event_shapes_fini(&shapes);
 	free(all);
 }
 
-static void equal_chunks_take_next_to_nothing(void **state)
+static void equal_chunks_take_almost_no_memory(void **state)
 {
-	struct gmt_snapshot_event event = {
+	struct gmt_recording_event event = {
 		.stamp = 1, .address = UINT64_MAX, .thread = 7, .kind = 1, .layer = 1
 	};
 	struct gmt_events events = { .shapes = &shapes };
@@ -171,13 +171,13 @@ static void equal_chunks_take_next_to_nothing(void **state)
 	}
 	assert_in_range(events.bytes.count, 1, 2 * 2 * GMT_EVENTS_CHUNK);
 	gmt_events_fini(&events);
-	gmt_shapes_fini(&shapes);
+	gmt_event_shapes_fini(&shapes);
 }
 
 static void check_new_traces(size_t max_bytes)
 {
 	enum { COUNT = 2 * GMT_EVENTS_CHUNK + 5 };
-	struct gmt_snapshot_event event = { .kind = 1, .layer = 1, .trace = 3 };
+	struct gmt_recording_event event = { .kind = 1, .layer = 1, .trace = 3 };
 	uint32_t traces[GMT_EVENTS_CHUNK];
 	struct gmt_events events = { .shapes = &shapes, .max_bytes = max_bytes };
 	struct gmt_events_reader reader;
@@ -194,10 +194,10 @@ static void check_new_traces(size_t max_bytes)
 			i < GMT_EVENTS_CHUNK ? 3 : traces[i % GMT_EVENTS_CHUNK]);
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
-	gmt_shapes_fini(&shapes);
+	gmt_event_shapes_fini(&shapes);
 }
 
-static void traces_can_be_changed_in_chunks_and_behind_them(void **state)
+static void traces_can_be_changed_in_full_chunks_and_in_the_last_one(void **state)
 {
 	(void)state;
 	check_new_traces(0);
@@ -232,7 +232,7 @@ static void check_order(size_t count, uint64_t reach, size_t part)
 	uint64_t stamp = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct gmt_snapshot_event event = { .kind = 1, .layer = 1, .address = i };
+		struct gmt_recording_event event = { .kind = 1, .layer = 1, .address = i };
 		struct gmt_events_row *slot;
 
 		if (i % 100 == 0)
@@ -253,26 +253,26 @@ static void check_order(size_t count, uint64_t reach, size_t part)
 		assert_int_equal(gmt_events_at(&reader, i)->address, expected[i].position);
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
-	gmt_shapes_fini(&shapes);
+	gmt_event_shapes_fini(&shapes);
 	gmt_order_fini(&order);
 	free(expected);
 }
 
-static void events_are_ordered_by_stamp_and_then_as_they_came(void **state)
+static void events_are_sorted_by_stamp_and_then_by_arrival(void **state)
 {
 	(void)state;
 	check_order(5, 10, 5);
 	check_order(300000, 2000, 300000);
 }
 
-static void events_far_from_their_place_are_ordered_too(void **state)
+static void events_far_from_their_place_are_sorted(void **state)
 {
 	(void)state;
 	check_order(700000, 1000000, 700000);
 }
 
 /* The file has two threads one after the other, with some equal stamps. */
-static void what_was_given_away_too_early_is_taken_back(void **state)
+static void events_that_were_emitted_too_early_are_sorted_again(void **state)
 {
 	enum { COUNT = 300000 };
 	struct gmt_order order = { .shapes = &shapes };
@@ -282,7 +282,7 @@ static void what_was_given_away_too_early_is_taken_back(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < COUNT; i++) {
 		uint64_t half = COUNT / 2, number = i < half ? 2 * i : 2 * (i - half) + 1;
-		struct gmt_snapshot_event event = {
+		struct gmt_recording_event event = {
 			.kind = 1, .layer = 1, .address = number, .stamp = 1 + number / 4 * 4
 		};
 		struct gmt_events_row *slot = gmt_order_push(&order, event.stamp);
@@ -302,11 +302,11 @@ static void what_was_given_away_too_early_is_taken_back(void **state)
 	}
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
-	gmt_shapes_fini(&shapes);
+	gmt_event_shapes_fini(&shapes);
 	gmt_order_fini(&order);
 }
 
-static void what_is_in_the_second_part_comes_behind_the_first(void **state)
+static void events_of_the_second_part_follow_the_first(void **state)
 {
 	(void)state;
 	check_order(1000, 5000, 1);
@@ -314,7 +314,7 @@ static void what_is_in_the_second_part_comes_behind_the_first(void **state)
 	check_order(1000, 5000, 1000);
 }
 
-static void no_events_are_in_order(void **state)
+static void an_empty_list_of_events_can_be_sorted(void **state)
 {
 	struct gmt_order order = { .shapes = &shapes };
 	struct gmt_events events = { 0 };
@@ -329,18 +329,18 @@ static void no_events_are_in_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(packed_events_come_back_as_they_were),
-		cmocka_unit_test(what_is_too_much_for_memory_comes_back_from_a_file),
-		cmocka_unit_test(without_a_folder_for_files_all_stays_in_memory),
-		cmocka_unit_test(what_cannot_be_read_back_is_said),
-		cmocka_unit_test(bits_that_all_have_come_back),
-		cmocka_unit_test(equal_chunks_take_next_to_nothing),
-		cmocka_unit_test(traces_can_be_changed_in_chunks_and_behind_them),
-		cmocka_unit_test(events_are_ordered_by_stamp_and_then_as_they_came),
-		cmocka_unit_test(events_far_from_their_place_are_ordered_too),
-		cmocka_unit_test(what_was_given_away_too_early_is_taken_back),
-		cmocka_unit_test(what_is_in_the_second_part_comes_behind_the_first),
-		cmocka_unit_test(no_events_are_in_order),
+		cmocka_unit_test(packed_events_are_unpacked_unchanged),
+		cmocka_unit_test(events_beyond_the_memory_limit_are_read_back_from_a_file),
+		cmocka_unit_test(without_a_folder_all_events_stay_in_memory),
+		cmocka_unit_test(a_failure_to_read_back_is_reported),
+		cmocka_unit_test(bits_that_all_events_share_are_restored),
+		cmocka_unit_test(equal_chunks_take_almost_no_memory),
+		cmocka_unit_test(traces_can_be_changed_in_full_chunks_and_in_the_last_one),
+		cmocka_unit_test(events_are_sorted_by_stamp_and_then_by_arrival),
+		cmocka_unit_test(events_far_from_their_place_are_sorted),
+		cmocka_unit_test(events_that_were_emitted_too_early_are_sorted_again),
+		cmocka_unit_test(events_of_the_second_part_follow_the_first),
+		cmocka_unit_test(an_empty_list_of_events_can_be_sorted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,14 +9,14 @@
 
 #include "containers/map.h"
 #include "reader/replay/replay.h"
-#include "reader/load/snapshot.h"
-#include "snapshot_file.h"
+#include "reader/load/recording.h"
+#include "recording_file.h"
 #include "temporary.h"
 
 enum { ARENA = 1, INNER = 2, OTHER = 7 };
 
-static struct snapshot_file file;
-static struct gmt_snapshot *snapshot;
+static struct recording_file file;
+static struct gmt_recording *recording;
 static struct gmt_traces traces;
 static struct gmt_replay replay;
 static uint64_t stamp;
@@ -24,15 +24,15 @@ static uint64_t stamp;
 static void begin(void)
 {
 	stamp = 500;
-	snapshot_file_open(&file, path, 6);
-	SNAPSHOT_PUT(&file, PROCESS, gmt_process, .pid = 7, .rank = -1, .start_stamp = 500,
+	recording_file_open(&file, path, 6);
+	RECORDING_PUT(&file, PROCESS, gmt_process, .pid = 7, .rank = -1, .start_stamp = 500,
 		.host = slice("here"), .executable = slice("/bin/x"), .command = slice("x"),
 		.directory = slice("/"));
 }
 
 static void put(enum gmt_kind kind, uint64_t heap, uint64_t address, uint64_t size_bytes)
 {
-	SNAPSHOT_PUT(&file, EVENT, gmt_event, .stamp = ++stamp, .thread = 1, .kind = kind,
+	RECORDING_PUT(&file, EVENT, gmt_event, .stamp = ++stamp, .thread = 1, .kind = kind,
 		.layer = GMT_LAYER_CUSTOM, .space = heap == OTHER ? GMT_SPACE_HEAP_HOST : GMT_SPACE_HEAP,
 		.device = heap == OTHER ? GMT_DEVICE_HOST : 0, .address = address, .size_bytes = size_bytes,
 		.object = heap);
@@ -40,8 +40,8 @@ static void put(enum gmt_kind kind, uint64_t heap, uint64_t address, uint64_t si
 
 static void put_name(uint64_t heap, uint32_t id, const char *name)
 {
-	SNAPSHOT_PUT(&file, NAME, gmt_name, .id = id, .text = slice(name));
-	SNAPSHOT_PUT(&file, MARK, gmt_mark, .stamp = stamp, .thread = 1, .kind = GMT_MARK_KIND_HEAP,
+	RECORDING_PUT(&file, NAME, gmt_name, .id = id, .text = slice(name));
+	RECORDING_PUT(&file, MARK, gmt_mark, .stamp = stamp, .thread = 1, .kind = GMT_MARK_KIND_HEAP,
 		.source = GMT_MARK_SOURCE_NVTX, .name = id, .object = heap);
 }
 
@@ -55,18 +55,18 @@ static void play(const struct gmt_replay_observer *observer)
 	};
 	struct gmt_error error;
 
-	snapshot_file_close(&file);
-	assert_int_equal(gmt_snapshot_load(path, NULL, &snapshot, &error), GMT_OK);
-	assert_int_equal(snapshot->unknown_events + snapshot->unknown_marks, 0);
-	assert_int_equal(gmt_traces_init(&traces, snapshot, &how, &error), GMT_OK);
-	assert_int_equal(gmt_replay_init(&replay, snapshot, &traces, &options, &error), GMT_OK);
+	recording_file_close(&file);
+	assert_int_equal(gmt_recording_load(path, NULL, &recording, &error), GMT_OK);
+	assert_int_equal(recording->unknown_events + recording->unknown_marks, 0);
+	assert_int_equal(gmt_traces_compute(&traces, recording, &how, &error), GMT_OK);
+	assert_int_equal(gmt_replay_run(&replay, recording, &traces, &options, &error), GMT_OK);
 }
 
 static void end(void)
 {
 	gmt_replay_fini(&replay);
 	gmt_traces_fini(&traces);
-	gmt_snapshot_free(snapshot);
+	gmt_recording_free(recording);
 	memset(&replay, 0, sizeof(replay));
 	memset(&traces, 0, sizeof(traces));
 }
@@ -76,7 +76,7 @@ static uint64_t live_in(size_t heap)
 	return replay.accounting.heaps.items[heap].live_bytes;
 }
 
-static void one_address_is_a_block_of_each_heap_that_has_it(void **state)
+static void several_heaps_may_have_a_block_at_one_address(void **state)
 {
 	(void)state;
 	begin();
@@ -100,7 +100,7 @@ static void one_address_is_a_block_of_each_heap_that_has_it(void **state)
 	end();
 }
 
-static void what_names_no_heap_is_of_the_one_that_has_the_block(void **state)
+static void a_free_without_a_heap_ends_the_block_of_the_heap_that_has_it(void **state)
 {
 	(void)state;
 	begin();
@@ -119,7 +119,7 @@ static void what_names_no_heap_is_of_the_one_that_has_the_block(void **state)
 	end();
 }
 
-static void blocks_end_with_their_heap_and_a_heap_may_begin_without_its_creation(void **state)
+static void blocks_end_with_their_heap_and_a_heap_may_lack_its_creation(void **state)
 {
 	(void)state;
 	begin();
@@ -179,7 +179,7 @@ static struct gmt_map seen;
 static uint64_t seen_bytes;
 
 static bool on_began(void *user, const struct gmt_replay *of,
-	const struct gmt_snapshot_event *event, uint32_t site)
+	const struct gmt_recording_event *event, uint32_t site)
 {
 	uint64_t before;
 
@@ -191,7 +191,7 @@ static bool on_began(void *user, const struct gmt_replay *of,
 }
 
 static bool on_ended(void *user, const struct gmt_replay *of,
-	const struct gmt_snapshot_event *event, const struct gmt_account_block *block)
+	const struct gmt_recording_event *event, const struct gmt_account_block *block)
 {
 	uint64_t size_bytes;
 
@@ -242,7 +242,7 @@ static void over_random_events_heaps_equal_plain_bookkeeping_and_observers_see_e
 	assert_int_equal(replay.heaps.count, 2);
 	assert_int_equal(live_in(0) + live_in(1), plain);
 	assert_int_equal(seen_bytes, plain);
-	assert_int_equal(gmt_account_block_count(&replay.accounting), seen.count);
+	assert_int_equal(gmt_accounting_block_count(&replay.accounting), seen.count);
 	gmt_map_fini(&seen);
 	end();
 }
@@ -251,9 +251,9 @@ int main(void)
 {
 #define HEAP_TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
 	const struct CMUnitTest tests[] = {
-		HEAP_TEST(one_address_is_a_block_of_each_heap_that_has_it),
-		HEAP_TEST(what_names_no_heap_is_of_the_one_that_has_the_block),
-		HEAP_TEST(blocks_end_with_their_heap_and_a_heap_may_begin_without_its_creation),
+		HEAP_TEST(several_heaps_may_have_a_block_at_one_address),
+		HEAP_TEST(a_free_without_a_heap_ends_the_block_of_the_heap_that_has_it),
+		HEAP_TEST(blocks_end_with_their_heap_and_a_heap_may_lack_its_creation),
 		HEAP_TEST(lost_events_and_impossible_sizes_are_counted_and_change_nothing_else),
 		HEAP_TEST(
 			over_random_events_heaps_equal_plain_bookkeeping_and_observers_see_each_block_once),

@@ -33,11 +33,11 @@ static uint32_t native(void)
 /* Returns the id of the Python stack that the reader gave to event number `event`. 0: none. */
 static uint32_t caller_of(size_t event)
 {
-	return recording.snapshot->traces.items[gmt_snapshot_event(recording.snapshot, event).trace]
+	return recording.loaded->traces.items[gmt_recording_event(recording.loaded, event).trace]
 		.caller;
 }
 
-static void autograds_threads_get_the_stack_of_the_call_that_runs(void **state)
+static void threads_of_autograd_get_the_stack_of_the_running_call(void **state)
 {
 	uint32_t engine;
 
@@ -62,7 +62,7 @@ static void autograds_threads_get_the_stack_of_the_call_that_runs(void **state)
 	recording_end(&recording);
 }
 
-static void a_stack_that_was_given_a_caller_shows_its_line_and_lies_in_a_backward_pass(void **state)
+static void a_stack_with_an_attributed_caller_shows_its_line_and_is_in_a_backward_pass(void **state)
 {
 	uint32_t stack, count, engine;
 	const uint32_t *places;
@@ -73,7 +73,7 @@ static void a_stack_that_was_given_a_caller_shows_its_line_and_lies_in_a_backwar
 	ALLOC(&recording, .size_bytes = 3, .stack = in_backward);
 	ALLOC(&recording, .size_bytes = 4, .native = engine, .thread = AUTOGRAD);
 	recording_read(&recording);
-	stack = recording.traces.stack_of_trace[gmt_snapshot_event(recording.snapshot, 1).trace];
+	stack = recording.traces.stack_of_trace[gmt_recording_event(recording.loaded, 1).trace];
 	places = gmt_traces_stack(&recording.traces, stack, &count);
 	assert_true(recording.traces.stack_frame_kinds.items[stack] & GMT_FRAME_KIND_BIT(BACKWARD));
 	assert_string_equal(gmt_traces_string(&recording.traces,
@@ -83,7 +83,7 @@ static void a_stack_that_was_given_a_caller_shows_its_line_and_lies_in_a_backwar
 	recording_end(&recording);
 }
 
-static void while_two_threads_are_in_a_call_nobody_is_adopted(void **state)
+static void while_two_threads_are_in_a_call_no_stack_gets_a_caller(void **state)
 {
 	uint32_t engine;
 
@@ -105,7 +105,7 @@ static void while_two_threads_are_in_a_call_nobody_is_adopted(void **state)
 	recording_end(&recording);
 }
 
-static void without_a_thread_of_autograds_stacks_stay_as_they_are(void **state)
+static void without_a_thread_of_autograd_stacks_do_not_change(void **state)
 {
 	uint32_t engine;
 
@@ -115,8 +115,8 @@ static void without_a_thread_of_autograds_stacks_stay_as_they_are(void **state)
 	ALLOC(&recording, .size_bytes = 1, .stack = in_backward);
 	ALLOC(&recording, .size_bytes = 2, .native = engine, .thread = OTHER_THREAD);
 	recording_read(&recording);
-	for (size_t i = 0; i < recording.snapshot->traces.count; i++)
-		assert_int_equal(recording.snapshot->traces.items[i].caller, 0);
+	for (size_t i = 0; i < recording.loaded->traces.count; i++)
+		assert_int_equal(recording.loaded->traces.items[i].caller, 0);
 	recording_end(&recording);
 }
 
@@ -226,7 +226,7 @@ static const struct {
 	{ false, "", "", 0 },
 };
 
-static void a_frame_has_the_landmarks_of_the_rows_that_fit(void **state)
+static void a_frame_has_the_kinds_of_all_rows_that_match(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(frames) / sizeof(*frames); i++) {
@@ -238,7 +238,7 @@ static void a_frame_has_the_landmarks_of_the_rows_that_fit(void **state)
 	}
 }
 
-static void every_landmark_has_a_frame_in_this_test(void **state)
+static void every_frame_kind_has_a_frame_in_this_test(void **state)
 {
 	uint32_t seen = 0, all = 0;
 
@@ -261,12 +261,12 @@ static void every_landmark_has_a_frame_in_this_test(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(autograds_threads_get_the_stack_of_the_call_that_runs),
-		TEST(a_stack_that_was_given_a_caller_shows_its_line_and_lies_in_a_backward_pass),
-		TEST(while_two_threads_are_in_a_call_nobody_is_adopted),
-		TEST(without_a_thread_of_autograds_stacks_stay_as_they_are),
-		TEST(a_frame_has_the_landmarks_of_the_rows_that_fit),
-		TEST(every_landmark_has_a_frame_in_this_test),
+		TEST(threads_of_autograd_get_the_stack_of_the_running_call),
+		TEST(a_stack_with_an_attributed_caller_shows_its_line_and_is_in_a_backward_pass),
+		TEST(while_two_threads_are_in_a_call_no_stack_gets_a_caller),
+		TEST(without_a_thread_of_autograd_stacks_do_not_change),
+		TEST(a_frame_has_the_kinds_of_all_rows_that_match),
+		TEST(every_frame_kind_has_a_frame_in_this_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

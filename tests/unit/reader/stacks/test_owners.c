@@ -41,7 +41,7 @@ static const char *owner_by(const char *text, uint32_t layer, const struct frame
 	size_t count)
 {
 	static char name[200];
-	struct gmt_snapshot snapshot = { .executable = PROGRAM_PATH };
+	struct gmt_recording recording = { .executable = PROGRAM_PATH };
 	struct gmt_owner_rules rules = { 0 };
 	struct gmt_owner_walk walk = { 0 };
 	struct gmt_owners owners = { 0 };
@@ -49,7 +49,7 @@ static const char *owner_by(const char *text, uint32_t layer, const struct frame
 
 	assert_int_equal(gmt_owner_rules_parse(&rules, text, "mine", &error), GMT_OK);
 	assert_int_equal(gmt_owner_rules_add_defaults(&rules, &error), GMT_OK);
-	assert_int_equal(gmt_owners_init(&owners, &rules, &snapshot, &error), GMT_OK);
+	assert_int_equal(gmt_owners_init(&owners, &rules, &recording, &error), GMT_OK);
 	for (uint32_t i = 0; i < count; i++) {
 		struct gmt_owner_frame frame = {
 			.is_python = frames[i].file != NULL,
@@ -76,7 +76,7 @@ static const char *owner_by(const char *text, uint32_t layer, const struct frame
 #define CUDA_OWNER(...) owner_by("", GMT_LAYER_CUDA, STACK(__VA_ARGS__))
 #define TORCH_OWNER(...) owner_by("", GMT_LAYER_TORCH, STACK(__VA_ARGS__))
 
-static void the_owner_is_the_first_frame_outside_of_allocators_and_the_runtime(void **state)
+static void the_owner_is_the_first_frame_outside_allocators_and_the_runtime(void **state)
 {
 	(void)state;
 	assert_string_equal(CUDA_OWNER(DRIVER, RUNTIME, CACHE, TORCH, TORCH_PYTHON, INTERPRETER,
@@ -98,7 +98,7 @@ static void the_owner_is_the_first_frame_outside_of_allocators_and_the_runtime(v
 		"libengine.so.3");
 }
 
-static void libraries_are_known_by_the_names_that_wheels_and_copies_give_them(void **state)
+static void libraries_are_recognized_by_the_file_names_of_wheels_and_copies(void **state)
 {
 	static const struct {
 		const char *module, *owner;
@@ -134,7 +134,7 @@ static void libraries_are_known_by_the_names_that_wheels_and_copies_give_them(vo
 			cases[i].owner);
 }
 
-static void what_is_linked_in_is_known_by_its_functions(void **state)
+static void a_statically_linked_library_is_recognized_by_its_functions(void **state)
 {
 	(void)state;
 	/* NCCL inside PyTorch; the runtime inside a program; a runtime without names inside cuBLAS. */
@@ -163,7 +163,7 @@ static void what_is_linked_in_is_known_by_its_functions(void **state)
 		"RMM");
 }
 
-static void a_block_of_pytorchs_is_owned_by_the_library_that_asked_pytorch_for_it(void **state)
+static void the_library_that_asked_pytorch_for_a_block_owns_it(void **state)
 {
 	(void)state;
 	assert_string_equal(TORCH_OWNER(CACHE, TORCH, TORCH_CPU, TORCH_PYTHON, INTERPRETER, SCRIPT),
@@ -195,7 +195,7 @@ static void a_block_of_pytorchs_is_owned_by_the_library_that_asked_pytorch_for_i
 		"PyTorch");
 }
 
-static void stacks_of_python_alone_have_owners(void **state)
+static void python_stacks_alone_have_owners(void **state)
 {
 	(void)state;
 	assert_string_equal(TORCH_OWNER(SCRIPT), "PyTorch");
@@ -224,7 +224,7 @@ static void assert_arena(enum gmt_owner_arena arena, const char *owner, const ch
 #define CUPY(name) FUNCTION(PACKAGES "cupy/cuda/memory.cpython-312-x86_64-linux-gnu.so", name)
 #define JAX_PY PYTHON(PACKAGES "jax/_src/array.py")
 
-static void an_arena_is_told_by_the_function_that_gets_it_memory(void **state)
+static void an_arena_is_recognized_by_the_function_that_allocates_its_memory(void **state)
 {
 	(void)state;
 	assert_arena(GMT_ARENA_YES, "XLA",
@@ -254,7 +254,7 @@ static void an_arena_is_told_by_the_function_that_gets_it_memory(void **state)
 			NATIVE(PROGRAM_PATH)));
 }
 
-static void without_the_functions_name_an_arena_is_likely(void **state)
+static void without_a_function_name_an_arena_is_only_likely(void **state)
 {
 	(void)state;
 	assert_arena(GMT_ARENA_LIKELY, "XLA", CUDA_OWNER(JAX_PY, SCRIPT));
@@ -298,7 +298,7 @@ static void a_stack_that_tells_nothing_is_unknown_and_one_of_skipped_frames_is_t
 		"program");
 }
 
-static void rules_of_the_user_come_first_and_all_patterns_of_a_line_must_fit(void **state)
+static void user_rules_come_first_and_all_patterns_of_a_line_must_match(void **state)
 {
 	const char *rules = "# mine\n\n  own  \"The Engine\"  package engine\r\n"
 						"skip - library libpool*\n"
@@ -353,11 +353,12 @@ static const char *own_names(struct gmt_owner_rule_cache *sieve,
 	return rule ? rule->name : "";
 }
 
-static void functions_of_one_module_or_file_are_told_apart_each_time(void **state)
+static void functions_of_one_module_or_file_get_their_own_owners(void **state)
 {
-	static const char text[] =
-		"own whole function alloc\nown middle function *aa*b?b*\nown end function ?*::take\nown tail function *::give\n"
-		"own python library /x/y\nown script file /x/y function run*\nown rest file y\n";
+	static const char text[] = "own whole function alloc\nown middle function *aa*b?b*\n"
+							   "own end function ?*::take\nown tail function *::give\n"
+							   "own python library /x/y\nown script file /x/y function run*\n"
+							   "own rest file y\n";
 	static const struct {
 		struct frame frame;
 		const char *name;
@@ -396,7 +397,7 @@ static void functions_of_one_module_or_file_are_told_apart_each_time(void **stat
 	gmt_owner_rules_fini(&rules);
 }
 
-static void lines_that_are_no_rules_are_said_with_their_place(void **state)
+static void invalid_rules_are_reported_with_their_line(void **state)
 {
 	static const struct {
 		const char *text, *said;
@@ -435,17 +436,17 @@ static void lines_that_are_no_rules_are_said_with_their_place(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(the_owner_is_the_first_frame_outside_of_allocators_and_the_runtime),
-		TEST(libraries_are_known_by_the_names_that_wheels_and_copies_give_them),
-		TEST(what_is_linked_in_is_known_by_its_functions),
-		TEST(a_block_of_pytorchs_is_owned_by_the_library_that_asked_pytorch_for_it),
-		TEST(stacks_of_python_alone_have_owners),
-		TEST(an_arena_is_told_by_the_function_that_gets_it_memory),
-		TEST(without_the_functions_name_an_arena_is_likely),
+		TEST(the_owner_is_the_first_frame_outside_allocators_and_the_runtime),
+		TEST(libraries_are_recognized_by_the_file_names_of_wheels_and_copies),
+		TEST(a_statically_linked_library_is_recognized_by_its_functions),
+		TEST(the_library_that_asked_pytorch_for_a_block_owns_it),
+		TEST(python_stacks_alone_have_owners),
+		TEST(an_arena_is_recognized_by_the_function_that_allocates_its_memory),
+		TEST(without_a_function_name_an_arena_is_only_likely),
 		TEST(a_stack_that_tells_nothing_is_unknown_and_one_of_skipped_frames_is_the_outermosts),
-		TEST(rules_of_the_user_come_first_and_all_patterns_of_a_line_must_fit),
-		TEST(functions_of_one_module_or_file_are_told_apart_each_time),
-		TEST(lines_that_are_no_rules_are_said_with_their_place),
+		TEST(user_rules_come_first_and_all_patterns_of_a_line_must_match),
+		TEST(functions_of_one_module_or_file_get_their_own_owners),
+		TEST(invalid_rules_are_reported_with_their_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 
 static uint32_t owner_of_event(const struct recording *recording, size_t event, int32_t device)
 {
-	struct gmt_snapshot_event row = gmt_snapshot_event(recording->snapshot, event);
+	struct gmt_recording_event row = gmt_recording_event(recording->loaded, event);
 
 	return gmt_owners_find(&recording->traces.owners, recording->traces.stack_of_trace[row.trace],
 		row.layer, device);
@@ -22,7 +22,7 @@ static uint32_t owner_of_event(const struct recording *recording, size_t event, 
 static bool is_segment(const struct recording *recording, size_t event)
 {
 	return gmt_owners_is_segment(&recording->traces.owners,
-		recording->traces.stack_of_trace[gmt_snapshot_event(recording->snapshot, event).trace]);
+		recording->traces.stack_of_trace[gmt_recording_event(recording->loaded, event).trace]);
 }
 
 static void a_segment_is_known_without_native_stacks_by_the_block_that_lies_in_it_at_once(
@@ -59,13 +59,13 @@ static void a_segment_is_known_without_native_stacks_by_the_block_that_lies_in_i
 static void put_got(struct recording *recording, uint8_t kind, uint8_t space, uint64_t address,
 	uint32_t stack)
 {
-	SNAPSHOT_PUT(&recording->file, EVENT, gmt_event, .stamp = recording->stamp += 10,
+	RECORDING_PUT(&recording->file, EVENT, gmt_event, .stamp = recording->stamp += 10,
 		.thread = PROGRAM, .kind = kind, .layer = GMT_LAYER_CUDA, .space = space,
 		.address = address, .size_bytes = 2 << 20, .object = 7, .frames = stack);
 	recording->events++;
 }
 
-static void a_segment_of_mapped_pages_is_known_so_too(void **state)
+static void pages_with_pytorchs_blocks_are_a_segment(void **state)
 {
 	struct recording recording;
 	uint64_t page = UINT64_C(0x7e0000000000);
@@ -86,7 +86,7 @@ static void a_segment_of_mapped_pages_is_known_so_too(void **state)
 	recording_end(&recording);
 }
 
-static void what_has_no_stack_is_of_segments_only_if_all_of_it_is(void **state)
+static void memory_without_a_stack_is_pytorchs_only_if_all_of_it_holds_its_blocks(void **state)
 {
 	(void)state;
 	for (int others = 0; others < 2; others++) {
@@ -116,8 +116,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(a_segment_is_known_without_native_stacks_by_the_block_that_lies_in_it_at_once),
-		TEST(a_segment_of_mapped_pages_is_known_so_too),
-		TEST(what_has_no_stack_is_of_segments_only_if_all_of_it_is),
+		TEST(pages_with_pytorchs_blocks_are_a_segment),
+		TEST(memory_without_a_stack_is_pytorchs_only_if_all_of_it_holds_its_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

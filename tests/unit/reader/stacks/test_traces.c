@@ -4,7 +4,7 @@
 
 /* The fake libraries are in FAKE_FOLDER. */
 
-static void stacks_that_read_the_same_are_one(void **state)
+static void stacks_with_the_same_text_are_one_stack(void **state)
 {
 	uint64_t native[] = { fake_operator(), fake_eval() }, frames[] = { FRAME(1) | ENTRY };
 	uint64_t other[] = { fake_operator(), fake_cfunction(), fake_eval() };
@@ -41,7 +41,7 @@ static void inlined_functions_are_frames_with_their_own_lines(void **state)
 	end();
 }
 
-static void a_file_with_another_build_id_is_not_used_and_named(void **state)
+static void a_file_with_another_build_id_is_reported_and_not_used(void **state)
 {
 	uint64_t native[] = { fake_operator(), fake_cfunction() };
 
@@ -76,7 +76,7 @@ static void a_file_that_moved_is_found_by_its_build_id(void **state)
 	end();
 }
 
-static void the_newest_module_that_was_there_holds_an_address(void **state)
+static void an_address_belongs_to_the_newest_module_at_that_time(void **state)
 {
 	uint64_t native[] = { fake_operator() };
 
@@ -85,11 +85,11 @@ static void the_newest_module_that_was_there_holds_an_address(void **state)
 	put_module(&framework, 0, "/old.so", "aaaa11");
 	put_module(&framework, 2, "/new.so", "bbbb22");
 	put_module(&framework, 5, "/later.so", "cccc33");
-	SNAPSHOT_PUT(&file, STACK, gmt_stack, .id = 1, .generation = 3, .items = { native, 1 });
-	SNAPSHOT_PUT(&file, STACK, gmt_stack, .id = 2, .generation = 1, .items = { native, 1 });
-	SNAPSHOT_PUT(&file, EVENT, gmt_event, .kind = GMT_KIND_ALLOC, .layer = GMT_LAYER_CUDA,
+	RECORDING_PUT(&file, STACK, gmt_stack, .id = 1, .generation = 3, .items = { native, 1 });
+	RECORDING_PUT(&file, STACK, gmt_stack, .id = 2, .generation = 1, .items = { native, 1 });
+	RECORDING_PUT(&file, EVENT, gmt_event, .kind = GMT_KIND_ALLOC, .layer = GMT_LAYER_CUDA,
 		.stack = 1);
-	SNAPSHOT_PUT(&file, EVENT, gmt_event, .kind = GMT_KIND_ALLOC, .layer = GMT_LAYER_CUDA,
+	RECORDING_PUT(&file, EVENT, gmt_event, .kind = GMT_KIND_ALLOC, .layer = GMT_LAYER_CUDA,
 		.stack = 2);
 	finish(GMT_TRACES_TRIMMED, NULL);
 	assert_memory_equal(functions(0), "new.so+0x", 9);
@@ -97,7 +97,7 @@ static void the_newest_module_that_was_there_holds_an_address(void **state)
 	end();
 }
 
-static void what_the_file_does_not_hold_is_counted_not_believed(void **state)
+static void references_to_missing_definitions_are_counted(void **state)
 {
 	uint64_t native[] = { 0, 1, UINT64_MAX },
 			 frames[] = { FRAME(77), FRAME(1) | ENTRY, UINT64_MAX };
@@ -105,7 +105,7 @@ static void what_the_file_does_not_hold_is_counted_not_believed(void **state)
 	(void)state;
 	begin();
 	put_trace(native, 3, frames, 3, false);
-	SNAPSHOT_PUT(&file, EVENT, gmt_event, .kind = GMT_KIND_ALLOC, .layer = GMT_LAYER_CUDA,
+	RECORDING_PUT(&file, EVENT, gmt_event, .kind = GMT_KIND_ALLOC, .layer = GMT_LAYER_CUDA,
 		.stack = 88, .frames = 99);
 	finish(GMT_TRACES_TRIMMED, NULL);
 	assert_string_equal(functions(0),
@@ -115,7 +115,7 @@ static void what_the_file_does_not_hold_is_counted_not_believed(void **state)
 	end();
 }
 
-static void the_own_line_is_the_users_innermost_one(void **state)
+static void the_own_line_is_the_innermost_line_of_the_user(void **state)
 {
 	static const struct {
 		const char *leaf, *middle, *root;
@@ -127,6 +127,11 @@ static void the_own_line_is_the_users_innermost_one(void **state)
 		{ "<frozen importlib._bootstrap>", "/usr/lib/python3/dist-packages/a.py", "<string>", 2 },
 		{ "/usr/lib/python3/dist-packages/a.py", "<frozen runpy>", "/usr/lib/python3.11/a.py", 0 },
 		{ "<string>", "/home/me/t.py", "<stdin>", 1 },
+		{ "/env/lib/python3.11/site-packages/torch/nn.py", "/tmp/ipykernel_71/42.py",
+			"/env/lib/python3.11/site-packages/ipykernel_launcher.py", 1 },
+		{ "/usr/lib/python3.11/a.py", "/env/lib/python3.11/tmp/ipykernel_71/42.py", "<string>", 1 },
+		{ "<timed exec>", "/tmp/ipykernel_71/42.py", "/usr/lib/python3.11/runpy.py", 0 },
+		{ "/usr/lib/python3.11/a.py", "<ipython-input-3-0a1b>", "<string>", 1 },
 	};
 
 	(void)state;
@@ -136,9 +141,9 @@ static void the_own_line_is_the_users_innermost_one(void **state)
 
 		begin();
 		for (uint32_t f = 0; f < 3; f++) {
-			SNAPSHOT_PUT(&file, CODE, gmt_code, .id = 11 + f, .function = slice("f"),
+			RECORDING_PUT(&file, CODE, gmt_code, .id = 11 + f, .function = slice("f"),
 				.file = slice(files[f]));
-			SNAPSHOT_PUT(&file, FRAME, gmt_frame, .id = 11 + f, .code = 11 + f, .line = 1);
+			RECORDING_PUT(&file, FRAME, gmt_frame, .id = 11 + f, .code = 11 + f, .line = 1);
 		}
 		put_trace(NULL, 0, frames, 3, false);
 		finish(GMT_TRACES_TRIMMED, NULL);
@@ -147,7 +152,7 @@ static void the_own_line_is_the_users_innermost_one(void **state)
 	}
 }
 
-static void an_outline_shows_runs_of_a_framework_as_one_line(void **state)
+static void a_stack_summary_shows_consecutive_framework_frames_as_one_line(void **state)
 {
 	uint64_t native[] = { fake_outer(), fake_operator(), fake_cfunction(), fake_eval() };
 	uint64_t frames[] = { FRAME(11), FRAME(11), FRAME(1), FRAME(2) | ENTRY };
@@ -158,9 +163,9 @@ static void an_outline_shows_runs_of_a_framework_as_one_line(void **state)
 	put_module(&python, 0, python.path, python.build_id);
 	put_module(&framework, 0, "/env/lib/python3.11/site-packages/torch/libtorch.so",
 		framework.build_id);
-	SNAPSHOT_PUT(&file, CODE, gmt_code, .id = 11, .function = slice("linear"),
+	RECORDING_PUT(&file, CODE, gmt_code, .id = 11, .function = slice("linear"),
 		.file = slice("/env/lib/python3.11/site-packages/torch/nn.py"));
-	SNAPSHOT_PUT(&file, FRAME, gmt_frame, .id = 11, .code = 11, .line = 1);
+	RECORDING_PUT(&file, FRAME, gmt_frame, .id = 11, .code = 11, .line = 1);
 	put_trace(native, COUNT(native), frames, COUNT(frames), false);
 	finish(GMT_TRACES_TRIMMED, FAKE_FOLDER);
 	assert_true(gmt_stack_summary_make(&summary, &traces, traces.stack_of_trace[0]));
@@ -174,7 +179,7 @@ static void an_outline_shows_runs_of_a_framework_as_one_line(void **state)
 	end();
 }
 
-static void long_names_of_c_plus_plus_are_cut_where_they_read_well(void **state)
+static void long_c_plus_plus_names_are_shortened_readably(void **state)
 {
 	static const char *const rows[][2] = {
 		{ "at::native::empty_cuda(c10::ArrayRef<long>, bool)", "at::native::empty_cuda" },
@@ -191,10 +196,10 @@ static void long_names_of_c_plus_plus_are_cut_where_they_read_well(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		gmt_names_function(rows[i][0], name, sizeof(name));
+		gmt_short_name_of_function(rows[i][0], name, sizeof(name));
 		assert_string_equal(name, rows[i][1]);
 	}
-	gmt_names_function("a_name_longer_than_its_room", name, 8);
+	gmt_short_name_of_function("a_name_longer_than_its_room", name, 8);
 	assert_string_equal(name, "a_name_");
 }
 
@@ -202,15 +207,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TRACES_TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
-		TRACES_TEST(stacks_that_read_the_same_are_one),
+		TRACES_TEST(stacks_with_the_same_text_are_one_stack),
 		TRACES_TEST(inlined_functions_are_frames_with_their_own_lines),
-		TRACES_TEST(a_file_with_another_build_id_is_not_used_and_named),
+		TRACES_TEST(a_file_with_another_build_id_is_reported_and_not_used),
 		TRACES_TEST(a_file_that_moved_is_found_by_its_build_id),
-		TRACES_TEST(the_newest_module_that_was_there_holds_an_address),
-		TRACES_TEST(what_the_file_does_not_hold_is_counted_not_believed),
-		TRACES_TEST(the_own_line_is_the_users_innermost_one),
-		TRACES_TEST(an_outline_shows_runs_of_a_framework_as_one_line),
-		TRACES_TEST(long_names_of_c_plus_plus_are_cut_where_they_read_well),
+		TRACES_TEST(an_address_belongs_to_the_newest_module_at_that_time),
+		TRACES_TEST(references_to_missing_definitions_are_counted),
+		TRACES_TEST(the_own_line_is_the_innermost_line_of_the_user),
+		TRACES_TEST(a_stack_summary_shows_consecutive_framework_frames_as_one_line),
+		TRACES_TEST(long_c_plus_plus_names_are_shortened_readably),
 #undef TRACES_TEST
 	};
 	find_libraries();

@@ -2,7 +2,7 @@
 /* A Python stack and a native stack merge into one, even if frames are missing in either. */
 #include "traces_story.h"
 
-static void each_frame_of_the_interpreter_becomes_the_python_frames_it_ran(void **state)
+static void each_frame_of_the_interpreter_is_replaced_by_the_python_frames_it_ran(void **state)
 {
 	uint64_t native[] = { fake_operator(), fake_cfunction(), fake_eval(), fake_operator(),
 		fake_eval(), fake_cfunction() };
@@ -27,7 +27,7 @@ static void each_frame_of_the_interpreter_becomes_the_python_frames_it_ran(void 
 	end();
 }
 
-static void halves_that_do_not_fit_are_kept_whole_and_counted(void **state)
+static void native_and_python_stacks_that_do_not_match_are_kept_and_counted(void **state)
 {
 	uint64_t native[] = { fake_operator(), fake_eval(), fake_eval() };
 	uint64_t few[] = { FRAME(1) | ENTRY };
@@ -44,7 +44,7 @@ static void halves_that_do_not_fit_are_kept_whole_and_counted(void **state)
 	end();
 }
 
-static void a_native_stack_that_was_cut_is_no_riddle(void **state)
+static void a_cut_native_stack_is_no_mismatch(void **state)
 {
 	uint64_t native[] = { fake_operator(), fake_eval() };
 	uint64_t frames[] = { FRAME(1) | ENTRY, FRAME(2) | ENTRY };
@@ -58,7 +58,7 @@ static void a_native_stack_that_was_cut_is_no_riddle(void **state)
 	end();
 }
 
-static void a_stack_whose_walk_stopped_says_so_at_its_end(void **state)
+static void a_stack_whose_walk_stopped_ends_with_a_mark(void **state)
 {
 	uint64_t native[] = { fake_operator(), fake_eval() };
 	uint64_t frames[] = { FRAME(1) | ENTRY, FRAME(2) | ENTRY };
@@ -81,7 +81,7 @@ static void a_stack_whose_walk_stopped_says_so_at_its_end(void **state)
 	end();
 }
 
-static void frames_that_were_left_out_in_the_middle_are_a_line_and_both_ends_fit(void **state)
+static void omitted_middle_frames_are_one_line_and_both_ends_match(void **state)
 {
 	uint64_t native[] = { fake_operator(), fake_eval(), fake_operator(), 0, fake_operator(),
 		fake_eval(), fake_cfunction() };
@@ -129,7 +129,7 @@ static void python_frames_left_out_in_the_middle_of_a_recursion_stand_in_the_run
 	end();
 }
 
-static void native_frames_whose_python_frames_were_left_out_run_none(void **state)
+static void native_frames_of_omitted_python_frames_run_none(void **state)
 {
 	/* Three runs. The middle run has no known frames. */
 	uint64_t native[] = { fake_eval(), fake_operator(), fake_eval(), fake_operator(), fake_eval() };
@@ -145,7 +145,7 @@ static void native_frames_whose_python_frames_were_left_out_run_none(void **stat
 	end();
 }
 
-static void where_both_stacks_lack_a_middle_both_ends_fit(void **state)
+static void both_ends_match_if_both_stacks_lack_their_middle(void **state)
 {
 	uint64_t native[] = { fake_operator(), fake_eval(), fake_operator(), 0, fake_operator(),
 		fake_eval(), fake_eval(), fake_operator() };
@@ -172,7 +172,7 @@ static void where_both_stacks_lack_a_middle_both_ends_fit(void **state)
 	end();
 }
 
-static void one_half_alone_is_the_whole_stack(void **state)
+static void a_native_or_python_stack_alone_is_the_whole_stack(void **state)
 {
 	uint64_t native[] = { fake_operator(), fake_cfunction(), fake_eval() },
 			 frames[] = { FRAME(4) | ENTRY };
@@ -196,16 +196,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TRACES_TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
-		TRACES_TEST(each_frame_of_the_interpreter_becomes_the_python_frames_it_ran),
-		TRACES_TEST(halves_that_do_not_fit_are_kept_whole_and_counted),
-		TRACES_TEST(a_native_stack_that_was_cut_is_no_riddle),
-		TRACES_TEST(a_stack_whose_walk_stopped_says_so_at_its_end),
-		TRACES_TEST(frames_that_were_left_out_in_the_middle_are_a_line_and_both_ends_fit),
+		TRACES_TEST(each_frame_of_the_interpreter_is_replaced_by_the_python_frames_it_ran),
+		TRACES_TEST(native_and_python_stacks_that_do_not_match_are_kept_and_counted),
+		TRACES_TEST(a_cut_native_stack_is_no_mismatch),
+		TRACES_TEST(a_stack_whose_walk_stopped_ends_with_a_mark),
+		TRACES_TEST(omitted_middle_frames_are_one_line_and_both_ends_match),
 		TRACES_TEST(
 			python_frames_left_out_in_the_middle_of_a_recursion_stand_in_the_run_that_they_are_of),
-		TRACES_TEST(native_frames_whose_python_frames_were_left_out_run_none),
-		TRACES_TEST(where_both_stacks_lack_a_middle_both_ends_fit),
-		TRACES_TEST(one_half_alone_is_the_whole_stack),
+		TRACES_TEST(native_frames_of_omitted_python_frames_run_none),
+		TRACES_TEST(both_ends_match_if_both_stacks_lack_their_middle),
+		TRACES_TEST(a_native_or_python_stack_alone_is_the_whole_stack),
 #undef TRACES_TEST
 	};
 	find_libraries();

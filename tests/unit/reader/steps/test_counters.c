@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two ways to find a recording's steps: periods of a sequence, and things that count together. */
+/* Two ways to find the steps of a recording: periods of a sequence, and counters that are joined. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static void the_shortest_period_at_the_end_is_found(void **state)
 	}
 }
 
-static void the_period_of_the_end_is_found_however_short_it_is(void **state)
+static void a_short_period_at_the_end_is_found(void **state)
 {
 	static const struct {
 		const char *text;
@@ -105,7 +105,7 @@ static const char *winners(const char *text)
 	return answer;
 }
 
-static void the_thing_that_counts_most_often_wins_and_of_equal_ones_the_first(void **state)
+static void the_counter_with_most_steps_wins_and_the_first_of_equal_ones(void **state)
 {
 	(void)state;
 	assert_string_equal(winners("aababb"), "a");
@@ -114,7 +114,7 @@ static void the_thing_that_counts_most_often_wins_and_of_equal_ones_the_first(vo
 	assert_string_equal(winners(""), "");
 }
 
-static void things_of_one_class_that_follow_each_other_count_together(void **state)
+static void consecutive_counters_of_one_class_are_joined(void **state)
 {
 	(void)state;
 	assert_string_equal(winners("aaabbbAAAAA"), "ab");
@@ -137,7 +137,7 @@ static bool count_both(const char *text, enum gmt_counters_chaining chaining)
 	return both;
 }
 
-static void things_that_take_turns_for_long_may_count_together(void **state)
+static void counters_that_alternate_for_long_may_be_joined(void **state)
 {
 	(void)state;
 	assert_true(count_both("aaabbbaaabbb", GMT_COUNTERS_IN_ROWS));
@@ -147,14 +147,14 @@ static void things_that_take_turns_for_long_may_count_together(void **state)
 	assert_true(count_both("aabb", GMT_COUNTERS_OF_ANY));
 }
 
-static void a_tie_that_comes_up_on_the_way_does_not_decide(void **state)
+static void a_tie_before_the_end_does_not_decide(void **state)
 {
 	(void)state;
 	/* Class B overtakes a (4 to 3). Then b makes class A equal: A wins, because it began first. */
 	assert_string_equal(winners("aaAAaAAb"), "ab");
 }
 
-static void thousands_of_things_side_by_side_are_counted_in_no_time(void **state)
+static void thousands_of_concurrent_counters_are_counted_fast(void **state)
 {
 	struct gmt_counters counters = { 0 };
 
@@ -172,12 +172,12 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_shortest_period_at_the_end_is_found),
-		cmocka_unit_test(the_period_of_the_end_is_found_however_short_it_is),
-		cmocka_unit_test(the_thing_that_counts_most_often_wins_and_of_equal_ones_the_first),
-		cmocka_unit_test(things_of_one_class_that_follow_each_other_count_together),
-		cmocka_unit_test(things_that_take_turns_for_long_may_count_together),
-		cmocka_unit_test(a_tie_that_comes_up_on_the_way_does_not_decide),
-		cmocka_unit_test(thousands_of_things_side_by_side_are_counted_in_no_time),
+		cmocka_unit_test(a_short_period_at_the_end_is_found),
+		cmocka_unit_test(the_counter_with_most_steps_wins_and_the_first_of_equal_ones),
+		cmocka_unit_test(consecutive_counters_of_one_class_are_joined),
+		cmocka_unit_test(counters_that_alternate_for_long_may_be_joined),
+		cmocka_unit_test(a_tie_before_the_end_does_not_decide),
+		cmocka_unit_test(thousands_of_concurrent_counters_are_counted_fast),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,7 @@ static size_t calls(void)
 	return count;
 }
 
-static void calls_with_nothing_between_are_told_by_what_repeats(void **state)
+static void consecutive_calls_are_separated_by_their_repeating_pattern(void **state)
 {
 	(void)state;
 	begin();
@@ -74,7 +74,7 @@ static void calls_with_nothing_between_are_told_by_what_repeats(void **state)
 	assert_int_equal(calls(), 12);
 }
 
-static void a_loop_over_equal_layers_with_a_head_is_one_call(void **state)
+static void equal_layers_before_a_head_are_one_call(void **state)
 {
 	(void)state;
 	begin();
@@ -105,7 +105,7 @@ static void call_equal_layers(int count, uint64_t *result)
 	*result = made;
 }
 
-static void equal_layers_without_a_head_are_one_call_by_what_they_free(void **state)
+static void equal_layers_without_a_head_are_one_call_by_their_frees(void **state)
 {
 	uint64_t result = 0;
 
@@ -117,7 +117,7 @@ static void equal_layers_without_a_head_are_one_call_by_what_they_free(void **st
 }
 
 /* Only the program's calling line allocates, so lines do not go back. */
-static void equal_layers_are_one_call_where_the_caller_makes_something_between_calls(void **state)
+static void equal_layers_are_one_call_if_the_caller_allocates_between_calls(void **state)
 {
 	uint32_t copy;
 
@@ -160,7 +160,7 @@ static void sizes_may_vary_from_call_to_call(void **state)
 	assert_int_equal(calls(), 10);
 }
 
-static void a_first_call_that_sets_things_up_is_one_call(void **state)
+static void a_first_call_with_initialization_is_one_call(void **state)
 {
 	(void)state;
 	for (int where = 0; where < 3; where++) {
@@ -175,7 +175,7 @@ static void a_first_call_that_sets_things_up_is_one_call(void **state)
 	}
 }
 
-static void a_first_call_of_another_size_ends_where_it_ends(void **state)
+static void a_first_call_of_another_size_does_not_reach_into_the_second(void **state)
 {
 	(void)state;
 	begin();
@@ -193,7 +193,7 @@ static void a_first_call_of_another_size_ends_where_it_ends(void **state)
 	recording_end(&recording);
 }
 
-static void what_the_program_allocates_between_calls_parts_them(void **state)
+static void allocations_of_the_program_between_calls_separate_them(void **state)
 {
 	(void)state;
 	begin();
@@ -205,7 +205,7 @@ static void what_the_program_allocates_between_calls_parts_them(void **state)
 	assert_int_equal(calls(), 8);
 }
 
-static void a_module_that_computes_a_loss_is_no_call(void **state)
+static void a_module_that_computes_a_loss_is_not_a_call(void **state)
 {
 	(void)state;
 	begin();
@@ -221,7 +221,7 @@ static void a_module_that_computes_a_loss_is_no_call(void **state)
 	assert_int_equal(calls(), 6);
 }
 
-static void blocks_of_other_threads_do_not_part_calls(void **state)
+static void blocks_of_other_threads_do_not_separate_calls(void **state)
 {
 	(void)state;
 	begin();
@@ -247,7 +247,7 @@ static void train(int steps, int every)
 	}
 }
 
-static void evaluation_between_steps_of_training_has_a_counter_of_its_own(void **state)
+static void evaluation_between_training_steps_has_its_own_counter(void **state)
 {
 	(void)state;
 	begin();
@@ -261,7 +261,7 @@ static void evaluation_between_steps_of_training_has_a_counter_of_its_own(void *
 	recording_end(&recording);
 }
 
-static void a_place_that_shows_up_in_half_of_the_steps_is_training(void **state)
+static void a_line_that_runs_in_half_of_the_steps_is_training(void **state)
 {
 	(void)state;
 	for (int every_second = 9; every_second <= 10; every_second++) {
@@ -278,7 +278,7 @@ static void a_place_that_shows_up_in_half_of_the_steps_is_training(void **state)
 	}
 }
 
-static void a_call_does_not_reach_beyond_the_step_of_training_that_it_lies_in(void **state)
+static void a_call_ends_with_its_training_step(void **state)
 {
 	uint32_t step;
 
@@ -298,7 +298,7 @@ static void a_call_does_not_reach_beyond_the_step_of_training_that_it_lies_in(vo
 	recording_end(&recording);
 }
 
-static void the_programs_own_marks_leave_no_room_for_calls(void **state)
+static void with_marks_of_the_program_calls_are_not_counted(void **state)
 {
 	(void)state;
 	begin();
@@ -311,7 +311,7 @@ static void the_programs_own_marks_leave_no_room_for_calls(void **state)
 	recording_end(&recording);
 }
 
-static void nothing_behind_the_end_of_the_work_is_a_call(void **state)
+static void after_the_end_of_the_work_there_are_no_calls(void **state)
 {
 	(void)state;
 	begin();
@@ -325,7 +325,7 @@ static void nothing_behind_the_end_of_the_work_is_a_call(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
 
-static void a_step_is_the_same_wherever_the_one_before_was_found(void **state)
+static void a_lookup_of_a_step_does_not_depend_on_the_previous_lookup(void **state)
 {
 	struct gmt_step steps[] = {
 		{ .begin = 0, .end = 10 },
@@ -350,23 +350,23 @@ static void a_step_is_the_same_wherever_the_one_before_was_found(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_step_is_the_same_wherever_the_one_before_was_found),
-		TEST(calls_with_nothing_between_are_told_by_what_repeats),
-		TEST(a_loop_over_equal_layers_with_a_head_is_one_call),
-		TEST(equal_layers_without_a_head_are_one_call_by_what_they_free),
-		TEST(equal_layers_are_one_call_where_the_caller_makes_something_between_calls),
+		cmocka_unit_test(a_lookup_of_a_step_does_not_depend_on_the_previous_lookup),
+		TEST(consecutive_calls_are_separated_by_their_repeating_pattern),
+		TEST(equal_layers_before_a_head_are_one_call),
+		TEST(equal_layers_without_a_head_are_one_call_by_their_frees),
+		TEST(equal_layers_are_one_call_if_the_caller_allocates_between_calls),
 		TEST(a_helper_that_fills_a_cache_does_not_count),
 		TEST(sizes_may_vary_from_call_to_call),
-		TEST(a_first_call_that_sets_things_up_is_one_call),
-		TEST(a_first_call_of_another_size_ends_where_it_ends),
-		TEST(what_the_program_allocates_between_calls_parts_them),
-		TEST(a_module_that_computes_a_loss_is_no_call),
-		TEST(blocks_of_other_threads_do_not_part_calls),
-		TEST(evaluation_between_steps_of_training_has_a_counter_of_its_own),
-		TEST(a_place_that_shows_up_in_half_of_the_steps_is_training),
-		TEST(a_call_does_not_reach_beyond_the_step_of_training_that_it_lies_in),
-		TEST(the_programs_own_marks_leave_no_room_for_calls),
-		TEST(nothing_behind_the_end_of_the_work_is_a_call),
+		TEST(a_first_call_with_initialization_is_one_call),
+		TEST(a_first_call_of_another_size_does_not_reach_into_the_second),
+		TEST(allocations_of_the_program_between_calls_separate_them),
+		TEST(a_module_that_computes_a_loss_is_not_a_call),
+		TEST(blocks_of_other_threads_do_not_separate_calls),
+		TEST(evaluation_between_training_steps_has_its_own_counter),
+		TEST(a_line_that_runs_in_half_of_the_steps_is_training),
+		TEST(a_call_ends_with_its_training_step),
+		TEST(with_marks_of_the_program_calls_are_not_counted),
+		TEST(after_the_end_of_the_work_there_are_no_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

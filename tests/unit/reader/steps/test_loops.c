@@ -62,7 +62,7 @@ static size_t steps(enum gmt_step_source source)
 	return count;
 }
 
-static void a_pass_begins_where_the_line_goes_back(void **state)
+static void a_pass_begins_where_the_line_number_falls(void **state)
 {
 	(void)state;
 	begin();
@@ -83,7 +83,7 @@ static void a_pass_begins_where_the_line_goes_back(void **state)
 	recording_end(&recording);
 }
 
-static void a_request_contains_its_tokens(void **state)
+static void a_loop_over_tokens_is_inside_the_loop_over_requests(void **state)
 {
 	(void)state;
 	begin();
@@ -97,7 +97,7 @@ static void a_request_contains_its_tokens(void **state)
 	assert_int_equal(steps(GMT_STEPS_LOOP), 20);
 }
 
-static void few_passes_of_the_outer_loop_leave_the_steps_to_the_inner_one(void **state)
+static void with_few_outer_passes_the_inner_loop_has_the_steps(void **state)
 {
 	(void)state;
 	begin();
@@ -112,7 +112,7 @@ static void few_passes_of_the_outer_loop_leave_the_steps_to_the_inner_one(void *
 	assert_int_equal(steps(GMT_STEPS_LOOP), 40);
 }
 
-static void requests_of_one_line_are_calls_of_the_function_that_serves_them(void **state)
+static void requests_from_one_line_are_calls_of_the_serving_function(void **state)
 {
 	(void)state;
 	begin();
@@ -141,7 +141,7 @@ static void threads_of_a_pool_share_a_loop(void **state)
 	assert_int_equal(steps(GMT_STEPS_LOOP), 2 * 10);
 }
 
-static void an_expression_of_several_lines_is_one_pass(void **state)
+static void an_expression_over_several_lines_is_one_pass(void **state)
 {
 	(void)state;
 	begin();
@@ -154,7 +154,7 @@ static void an_expression_of_several_lines_is_one_pass(void **state)
 	assert_int_equal(steps(GMT_STEPS_LOOP), 20);
 }
 
-static void a_pass_that_is_left_early_is_a_pass(void **state)
+static void a_pass_that_ends_early_is_a_pass(void **state)
 {
 	(void)state;
 	begin();
@@ -166,7 +166,7 @@ static void a_pass_that_is_left_early_is_a_pass(void **state)
 	assert_int_equal(steps(GMT_STEPS_LOOP), 30);
 }
 
-static void a_loop_that_only_sets_up_is_none(void **state)
+static void a_loop_that_only_initializes_is_not_counted(void **state)
 {
 	(void)state;
 	begin();
@@ -192,7 +192,7 @@ static void equal_layers_are_one_call(void **state)
 	assert_int_equal(steps(GMT_STEPS_LOOP), 20);
 }
 
-static void a_program_that_frees_little_has_no_steps_and_is_told_why(void **state)
+static void a_program_that_frees_little_has_no_steps_but_a_reason(void **state)
 {
 	(void)state;
 	begin();
@@ -209,7 +209,7 @@ static void a_program_that_frees_little_has_no_steps_and_is_told_why(void **stat
 	recording_end(&recording);
 }
 
-static void what_repeats_in_one_line_is_a_pattern(void **state)
+static void requests_that_repeat_in_one_line_are_a_pattern(void **state)
 {
 	uint32_t stacks[3];
 
@@ -224,7 +224,7 @@ static void what_repeats_in_one_line_is_a_pattern(void **state)
 	assert_int_equal(steps(GMT_STEPS_PATTERN), 15);
 }
 
-static void what_repeats_is_a_pattern_though_something_comes_between_now_and_then(void **state)
+static void a_pattern_may_be_interrupted_now_and_then(void **state)
 {
 	uint32_t stacks[4];
 
@@ -246,7 +246,7 @@ static void what_repeats_is_a_pattern_though_something_comes_between_now_and_the
 	}
 }
 
-static void what_does_not_repeat_is_counted(void **state)
+static void without_a_pattern_requests_are_counted(void **state)
 {
 	uint32_t stacks[3];
 	unsigned random = 1;
@@ -295,14 +295,14 @@ static enum gmt_leak_ground ground_of_an_ending(bool is_model_first)
 	return ground;
 }
 
-static void growth_that_is_freed_before_the_model_may_be_of_one_request(void **state)
+static void growth_that_is_freed_before_the_model_may_belong_to_one_request(void **state)
 {
 	(void)state;
 	assert_int_equal(ground_of_an_ending(false), GMT_LEAK_GROUND_FREED_FIRST);
 	assert_int_equal(ground_of_an_ending(true), GMT_LEAK_GROUND_STEADY);
 }
 
-static void what_was_there_before_the_steps_does_not_hide_what_they_keep(void **state)
+static void memory_from_before_the_steps_does_not_hide_a_leak(void **state)
 {
 	uint64_t model;
 
@@ -333,21 +333,21 @@ static void what_was_there_before_the_steps_does_not_hide_what_they_keep(void **
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(a_pass_begins_where_the_line_goes_back),
-		TEST(a_request_contains_its_tokens),
-		TEST(few_passes_of_the_outer_loop_leave_the_steps_to_the_inner_one),
-		TEST(requests_of_one_line_are_calls_of_the_function_that_serves_them),
+		TEST(a_pass_begins_where_the_line_number_falls),
+		TEST(a_loop_over_tokens_is_inside_the_loop_over_requests),
+		TEST(with_few_outer_passes_the_inner_loop_has_the_steps),
+		TEST(requests_from_one_line_are_calls_of_the_serving_function),
 		TEST(threads_of_a_pool_share_a_loop),
-		TEST(an_expression_of_several_lines_is_one_pass),
-		TEST(a_pass_that_is_left_early_is_a_pass),
-		TEST(a_loop_that_only_sets_up_is_none),
+		TEST(an_expression_over_several_lines_is_one_pass),
+		TEST(a_pass_that_ends_early_is_a_pass),
+		TEST(a_loop_that_only_initializes_is_not_counted),
 		TEST(equal_layers_are_one_call),
-		TEST(a_program_that_frees_little_has_no_steps_and_is_told_why),
-		TEST(what_repeats_in_one_line_is_a_pattern),
-		TEST(what_repeats_is_a_pattern_though_something_comes_between_now_and_then),
-		TEST(growth_that_is_freed_before_the_model_may_be_of_one_request),
-		TEST(what_does_not_repeat_is_counted),
-		TEST(what_was_there_before_the_steps_does_not_hide_what_they_keep),
+		TEST(a_program_that_frees_little_has_no_steps_but_a_reason),
+		TEST(requests_that_repeat_in_one_line_are_a_pattern),
+		TEST(a_pattern_may_be_interrupted_now_and_then),
+		TEST(growth_that_is_freed_before_the_model_may_belong_to_one_request),
+		TEST(without_a_pattern_requests_are_counted),
+		TEST(memory_from_before_the_steps_does_not_hide_a_leak),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

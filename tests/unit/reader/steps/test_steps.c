@@ -28,7 +28,7 @@ static void optimizer_steps(uint64_t object, const char *class, int count)
 		MARK(&recording, STEP, OPTIMIZER, class, object);
 }
 
-static void of_two_optimizers_side_by_side_the_one_with_more_steps_counts(void **state)
+static void of_two_concurrent_optimizers_the_one_with_more_steps_counts(void **state)
 {
 	(void)state;
 	begin();
@@ -44,7 +44,7 @@ static void of_two_optimizers_side_by_side_the_one_with_more_steps_counts(void *
 	recording_end(&recording);
 }
 
-static void optimizers_that_follow_each_other_are_one_counter(void **state)
+static void consecutive_optimizers_are_one_counter(void **state)
 {
 	(void)state;
 	begin();
@@ -74,7 +74,7 @@ static void steps_follow_each_other_from_the_start_to_the_last_mark(void **state
 	recording_end(&recording);
 }
 
-static void the_programs_own_marks_come_before_ranges_and_ranges_before_optimizers(void **state)
+static void marks_of_the_program_win_over_ranges_and_ranges_over_optimizers(void **state)
 {
 	(void)state;
 	for (int sources = 1; sources <= 7; sources++) {
@@ -104,7 +104,7 @@ static void push_and_pop(const char *name)
 	MARK(&recording, POP, NVTX);
 }
 
-static void ranges_that_differ_by_their_number_are_the_steps_of_one_counter(void **state)
+static void ranges_that_differ_by_a_number_are_steps_of_one_counter(void **state)
 {
 	(void)state;
 	begin();
@@ -120,7 +120,7 @@ static void ranges_that_differ_by_their_number_are_the_steps_of_one_counter(void
 	recording_end(&recording);
 }
 
-static void only_names_that_say_so_are_steps(void **state)
+static void only_ranges_named_after_steps_are_steps(void **state)
 {
 	static const struct {
 		const char *name;
@@ -172,7 +172,7 @@ static void ranges_of_two_kinds_do_not_count_together(void **state)
 	recording_end(&recording);
 }
 
-static void a_single_range_is_no_sequence_of_steps(void **state)
+static void a_single_range_is_not_a_step_counter(void **state)
 {
 	(void)state;
 	begin();
@@ -183,7 +183,7 @@ static void a_single_range_is_no_sequence_of_steps(void **state)
 	recording_end(&recording);
 }
 
-static void without_any_steps_the_reason_is_told(void **state)
+static void without_steps_the_reason_is_reported(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 4; i++) {
@@ -267,7 +267,7 @@ static void a_phase_that_is_never_closed_lasts_to_the_end_and_is_none_of_the_pro
 	ALLOC(&recording, .size_bytes = 512);
 	recording_read(&recording);
 	assert_true(phase(0)->open);
-	assert_int_equal(phase(0)->end, recording.snapshot->last_stamp);
+	assert_int_equal(phase(0)->end, recording.loaded->last_stamp);
 	assert_false(phase(1)->open);
 	assert_string_equal(at(1035, false), "open");
 	assert_string_equal(at(1035, true), "-");
@@ -275,7 +275,7 @@ static void a_phase_that_is_never_closed_lasts_to_the_end_and_is_none_of_the_pro
 	recording_end(&recording);
 }
 
-static void what_closes_nothing_is_passed_over(void **state)
+static void an_end_without_a_phase_is_ignored(void **state)
 {
 	(void)state;
 	begin();
@@ -309,7 +309,7 @@ static void a_numbered_range_may_end_in_another_thread_and_in_any_order(void **s
 	recording_end(&recording);
 }
 
-static void domains_of_nvtx_nest_each_by_itself(void **state)
+static void each_nvtx_domain_nests_separately(void **state)
 {
 	(void)state;
 	begin();
@@ -324,7 +324,7 @@ static void domains_of_nvtx_nest_each_by_itself(void **state)
 	recording_end(&recording);
 }
 
-static void a_phase_that_ends_with_the_tick_it_began_in_holds_nothing(void **state)
+static void a_phase_that_ends_in_the_tick_of_its_begin_is_empty(void **state)
 {
 	(void)state;
 	begin();
@@ -340,7 +340,7 @@ static void a_phase_that_ends_with_the_tick_it_began_in_holds_nothing(void **sta
 	recording_end(&recording);
 }
 
-static void ranges_that_nobody_ends_do_not_keep_later_ones_from_being_seen(void **state)
+static void ranges_without_an_end_do_not_hide_later_ranges(void **state)
 {
 	(void)state;
 	begin();
@@ -352,11 +352,11 @@ static void ranges_that_nobody_ends_do_not_keep_later_ones_from_being_seen(void 
 	assert_int_equal(recording.timeline.phases.count, 5001);
 	assert_false(phase(5000)->open);
 	assert_true(phase(0)->open);
-	assert_int_equal(phase(0)->end, recording.snapshot->last_stamp);
+	assert_int_equal(phase(0)->end, recording.loaded->last_stamp);
 	recording_end(&recording);
 }
 
-static void what_follows_the_first_mark_of_teardown_is_no_work(void **state)
+static void events_after_the_first_teardown_mark_are_not_work(void **state)
 {
 	(void)state;
 	begin();
@@ -372,23 +372,23 @@ static void what_follows_the_first_mark_of_teardown_is_no_work(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(of_two_optimizers_side_by_side_the_one_with_more_steps_counts),
-		TEST(optimizers_that_follow_each_other_are_one_counter),
+		TEST(of_two_concurrent_optimizers_the_one_with_more_steps_counts),
+		TEST(consecutive_optimizers_are_one_counter),
 		TEST(steps_follow_each_other_from_the_start_to_the_last_mark),
-		TEST(the_programs_own_marks_come_before_ranges_and_ranges_before_optimizers),
-		TEST(ranges_that_differ_by_their_number_are_the_steps_of_one_counter),
-		TEST(only_names_that_say_so_are_steps),
+		TEST(marks_of_the_program_win_over_ranges_and_ranges_over_optimizers),
+		TEST(ranges_that_differ_by_a_number_are_steps_of_one_counter),
+		TEST(only_ranges_named_after_steps_are_steps),
 		TEST(ranges_of_two_kinds_do_not_count_together),
-		TEST(a_single_range_is_no_sequence_of_steps),
-		TEST(without_any_steps_the_reason_is_told),
+		TEST(a_single_range_is_not_a_step_counter),
+		TEST(without_steps_the_reason_is_reported),
 		TEST(phases_nest_by_thread_and_source),
 		TEST(a_phase_that_is_never_closed_lasts_to_the_end_and_is_none_of_the_programs_own),
-		TEST(what_closes_nothing_is_passed_over),
+		TEST(an_end_without_a_phase_is_ignored),
 		TEST(a_numbered_range_may_end_in_another_thread_and_in_any_order),
-		TEST(domains_of_nvtx_nest_each_by_itself),
-		TEST(a_phase_that_ends_with_the_tick_it_began_in_holds_nothing),
-		TEST(ranges_that_nobody_ends_do_not_keep_later_ones_from_being_seen),
-		TEST(what_follows_the_first_mark_of_teardown_is_no_work),
+		TEST(each_nvtx_domain_nests_separately),
+		TEST(a_phase_that_ends_in_the_tick_of_its_begin_is_empty),
+		TEST(ranges_without_an_end_do_not_hide_later_ranges),
+		TEST(events_after_the_first_teardown_mark_are_not_work),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,8 +55,8 @@ static bool run_on(const char *functions_path, const char *lines_path, const cha
 	char *ret_name, size_t bytes)
 {
 	struct gmt_symbols_cache *cache = gmt_symbols_cache_open();
-	struct gmt_elf *functions = gmt_elf_open(functions_path),
-				   *lines = lines_path ? gmt_elf_open(lines_path) : NULL;
+	struct gmt_symbols_elf *functions = gmt_symbols_elf_open(functions_path),
+						   *lines = lines_path ? gmt_symbols_elf_open(lines_path) : NULL;
 	struct gmt_symbols_answers *answers;
 	struct gmt_symbols_frame frames[GMT_SYMBOLS_MAX_FRAMES] = {
 		{ .function = name, .file = "f.c", .line = 7 }
@@ -75,8 +75,8 @@ static bool run_on(const char *functions_path, const char *lines_path, const cha
 		else if (name)
 			assert_true(gmt_symbols_answers_add(answers, WHERE, frames, 1));
 	}
-	gmt_elf_close(functions);
-	gmt_elf_close(lines);
+	gmt_symbols_elf_close(functions);
+	gmt_symbols_elf_close(lines);
 	gmt_symbols_cache_close(cache);
 	return known;
 }
@@ -114,7 +114,7 @@ static void only_file(char *ret_path, size_t bytes)
 	assert_int_equal(count, 1);
 }
 
-static void test_the_next_run_knows_what_was_added(void **state)
+static void test_the_next_run_finds_added_entries(void **state)
 {
 	char path[512];
 	struct stat about;
@@ -129,7 +129,7 @@ static void test_the_next_run_knows_what_was_added(void **state)
 	assert_int_equal(about.st_mode & 07777, 0700);
 }
 
-static void test_any_text_comes_back_as_it_was_and_none_as_none(void **state)
+static void test_any_text_and_a_missing_text_are_restored(void **state)
 {
 	struct gmt_symbols_frame frames[GMT_SYMBOLS_MAX_FRAMES] = {
 		{ NULL, NULL, 0 }, { "", "", 1 }, { "\x1b[31m\xff\n", "a\tb", UINT32_MAX }, { "key", "key", 2 },
@@ -164,7 +164,7 @@ static void test_any_text_comes_back_as_it_was_and_none_as_none(void **state)
 	gmt_vec_fini(&bytes);
 }
 
-static void test_no_damaged_byte_is_believed(void **state)
+static void test_an_entry_with_a_damaged_byte_is_rejected(void **state)
 {
 	char path[512];
 	uint8_t bytes[4096], was;
@@ -194,7 +194,7 @@ static void test_no_damaged_byte_is_believed(void **state)
 	assert_true(is_believed());
 }
 
-static void test_a_file_or_folder_that_is_not_the_users_alone_is_not_believed(void **state)
+static void test_a_file_or_folder_that_others_can_write_is_rejected(void **state)
 {
 	char path[512], parent[128];
 
@@ -224,7 +224,7 @@ static void test_a_file_or_folder_that_is_not_the_users_alone_is_not_believed(vo
 	}
 }
 
-static void test_no_link_is_followed_and_nothing_is_waited_for(void **state)
+static void test_links_are_not_followed_and_pipes_do_not_block(void **state)
 {
 	char path[512], aside[128];
 	struct stat about;
@@ -259,7 +259,7 @@ static void test_no_link_is_followed_and_nothing_is_waited_for(void **state)
 	assert_false(is_believed());
 }
 
-static void test_another_file_in_the_place_of_one_is_asked_anew(void **state)
+static void test_a_replaced_file_is_read_again(void **state)
 {
 	char copy[128], command[1024], name[64];
 	struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
@@ -282,7 +282,7 @@ static void test_another_file_in_the_place_of_one_is_asked_anew(void **state)
 	assert_false(run_on(copy, NULL, NULL, name, sizeof(name)));
 }
 
-static void test_nothing_is_kept_of_a_file_without_a_build_id(void **state)
+static void test_a_file_without_a_build_id_is_not_cached(void **state)
 {
 	char bare[128], name[64];
 	Elf64_Ehdr header = {
@@ -315,7 +315,7 @@ static void with_limit(int resource, rlim_t most, void (*what)(void))
 	assert_int_equal(setrlimit(resource, &before), 0);
 }
 
-static void test_nothing_is_kept_where_memory_or_files_are_limited(void **state)
+static void test_limits_on_memory_or_files_turn_the_cache_off(void **state)
 {
 	(void)state;
 	with_limit(RLIMIT_AS, (rlim_t)1 << 46, plant);
@@ -327,9 +327,9 @@ static void test_nothing_is_kept_where_memory_or_files_are_limited(void **state)
 	assert_true(is_believed());
 }
 
-static void test_two_readers_at_once_leave_the_whole_of_one(void **state)
+static void test_two_concurrent_readers_leave_one_whole_cache(void **state)
 {
-	struct gmt_elf *elf = gmt_elf_open(library);
+	struct gmt_symbols_elf *elf = gmt_symbols_elf_open(library);
 	struct gmt_symbols_cache *caches[2] = { gmt_symbols_cache_open(), gmt_symbols_cache_open() };
 	struct gmt_symbols_frame frame = { "planted", NULL, 1 };
 	struct gmt_symbols_answers *answers[2];
@@ -351,7 +351,7 @@ static void test_two_readers_at_once_leave_the_whole_of_one(void **state)
 	caches[0] = gmt_symbols_cache_open();
 	assert_int_equal(gmt_symbols_cache_get(caches[0], elf, elf)->kept.address_count, 2);
 	gmt_symbols_cache_close(caches[0]);
-	gmt_elf_close(elf);
+	gmt_symbols_elf_close(elf);
 }
 
 static void make_file(const char *name, time_t when, size_t bytes)
@@ -374,7 +374,7 @@ static bool is_there(const char *name)
 	return access(path, F_OK) == 0;
 }
 
-static void test_what_was_not_used_for_longest_goes_first(void **state)
+static void test_the_least_recently_used_entry_is_evicted_first(void **state)
 {
 	enum { FILES = GMT_SYMBOLS_FOLDER_MAX_FILES };
 	time_t now = time(NULL);
@@ -406,7 +406,7 @@ static void test_what_was_not_used_for_longest_goes_first(void **state)
 	assert_false(is_there("abcdef0001-0123456789abcdef"));
 }
 
-static void test_more_than_a_file_may_hold_is_begun_anew(void **state)
+static void test_a_cache_file_over_its_limit_starts_again(void **state)
 {
 	enum { NAME_BYTES = GMT_SYMBOLS_ANSWERS_MAX_BYTES / 4 };
 	struct gmt_symbols_answers first = { 0 }, second = { 0 }, third = { 0 };
@@ -444,24 +444,22 @@ static void test_more_than_a_file_may_hold_is_begun_anew(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_the_next_run_knows_what_was_added, begin, end),
-		cmocka_unit_test_setup_teardown(test_any_text_comes_back_as_it_was_and_none_as_none, begin,
-			end),
-		cmocka_unit_test_setup_teardown(test_no_damaged_byte_is_believed, begin, end),
-		cmocka_unit_test_setup_teardown(
-			test_a_file_or_folder_that_is_not_the_users_alone_is_not_believed, begin, end),
-		cmocka_unit_test_setup_teardown(test_no_link_is_followed_and_nothing_is_waited_for, begin,
-			end),
-		cmocka_unit_test_setup_teardown(test_another_file_in_the_place_of_one_is_asked_anew, begin,
-			end),
-		cmocka_unit_test_setup_teardown(test_nothing_is_kept_of_a_file_without_a_build_id, begin,
-			end),
-		cmocka_unit_test_setup_teardown(test_nothing_is_kept_where_memory_or_files_are_limited,
+		cmocka_unit_test_setup_teardown(test_the_next_run_finds_added_entries, begin, end),
+		cmocka_unit_test_setup_teardown(test_any_text_and_a_missing_text_are_restored, begin, end),
+		cmocka_unit_test_setup_teardown(test_an_entry_with_a_damaged_byte_is_rejected, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_file_or_folder_that_others_can_write_is_rejected,
 			begin, end),
-		cmocka_unit_test_setup_teardown(test_two_readers_at_once_leave_the_whole_of_one, begin,
+		cmocka_unit_test_setup_teardown(test_links_are_not_followed_and_pipes_do_not_block, begin,
 			end),
-		cmocka_unit_test_setup_teardown(test_what_was_not_used_for_longest_goes_first, begin, end),
-		cmocka_unit_test_setup_teardown(test_more_than_a_file_may_hold_is_begun_anew, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_replaced_file_is_read_again, begin, end),
+		cmocka_unit_test_setup_teardown(test_a_file_without_a_build_id_is_not_cached, begin, end),
+		cmocka_unit_test_setup_teardown(test_limits_on_memory_or_files_turn_the_cache_off, begin,
+			end),
+		cmocka_unit_test_setup_teardown(test_two_concurrent_readers_leave_one_whole_cache, begin,
+			end),
+		cmocka_unit_test_setup_teardown(test_the_least_recently_used_entry_is_evicted_first, begin,
+			end),
+		cmocka_unit_test_setup_teardown(test_a_cache_file_over_its_limit_starts_again, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

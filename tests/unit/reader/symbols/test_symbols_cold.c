@@ -23,18 +23,19 @@ static void note_caller(void)
 }
 
 /* Returns the name that the file gives to the call before a return address. */
-static const char *name_of_caller(struct gmt_elf *elf, void *function)
+static const char *name_of_caller(struct gmt_symbols_elf *elf, void *function)
 {
 	Dl_info info;
 
 	assert_true(dladdr(function, &info));
-	return gmt_elf_find_function(elf, called_from - 1 - (uint64_t)(uintptr_t)info.dli_fbase);
+	return gmt_symbols_elf_find_function(elf,
+		called_from - 1 - (uint64_t)(uintptr_t)info.dli_fbase);
 }
 
-static void the_rare_part_of_the_loop_has_its_name_in_a_stripped_file(void **state)
+static void the_cold_part_of_the_interpreter_loop_has_a_name_in_a_stripped_file(void **state)
 {
 	void *handle = dlopen(path, RTLD_NOW);
-	struct gmt_elf *elf = gmt_elf_open(path);
+	struct gmt_symbols_elf *elf = gmt_symbols_elf_open(path);
 	union {
 		void *address;
 		int (*call)(void (*)(void), int);
@@ -46,7 +47,7 @@ static void the_rare_part_of_the_loop_has_its_name_in_a_stripped_file(void **sta
 
 	(void)state;
 	assert_true(elf && loop.address && other.address);
-	assert_false(gmt_elf_has_all_functions(elf));
+	assert_false(gmt_symbols_elf_has_all_functions(elf));
 	loop.call(note_caller, 0);
 	assert_string_equal(name_of_caller(elf, loop.address), "_PyEval_EvalFrameDefault");
 	for (int rare = 1; rare <= 3; rare++) {
@@ -58,12 +59,12 @@ static void the_rare_part_of_the_loop_has_its_name_in_a_stripped_file(void **sta
 	/* The reader guesses only the loop's part. */
 	other.call(note_caller);
 	assert_null(name_of_caller(elf, other.address));
-	gmt_elf_close(elf);
+	gmt_symbols_elf_close(elf);
 	dlclose(handle);
 }
 
 /* A damaged file gives no name or one of two names. The reader never reads outside of it. */
-static void a_damaged_file_does_no_harm(void **state)
+static void a_damaged_file_causes_no_crash(void **state)
 {
 	static const char damaged_path[] = FAKE_FOLDER "/libpython-cold-damaged.so";
 	static uint8_t whole[1 << 16], damaged[sizeof(whole)];
@@ -75,7 +76,7 @@ static void a_damaged_file_does_no_harm(void **state)
 	assert_in_range(size, 1, sizeof(whole) - 1);
 	fclose(file);
 	for (int round = 0; round < 3000; round++) {
-		struct gmt_elf *elf;
+		struct gmt_symbols_elf *elf;
 
 		memcpy(damaged, whole, size);
 		for (int i = 0; i < 1 + round % 9; i++) {
@@ -87,13 +88,13 @@ static void a_damaged_file_does_no_harm(void **state)
 		assert_int_equal(fwrite(damaged, 1, round % 5 ? size : random % size, file),
 			round % 5 ? size : random % size);
 		fclose(file);
-		elf = gmt_elf_open(damaged_path);
+		elf = gmt_symbols_elf_open(damaged_path);
 		for (uint64_t address = 0; elf && address < size; address += 5) {
-			const char *name = gmt_elf_find_function(elf, address);
+			const char *name = gmt_symbols_elf_find_function(elf, address);
 
 			loops += name && strcmp(name, "_PyEval_EvalFrameDefault") == 0;
 		}
-		gmt_elf_close(elf);
+		gmt_symbols_elf_close(elf);
 	}
 	assert_in_range(loops, 1, SIZE_MAX);
 	unlink(damaged_path);
@@ -102,8 +103,8 @@ static void a_damaged_file_does_no_harm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_rare_part_of_the_loop_has_its_name_in_a_stripped_file),
-		cmocka_unit_test(a_damaged_file_does_no_harm),
+		cmocka_unit_test(the_cold_part_of_the_interpreter_loop_has_a_name_in_a_stripped_file),
+		cmocka_unit_test(a_damaged_file_causes_no_crash),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

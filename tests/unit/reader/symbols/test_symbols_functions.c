@@ -67,8 +67,8 @@ static void add_function(uint64_t start, uint64_t size_bytes, const char *name)
 enum { SECTIONS = 4, SYMBOLS_AT = 1024 };
 
 /* Writes the header, the sections, the symbols and their names. */
-static struct gmt_elf *write_file(const void *header, size_t header_bytes, const void *sections,
-	size_t sections_bytes, const void *symbols, size_t symbols_bytes)
+static struct gmt_symbols_elf *write_file(const void *header, size_t header_bytes,
+	const void *sections, size_t sections_bytes, const void *symbols, size_t symbols_bytes)
 {
 	FILE *file = fopen(path, "w");
 
@@ -79,13 +79,13 @@ static struct gmt_elf *write_file(const void *header, size_t header_bytes, const
 	assert_int_equal(fwrite(table.names, table.name_bytes, 1, file), 1);
 	assert_int_equal(fclose(file), 0);
 
-	struct gmt_elf *elf = gmt_elf_open(path);
+	struct gmt_symbols_elf *elf = gmt_symbols_elf_open(path);
 
 	assert_non_null(elf);
 	return elf;
 }
 
-static struct gmt_elf *write_64(uint32_t type)
+static struct gmt_symbols_elf *write_64(uint32_t type)
 {
 	size_t bytes = table.count * sizeof(*table.symbols);
 	Elf64_Ehdr header = {
@@ -116,7 +116,7 @@ static struct gmt_elf *write_64(uint32_t type)
 	return write_file(&header, sizeof(header), sections, sizeof(sections), table.symbols, bytes);
 }
 
-static struct gmt_elf *write_32(void)
+static struct gmt_symbols_elf *write_32(void)
 {
 	static Elf32_Sym symbols[MOST_SYMBOLS];
 	size_t bytes = table.count * sizeof(*symbols);
@@ -158,9 +158,9 @@ static struct gmt_elf *write_32(void)
 }
 
 /* Returns the function's name at the address, "" without one. */
-static const char *name_at(struct gmt_elf *elf, uint64_t address)
+static const char *name_at(struct gmt_symbols_elf *elf, uint64_t address)
 {
-	const char *name = gmt_elf_find_function(elf, address);
+	const char *name = gmt_symbols_elf_find_function(elf, address);
 
 	return name ? name : "";
 }
@@ -179,17 +179,17 @@ static void of_functions_at_one_address_the_one_with_a_size_and_the_strongest_bi
 	add(0x4000, 0, FUNCTION(STB_GLOBAL), 1, "unsized");
 	add(0x4000, 0x10, FUNCTION(STB_LOCAL), 1, "sized");
 
-	struct gmt_elf *elf = write_64(SHT_SYMTAB);
+	struct gmt_symbols_elf *elf = write_64(SHT_SYMTAB);
 	assert_string_equal(name_at(elf, 0x2000), "global");
 	assert_string_equal(name_at(elf, 0x200f), "global");
 	assert_string_equal(name_at(elf, 0x2010), "weak");
 	assert_string_equal(name_at(elf, 0x2020), "");
 	assert_string_equal(name_at(elf, 0x3008), "last");
 	assert_string_equal(name_at(elf, 0x4008), "sized");
-	gmt_elf_close(elf);
+	gmt_symbols_elf_close(elf);
 }
 
-static void a_function_without_a_size_reaches_to_the_next_one(void **state)
+static void a_function_without_a_size_ends_at_the_next_function(void **state)
 {
 	(void)state;
 	add_function(0x2000, 0, "unsized");
@@ -198,7 +198,7 @@ static void a_function_without_a_size_reaches_to_the_next_one(void **state)
 	add_function(0x6010, 0, "inner");
 	add_function(0x6020, 8, "other");
 
-	struct gmt_elf *elf = write_64(SHT_SYMTAB);
+	struct gmt_symbols_elf *elf = write_64(SHT_SYMTAB);
 	assert_string_equal(name_at(elf, 0x1fff), "");
 	assert_string_equal(name_at(elf, 0x2000), "unsized");
 	assert_string_equal(name_at(elf, 0x4fff), "unsized");
@@ -207,7 +207,7 @@ static void a_function_without_a_size_reaches_to_the_next_one(void **state)
 	assert_string_equal(name_at(elf, 0x6028), "outer");
 	assert_string_equal(name_at(elf, TEXT_START + TEXT_BYTES), "");
 	assert_string_equal(name_at(elf, UINT64_MAX), "");
-	gmt_elf_close(elf);
+	gmt_symbols_elf_close(elf);
 }
 
 static void an_address_behind_small_functions_is_in_the_larger_one_around_31_of_them_at_most(
@@ -224,23 +224,23 @@ static void an_address_behind_small_functions_is_in_the_larger_one_around_31_of_
 		add_function(0x2000000 + i * INNER_BYTES, 16, "inner");
 
 	for (int expects = 0; expects < 2; expects++) {
-		struct gmt_elf *elf = write_64(SHT_SYMTAB);
+		struct gmt_symbols_elf *elf = write_64(SHT_SYMTAB);
 		uint64_t behind = 0x10000 + INNER * INNER_BYTES + 16,
 				 too_far = 0x2000000 + (INNER + 1) * INNER_BYTES + 16;
 
 		if (expects) {
-			gmt_elf_expect(elf, too_far);
-			gmt_elf_expect(elf, behind);
+			gmt_symbols_elf_expect(elf, too_far);
+			gmt_symbols_elf_expect(elf, behind);
 		}
 		assert_string_equal(name_at(elf, behind - 1), "inner");
 		assert_string_equal(name_at(elf, behind), "outer");
 		assert_string_equal(name_at(elf, too_far - 17), "other outer");
 		assert_string_equal(name_at(elf, too_far), "");
-		gmt_elf_close(elf);
+		gmt_symbols_elf_close(elf);
 	}
 }
 
-static void what_is_no_function_of_this_file_is_not_shown(void **state)
+static void symbols_that_are_no_functions_of_the_file_are_not_shown(void **state)
 {
 	(void)state;
 	add_function(0x2000, 0x1000, "function");
@@ -252,14 +252,14 @@ static void what_is_no_function_of_this_file_is_not_shown(void **state)
 	for (unsigned i = 0; i < 40; i++)
 		add(0x2500 + i, 0, ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE), 1, "label");
 
-	struct gmt_elf *elf = write_64(SHT_DYNSYM);
+	struct gmt_symbols_elf *elf = write_64(SHT_DYNSYM);
 	assert_string_equal(name_at(elf, 0x1fff), "");
 	assert_string_equal(name_at(elf, 0x2108), "function");
 	assert_string_equal(name_at(elf, 0x2208), "function");
 	assert_string_equal(name_at(elf, 0x2308), "function");
 	assert_string_equal(name_at(elf, 0x2408), "chooser");
 	assert_string_equal(name_at(elf, 0x2600), "function");
-	gmt_elf_close(elf);
+	gmt_symbols_elf_close(elf);
 }
 
 static uint64_t seed;
@@ -330,10 +330,10 @@ static uint64_t any_address(void)
 	return symbol->st_value + random_below(3) * random_below(0x500) - 1;
 }
 
-static void check_crowd(struct gmt_elf *(*write)(void), size_t expected, size_t unexpected)
+static void check_crowd(struct gmt_symbols_elf *(*write)(void), size_t expected, size_t unexpected)
 {
 	enum { MOST = 600 };
-	struct gmt_elf *elf = write();
+	struct gmt_symbols_elf *elf = write();
 	uint64_t addresses[MOST];
 	size_t named = 0;
 
@@ -341,7 +341,7 @@ static void check_crowd(struct gmt_elf *(*write)(void), size_t expected, size_t 
 	for (size_t i = 0; i < expected + unexpected; i++) {
 		addresses[i] = any_address();
 		if (i < expected)
-			gmt_elf_expect(elf, addresses[i]);
+			gmt_symbols_elf_expect(elf, addresses[i]);
 	}
 	for (size_t i = 0; i < expected + unexpected; i++) {
 		const char *name = look_at_all(addresses[i]);
@@ -350,15 +350,15 @@ static void check_crowd(struct gmt_elf *(*write)(void), size_t expected, size_t 
 		assert_string_equal(name_at(elf, addresses[i]), name);
 	}
 	assert_true(named * 2 > expected + unexpected);
-	gmt_elf_close(elf);
+	gmt_symbols_elf_close(elf);
 }
 
-static struct gmt_elf *write_any(void)
+static struct gmt_symbols_elf *write_any(void)
 {
 	return write_64(SHT_SYMTAB);
 }
 
-static void addresses_get_the_same_name_whether_it_was_said_that_they_come_or_not(void **state)
+static void announced_and_unannounced_addresses_get_the_same_name(void **state)
 {
 	(void)state;
 	add_crowd();
@@ -369,9 +369,9 @@ static void addresses_get_the_same_name_whether_it_was_said_that_they_come_or_no
 	check_crowd(write_32, 200, 20);
 }
 
-static void addresses_that_come_after_the_first_reading_are_named_too(void **state)
+static void later_addresses_are_named(void **state)
 {
-	struct gmt_elf *elf;
+	struct gmt_symbols_elf *elf;
 
 	(void)state;
 	add_crowd();
@@ -380,14 +380,14 @@ static void addresses_that_come_after_the_first_reading_are_named_too(void **sta
 		uint64_t addresses[10];
 
 		for (int i = 0; i < 10; i++)
-			gmt_elf_expect(elf, addresses[i] = any_address());
+			gmt_symbols_elf_expect(elf, addresses[i] = any_address());
 		for (int i = 0; i < 10; i++)
 			assert_string_equal(name_at(elf, addresses[i]), look_at_all(addresses[i]));
 	}
-	gmt_elf_close(elf);
+	gmt_symbols_elf_close(elf);
 }
 
-static void a_function_whose_name_is_not_in_the_file_is_none(void **state)
+static void a_function_without_a_name_in_the_file_is_ignored(void **state)
 {
 	(void)state;
 	add_function(0x2000, 0x1000, "outer");
@@ -400,14 +400,14 @@ static void a_function_whose_name_is_not_in_the_file_is_none(void **state)
 	table.symbols[2].st_name = UINT32_MAX;
 
 	for (int expects = 0; expects < 2; expects++) {
-		struct gmt_elf *elf = write_64(SHT_SYMTAB);
+		struct gmt_symbols_elf *elf = write_64(SHT_SYMTAB);
 
 		if (expects)
-			gmt_elf_expect(elf, 0x810000 + 99 * 0x8000 + 1);
+			gmt_symbols_elf_expect(elf, 0x810000 + 99 * 0x8000 + 1);
 		assert_string_equal(name_at(elf, 0x810000 + 99 * 0x8000 + 1), "large");
 		assert_string_equal(name_at(elf, 0x2108), "outer");
 		assert_string_equal(name_at(elf, 0x5000), "unsized");
-		gmt_elf_close(elf);
+		gmt_symbols_elf_close(elf);
 	}
 }
 
@@ -417,12 +417,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(of_functions_at_one_address_the_one_with_a_size_and_the_strongest_binding_is_shown),
-		TEST(a_function_without_a_size_reaches_to_the_next_one),
+		TEST(a_function_without_a_size_ends_at_the_next_function),
 		TEST(an_address_behind_small_functions_is_in_the_larger_one_around_31_of_them_at_most),
-		TEST(what_is_no_function_of_this_file_is_not_shown),
-		TEST(addresses_get_the_same_name_whether_it_was_said_that_they_come_or_not),
-		TEST(addresses_that_come_after_the_first_reading_are_named_too),
-		TEST(a_function_whose_name_is_not_in_the_file_is_none),
+		TEST(symbols_that_are_no_functions_of_the_file_are_not_shown),
+		TEST(announced_and_unannounced_addresses_get_the_same_name),
+		TEST(later_addresses_are_named),
+		TEST(a_function_without_a_name_in_the_file_is_ignored),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "library/block_list.h"
+
+#include <stdlib.h>
+
+/* A live block, for sorting. */
+struct live {
+	uint64_t address;
+	struct gmt_account_block block;
+};
+
+static const struct gmt_account *account_of(const struct gmt_replay *replay, uint32_t site)
+{
+	return &replay->accounting.accounts.items[replay->accounting.sites.items[site].account];
+}
+
+static uint8_t space_of(const struct gmt_replay *replay, uint32_t site)
+{
+	const struct gmt_accounting *accounting = &replay->accounting;
+
+	return (uint8_t)accounting->spaces.items[accounting->sites.items[site].space].space;
+}
+
+static bool push_change(struct gmt_block_list *list, const struct gmt_replay *replay,
+	uint64_t stamp, uint32_t account_id)
+{
+	const struct gmt_account *account = &replay->accounting.accounts.items[account_id];
+	struct gmt_recording_event change = {
+		.stamp = stamp,
+		.address = account->live_bytes,
+		.size_bytes = account->live_blocks,
+		.trace = account_id,
+		.device = account->device,
+		.kind = GMT_KIND_ALLOC,
+		.layer = account->layer,
+		.space = GMT_SPACE_DEVICE,
+	};
+
+	/* The totals of a compacted prefix are known only at its end. */
+	return list->is_in_compacted || gmt_events_push(&list->changes, &change);
+}
+
+/* `event` ended the block; NULL: it lives. */
+static bool push_block(struct gmt_block_list *list, const struct gmt_replay *replay,
+	const struct gmt_account_block *block, uint64_t address,
+	const struct gmt_recording_event *event)
+{
+	const struct gmt_account *account = account_of(replay, block->site);
+	/*
+	 * A new allocation at the address ends the block, but its stack did not free it: the free was
+	 * not recorded.
+	 */
+	bool is_freed = event && event->kind != GMT_KIND_ALLOC;
+	struct gmt_recording_event row = {
+		.stamp = event ? event->stamp : UINT64_MAX,
+		.address = address,
+		.size_bytes = block->size_bytes,
+		.more = { block->stamp, is_freed ? (uint64_t)event->trace + 1 : 0 },
+		.trace = block->site,
+		.device = account->device,
+		.kind = GMT_KIND_ALLOC,
+		.layer = account->layer,
+		.space = space_of(replay, block->site),
+	};
+	uint64_t real;
+
+	if (account->layer == GMT_LAYER_CUSTOM && gmt_map_remove(&list->heap_addresses, address, &real))
+		row.address = real;
+	return gmt_events_push(&list->blocks, &row);
+}
+
+static bool on_before(void *user, const struct gmt_replay *replay,
+	const struct gmt_recording_event *event, size_t index)
+{
+	struct gmt_block_list *list = user;
+
+	(void)replay;
+	(void)index;
+	list->event_address = event->address;
+	return true;
+}
+
+static bool on_began(void *user, const struct gmt_replay *replay,
+	const struct gmt_recording_event *event, uint32_t site)
+{
+	struct gmt_block_list *list = user;
+
+	/* In a heap, event->address is the number of the block. */
+	if (event->layer == GMT_LAYER_CUSTOM &&
+		!gmt_map_put(&list->heap_addresses, event->address, list->event_address))
+		return false;
+	return push_change(list, replay, event->stamp, replay->accounting.sites.items[site].account);
+}
+
+static bool on_ended(void *user, const struct gmt_replay *replay,
+	const struct gmt_recording_event *event, const struct gmt_account_block *block)
+{
+	struct gmt_block_list *list = user;
+
+	return push_block(list, replay, block, event->address, event) &&
+		push_change(list, replay, event->stamp,
+			replay->accounting.sites.items[block->site].account);
+}
+
+static bool on_compacted(void *user, const struct gmt_replay *replay)
+{
+	struct gmt_block_list *list = user;
+
+	list->is_in_compacted = false;
+	for (uint32_t i = 0; i < replay->accounting.accounts.count; i++)
+		if (!push_change(list, replay, list->loaded->compacted.fold.stamp, i))
+			return false;
+	return true;
+}
+
+static int by_sequence(const void *left, const void *right)
+{
+	uint64_t a = ((const struct live *)left)->block.sequence,
+			 b = ((const struct live *)right)->block.sequence;
+
+	return (a > b) - (a < b);
+}
+
+static bool list_live(const struct gmt_accounting *accounting, uint8_t layer, struct live *live,
+	size_t *count, size_t max)
+{
+	struct gmt_addressed_block place;
+	size_t cursor = 0;
+
+	while (gmt_accounting_next_block(accounting, layer, &cursor, &place)) {
+		if (*count == max)
+			return false;
+		live[(*count)++] = (struct live){ place.address, place.block };
+	}
+	return true;
+}
+
+static bool on_finished(void *user, const struct gmt_replay *replay)
+{
+	static const uint8_t layers[] = { GMT_ACCOUNTING_ALL_OF_CUDA, GMT_LAYER_TORCH,
+		GMT_LAYER_CUSTOM };
+	struct gmt_block_list *list = user;
+	size_t max = gmt_accounting_block_count(&replay->accounting), count = 0;
+	struct live *live = malloc((max + 1) * sizeof(*live));
+	bool done = live;
+
+	for (size_t i = 0; done && i < sizeof(layers); i++)
+		done = list_live(&replay->accounting, layers[i], live, &count, max);
+	if (done)
+		qsort(live, count, sizeof(*live), by_sequence);
+	for (size_t i = 0; done && i < count; i++)
+		done = push_block(list, replay, &live[i].block, live[i].address, NULL);
+	list->live_blocks = count;
+	free(live);
+	return done;
+}
+
+void gmt_block_list_init(struct gmt_block_list *ret_list, const struct gmt_recording *loaded)
+{
+	ret_list->loaded = loaded;
+	ret_list->blocks.shapes = ret_list->changes.shapes = &ret_list->shapes;
+	ret_list->is_in_compacted = loaded->compacted.has_compacted_prefix;
+	ret_list->observer = (struct gmt_replay_observer){
+		.before = on_before,
+		.next_needed_stamp = &gmt_replay_quiet,
+		.before_kinds = GMT_REPLAY_KIND(ALLOC) | GMT_REPLAY_KIND(RESIZE),
+		.began = on_began,
+		.ended = on_ended,
+		.compacted = on_compacted,
+		.finished = on_finished,
+		.user = ret_list,
+	};
+}
+
+void gmt_block_list_fini(struct gmt_block_list *list)
+{
+	gmt_events_fini(&list->blocks);
+	gmt_events_fini(&list->changes);
+	gmt_event_shapes_fini(&list->shapes);
+	gmt_map_fini(&list->heap_addresses);
+}

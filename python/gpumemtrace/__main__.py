@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""`python -m gpumemtrace`: starts the program gpumemtrace of this package, with the same arguments.
+
+`python -m gpumemtrace kernelspec` is the only verb that this package does itself: it belongs to this Python.
+"""
+
+import os
+import sys
+
+from gpumemtrace import _program
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["kernelspec"]:
+        from gpumemtrace import kernelspec
+
+        sys.exit(kernelspec.main(sys.argv[2:]))
+    program = _program.find()
+    try:
+        os.execv(program, ["gpumemtrace", *sys.argv[1:]])
+    except OSError as error:
+        why = _program.unsuitable() or f"{program}: {error.strerror}: install the package again"
+    print(f"gpumemtrace: cannot start: {why}", file=sys.stderr)
+    sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

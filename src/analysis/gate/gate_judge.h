@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_ANALYSIS_GATE_GATE_JUDGE_H
+#define GMT_ANALYSIS_GATE_GATE_JUDGE_H
+
+/* The rules of the gate; each group of rules has its own file. Private to the gate. */
+
+#include "analysis/gate/gate.h"
+
+struct gmt_judge {
+	struct gmt_verdict *verdict;
+	const struct gmt_gate *gate;
+	const struct gmt_gate_input *input;
+	uint32_t subject;
+};
+
+/* Returns an empty check of this rule for one account, or for the whole file (NULL). */
+struct gmt_verdict_check gmt_judge_check(const struct gmt_judge *judge, enum gmt_rule rule,
+	const struct gmt_account *account);
+
+/* Returns whether a suppression of `kinds` matches the stack, and counts its use. */
+bool gmt_judge_suppresses(const struct gmt_judge *judge, unsigned kinds, uint32_t stack,
+	uint64_t bytes);
+
+/* Adds a finding with its stack. NULL: out of memory. */
+struct gmt_finding *gmt_judge_find(const struct gmt_judge *judge, uint32_t check, uint32_t stack,
+	uint32_t own_line, enum gmt_suppression_kind kind);
+
+/* Returns one frame as a line of text for evidence. */
+const char *gmt_judge_place(const struct gmt_judge *judge, uint32_t stack, uint32_t own_line);
+
+/*
+ * The functions of rules.def. Each judges one account or the whole file by one rule, and adds the
+ * result to the verdict.
+ */
+#define GMT_JUDGES_ACCOUNT(judges) \
+	void judges(const struct gmt_judge *judge, const struct gmt_account *account);
+#define GMT_JUDGES_FILE(judges) void judges(const struct gmt_judge *judge);
+#define GMT_RULE(NAME, id, name, meaning, advice, fails_if, judged, judges) judges
+#include "analysis/gate/rules.def"
+#undef GMT_RULE
+#undef GMT_JUDGES_ACCOUNT
+#undef GMT_JUDGES_FILE
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_ANALYSIS_JOB_JOB_MAKE_H
+#define GMT_ANALYSIS_JOB_JOB_MAKE_H
+
+/*
+ * The steps by which job.c makes a job, in this order. Each returns false when out of memory, and
+ * reads what the steps before it have set.
+ */
+
+#include "analysis/job/job.h"
+
+/* Chooses the job's processes and gives each rank one. Finds missing ranks. */
+enum gmt_status gmt_job_choose(struct gmt_job *job, const struct gmt_job_input *input,
+	struct gmt_error *error);
+
+/* Compares the peaks: spread, groups, outliers, balance. */
+bool gmt_job_compare(struct gmt_job *job);
+
+/* Finds the lines that make the difference between two ranks. */
+void gmt_job_explain(const struct gmt_job *job, uint32_t rank, uint32_t than,
+	struct gmt_job_difference *ret_difference);
+
+/*
+ * Returns how many lines two ranks hold different amounts of: by more than 2 % and 64 KiB, at the
+ * peak.
+ */
+uint32_t gmt_job_count_differences(const struct gmt_job *job, uint32_t a, uint32_t b);
+
+/* Adds up hosts and shared devices. */
+bool gmt_job_find_hosts(struct gmt_job *job);
+
+/* Finds growth, failed requests and ends. */
+bool gmt_job_find_events(struct gmt_job *job);
+
+/* Adds a remark. */
+__attribute__((format(printf, 2, 3))) bool gmt_job_remark(struct gmt_job *job, const char *format,
+	...);
+
+static inline const char *gmt_job_plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_ANALYSIS_PAGE_PAGE_QUEUE_H
+#define GMT_ANALYSIS_PAGE_PAGE_QUEUE_H
+
+/*
+ * Items that one thread makes and a second thread works through in order, so that the replay does
+ * not wait for the page. The second thread starts when the first batch is full. Without it, the
+ * first thread does the work.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum gmt_page_item_kind {
+	GMT_PAGE_ITEM_EVENT, /* an event after the beginning of an interval of the clock */
+	GMT_PAGE_ITEM_BEGAN, /* a block began */
+	GMT_PAGE_ITEM_ENDED, /* a block ended */
+};
+
+struct gmt_page_item {
+	uint64_t stamp;
+	uint64_t size_bytes, reserved_bytes;
+	uint64_t address; /* of a block that ended */
+	uint64_t begin_stamp; /* of a block that ended */
+	uint64_t index; /* of an event */
+	uint32_t site, account;
+	int16_t device;
+	uint8_t phase;
+	uint8_t kind; /* enum gmt_page_item_kind */
+};
+
+enum { GMT_PAGE_BATCH = 4096 /* items */, GMT_PAGE_BATCHES = 4 };
+
+struct gmt_page_queue {
+	/* Works through items. Returns false when out of memory. */
+	bool (*work)(void *user, const struct gmt_page_item *items, size_t count);
+	void *user;
+	struct gmt_page_item *items; /* GMT_PAGE_BATCHES batches; NULL at first */
+	size_t count; /* items in the batch that is being filled */
+	uint64_t filled; /* full batches so far */
+	struct gmt_page_thread *thread; /* NULL: not started */
+	bool has_no_thread; /* it could not be started */
+};
+
+/*
+ * Returns the place of the next item; the caller fills all fields that its kind needs. NULL when out
+ * of memory. `queue` is zeroed at first, except for `work` and `user`.
+ */
+struct gmt_page_item *gmt_page_queue_add(struct gmt_page_queue *queue);
+
+/* Waits until all items are done. Returns false if some work failed. */
+bool gmt_page_queue_finish(struct gmt_page_queue *queue);
+
+/* Ends the thread and frees the memory. Items that are not done are lost. */
+void gmt_page_queue_fini(struct gmt_page_queue *queue);
+
+#endif

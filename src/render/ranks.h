@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RENDER_RANKS_H
+#define GMT_RENDER_RANKS_H
+
+/*
+ * The ranks of a job: as text for one screen, whose form may change, and as JSON for programs
+ * (docs/ranks-json.md, schema gpumemtrace.ranks/1).
+ */
+
+#include "analysis/job/job.h"
+#include "render/json.h"
+
+enum { GMT_RANKS_SCREEN = 24 };
+
+struct gmt_ranks_view {
+	const struct gmt_job *job;
+	/* About the files, from the caller: one line each, shown before the job's own remarks. */
+	const char *const *remarks;
+	size_t remark_count;
+	size_t columns;  /* text: width of a line */
+	bool color;      /* text */
+	bool has_blocks; /* text: the terminal shows UTF-8 */
+	bool is_full;    /* text: all ranks and remarks, not one screen */
+};
+
+/* Returns false if memory is exhausted. */
+bool gmt_ranks_text(const struct gmt_ranks_view *view, FILE *file);
+
+/* Writes one complete object. */
+void gmt_ranks_json(const struct gmt_ranks_view *view, struct gmt_json *json);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include <limits.h>
+
+#include "format/file/sink.h"
+#include "tools/options/command.h"
+#include "tools/output/message.h"
+#include "tools/output/output.h"
+#include "tools/pipeline/summarize.h"
+#include "tools/pipeline/symbol_options.h"
+#include "tools/recordings/input.h"
+#include "tools/report/job_files.h"
+
+struct summarize_options {
+	const char *output;
+	bool force, no_symbol_cache;
+	struct gmt_option_texts symbol_paths;
+};
+
+#define AT(field) offsetof(struct summarize_options, field)
+const struct gmt_option_row gmt_table_summarize[] = {
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output),
+		"write the summary of one recording to FILE (default: next to each recording, with "
+		"" GMT_JOB_SUMMARY_SUFFIX " in place of .gmt.gz)" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
+		"allow --output to replace a recording or an input file" },
+	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
+	{ 0 },
+};
+#undef AT
+
+enum { GZIP_LEVEL = 9 };
+
+/* Returns the exit code. */
+static int write_summary(const char *to, const struct gmt_summary_bytes *summary,
+	struct gmt_output *output)
+{
+	struct gmt_error error = { 0 };
+	struct gmt_sink *sink;
+	enum gmt_status closed,
+		status = gmt_sink_open(gmt_output_descriptor(output), GZIP_LEVEL, &sink, &error);
+
+	if (!status)
+		status = gmt_sink_push(sink, summary->bytes.items, summary->bytes.count, &error);
+	closed = gmt_sink_close(sink, status ? NULL : &error);
+	if (!status && !closed)
+		return 0;
+	gmt_message_error("%s: %s", to, error.text);
+	return GMT_EXIT_UNREADABLE;
+}
+
+static int summarize(const char *path, const char *to, const struct summarize_options *options,
+	const struct gmt_traces_options *traces)
+{
+	const struct gmt_output_rules rules = { .inputs = { { &path, 1 } }, .force = options->force };
+	struct gmt_summary_bytes summary = { 0 };
+	struct gmt_output *output = gmt_output_open_bytes(to, &rules);
+	int code;
+
+	if (!output)
+		return GMT_EXIT_UNREADABLE;
+	code = gmt_summarize_recording(path, traces, &summary);
+	if (!code)
+		code = write_summary(to, &summary, output);
+	gmt_vec_fini(&summary.bytes);
+	if (code) {
+		gmt_output_discard(output);
+		return code;
+	}
+	return gmt_output_close(output, 0);
+}
+
+int gmt_cmd_summarize(const struct gmt_command *command, int argc, char **argv)
+{
+	struct summarize_options options = { 0 };
+	char target[PATH_MAX];
+	int code = gmt_options_parse(command, &options, false, &argc, argv), worst = 0;
+
+	if (code >= 0)
+		return code;
+	if (!argc || (argc > 1 && options.output)) {
+		gmt_message_error(argc ? "summarize: --output is for one recording; without it, each "
+								 "summary is written next to its recording"
+							   : "summarize: no recording is given");
+		return GMT_EXIT_USAGE;
+	}
+
+	struct gmt_traces_options traces = {
+		.symbol_directories = options.symbol_paths.items,
+		.symbol_directory_count = options.symbol_paths.count,
+		.symbols_cache = options.no_symbol_cache ? NULL : gmt_symbols_cache_open(),
+	};
+	for (int i = 0; i < argc; i++) {
+		if (!options.output && !gmt_job_summary_path(argv[i], target)) {
+			gmt_message_error("%s: the name of its summary would be too long", argv[i]);
+			worst = GMT_EXIT_UNREADABLE;
+			continue;
+		}
+		code = summarize(argv[i], options.output ? options.output : target, &options, &traces);
+		worst = code ? code : worst;
+	}
+	gmt_symbols_cache_close(traces.symbols_cache);
+	return worst;
+}

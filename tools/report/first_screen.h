@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_TOOLS_REPORT_FIRST_SCREEN_H
+#define GMT_TOOLS_REPORT_FIRST_SCREEN_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/*
+ * Writes the first screen of a recording's report to `file`, after an empty line. If that is not
+ * possible, prints an error and returns false.
+ */
+bool gmt_first_screen(const char *path, FILE *file);
+
+#endif

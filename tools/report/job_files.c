@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/report/job_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/job/summary_encode.h"
+#include "base/pages.h"
+#include "format/encoding/inflate.h"
+#include "tools/output/document_stream.h"
+#include "tools/output/message.h"
+#include "tools/pipeline/summarize.h"
+#include "tools/recordings/input.h"
+#include "tools/report/report_files.h"
+#include "tools/report/report_files_parallel.h"
+
+enum {
+	MOST_FILE_BYTES = 16 << 20,    /* of a summary */
+	MOST_SUMMARY_BYTES = 64 << 20, /* of a summary, without compression */
+	FIRST_BYTES = 16 << 10, /* read of each file, to know its kind: a small summary is whole */
+	READABLE_REMARKS = 16,
+};
+
+/* Buffers that all files share. */
+struct reader {
+	struct gmt_job_files *files;
+	struct gmt_arena inflate_memory;
+	void *inflate;
+	GMT_VEC(uint8_t) in, out;
+};
+
+void gmt_job_files_remark(struct gmt_job_files *files, const char *format, ...)
+{
+	const char **remark = gmt_vec_push(&files->remarks);
+	va_list arguments;
+
+	if (!remark) {
+		files->is_out_of_memory = true;
+		return;
+	}
+	va_start(arguments, format);
+	*remark = gmt_arena_vprint(&files->store.arena, format, arguments);
+	va_end(arguments);
+	if (!*remark) {
+		files->remarks.count--;
+		files->is_out_of_memory = true;
+	}
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+
+	return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+bool gmt_job_summary_path(const char *recording, char ret_path[PATH_MAX])
+{
+	size_t length = strlen(recording);
+
+	if (ends_with(recording, ".gmt.gz"))
+		length -= strlen(".gmt.gz");
+	return snprintf(ret_path, PATH_MAX, "%.*s%s", (int)length, recording, GMT_JOB_SUMMARY_SUFFIX) <
+		PATH_MAX;
+}
+
+/* Reads up to `bytes` more bytes. Returns false on an error, with errno. */
+static bool read_more(struct reader *reader, int fd, size_t bytes)
+{
+	if (!gmt_vec_reserve(&reader->in, bytes)) {
+		errno = ENOMEM;
+		return false;
+	}
+	while (bytes) {
+		ssize_t got = read(fd, reader->in.items + reader->in.count, bytes);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got == 0;
+		reader->in.count += (size_t)got;
+		bytes -= (size_t)got;
+	}
+	return true;
+}
+
+/* Inflates what was read, up to `most` bytes. Returns whether the member is complete. */
+static bool inflate_all(struct reader *reader, size_t most)
+{
+	struct gmt_inflate_bytes bytes = { .in = reader->in.items, .in_bytes = reader->in.count };
+	enum gmt_inflate_answer answer = GMT_INFLATE_MORE;
+
+	reader->out.count = 0;
+	gmt_inflate_begin(reader->inflate);
+	while (answer == GMT_INFLATE_MORE && reader->out.count < most) {
+		size_t before = bytes.in_bytes, room;
+
+		if (!gmt_vec_reserve(&reader->out, most < FIRST_BYTES ? most : FIRST_BYTES))
+			return false;
+		room = reader->out.capacity - reader->out.count;
+		if (room > most - reader->out.count)
+			room = most - reader->out.count;
+		bytes.out = reader->out.items + reader->out.count;
+		bytes.out_bytes = room;
+		answer = gmt_inflate_run(reader->inflate, &bytes);
+		reader->out.count += room - bytes.out_bytes;
+		if (bytes.out_bytes && bytes.in_bytes == before)
+			break;
+	}
+	return answer == GMT_INFLATE_ENDED;
+}
+
+static enum gmt_job_file_kind kind_of(const struct reader *reader)
+{
+	if (reader->out.count < GMT_FILE_HEADER_BYTES)
+		return GMT_JOB_FILE_OTHER;
+	if (memcmp(reader->out.items, GMT_SUMMARY_MAGIC, 8) == 0)
+		return GMT_JOB_FILE_SUMMARY;
+	return memcmp(reader->out.items, GMT_FORMAT_MAGIC, 8) == 0 ? GMT_JOB_FILE_RECORDING
+															   : GMT_JOB_FILE_OTHER;
+}
+
+/* Notes that a file was not read. `text` has no name. */
+static void leave_out(struct gmt_job_files *files, const struct gmt_job_file *file,
+	const char *text)
+{
+	if (file->is_operand)
+		gmt_message_error("%s: %s", file->path, text);
+	else if (files->unreadable < READABLE_REMARKS)
+		gmt_job_files_remark(files, "%.400s: %s", file->path, text);
+	files->unreadable++;
+}
+
+static bool add_summary(struct gmt_job_files *files, const struct gmt_job_file *file,
+	const uint8_t *bytes, size_t length)
+{
+	struct gmt_process_summary summary = { .path = file->path }, *to;
+	struct gmt_error error = { 0 };
+	enum gmt_status status = gmt_summary_decode(&files->store, bytes, length, &summary, &error);
+
+	if (status && status != GMT_NO_MEMORY) {
+		leave_out(files, file, error.text);
+		return false;
+	}
+	to = status ? NULL : gmt_vec_push(&files->summaries);
+	if (!to) {
+		files->is_out_of_memory = true;
+		return false;
+	}
+	*to = summary;
+	return true;
+}
+
+/*
+ * Reads a file's begin, which tells its kind, and a summary to its end. Returns an exit code for a
+ * named file that cannot be used.
+ */
+static int look_at(struct reader *reader, struct gmt_job_file *file)
+{
+	struct gmt_job_files *files = reader->files;
+	int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	bool done;
+
+	file->kind = GMT_JOB_FILE_OTHER;
+	reader->in.count = 0;
+	if (fd < 0 || !read_more(reader, fd, FIRST_BYTES)) {
+		char text[128];
+
+		snprintf(text, sizeof(text), "cannot be read: %s", strerror(errno));
+		leave_out(files, file, text);
+		if (fd >= 0)
+			close(fd);
+		return file->is_operand ? GMT_EXIT_UNREADABLE : 0;
+	}
+	inflate_all(reader, GMT_FILE_HEADER_BYTES);
+	file->kind = kind_of(reader);
+	if (file->kind == GMT_JOB_FILE_OTHER && !file->is_operand) {
+		files->others++;
+		files->an_other = files->an_other ? files->an_other : file->path;
+	} else if (file->kind == GMT_JOB_FILE_OTHER) {
+		/* Reading it as a recording gives the reason. */
+		file->kind = GMT_JOB_FILE_RECORDING;
+	}
+	done = file->kind != GMT_JOB_FILE_SUMMARY;
+	if (!done) {
+		if (reader->in.count == FIRST_BYTES)
+			read_more(reader, fd, MOST_FILE_BYTES);
+		inflate_all(reader, MOST_SUMMARY_BYTES);
+		done = add_summary(files, file, reader->out.items, reader->out.count);
+		/* A summary that cannot be read does not stand for its recording. */
+		if (!done)
+			file->kind = GMT_JOB_FILE_OTHER;
+	}
+	close(fd);
+	return done || !file->is_operand ? 0 : GMT_EXIT_UNREADABLE;
+}
+
+static bool is_newer(const struct timespec *time, const struct timespec *than)
+{
+	return time->tv_sec > than->tv_sec ||
+		(time->tv_sec == than->tv_sec && time->tv_nsec > than->tv_nsec);
+}
+
+/* Returns whether a recording's summary is among the files, and newer than the recording. */
+static bool has_summary(const struct gmt_job_files *files, const struct gmt_job_file *file)
+{
+	char path[PATH_MAX];
+	size_t low = 0, high = files->files.count;
+	struct stat summary, recording;
+
+	if (file->is_operand || !gmt_job_summary_path(file->path, path))
+		return false;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		int order = strcmp(files->files.items[middle].path, path);
+
+		if (!order)
+			return files->files.items[middle].kind == GMT_JOB_FILE_SUMMARY &&
+				stat(path, &summary) == 0 && stat(file->path, &recording) == 0 &&
+				is_newer(&summary.st_mtim, &recording.st_mtim);
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+/* Writes the summary of a recording, in a process of its own. */
+static int write_summary(const void *context, const char *path,
+	struct gmt_report_files_output *output)
+{
+	struct gmt_summary_bytes summary = { 0 };
+	int code = gmt_summarize_recording(path, context, &summary);
+
+	if (!code)
+		fwrite(summary.bytes.items, 1, summary.bytes.count, output->file);
+	gmt_vec_fini(&summary.bytes);
+	return code;
+}
+
+/* Reads what write_summary wrote. */
+static bool take_summary(struct reader *reader, const struct gmt_job_file *file, FILE *stream)
+{
+	long length = fflush(stream) ? -1 : ftell(stream);
+
+	reader->in.count = 0;
+	if (length <= 0 || !gmt_vec_reserve(&reader->in, (size_t)length))
+		return false;
+	rewind(stream);
+	if (fread(reader->in.items, 1, (size_t)length, stream) != (size_t)length)
+		return false;
+	return add_summary(reader->files, file, reader->in.items, (size_t)length);
+}
+
+/* Reads a recording in this process. Returns an exit code. */
+static int read_here(struct reader *reader, const struct gmt_job_file *file,
+	const struct gmt_traces_options *options)
+{
+	struct gmt_summary_bytes summary = { 0 };
+	int code = gmt_summarize_recording(file->path, options, &summary);
+
+	if (!code)
+		add_summary(reader->files, file, summary.bytes.items, summary.bytes.count);
+	gmt_vec_fini(&summary.bytes);
+	return code;
+}
+
+static int read_recordings(struct reader *reader, const struct gmt_traces_options *options,
+	char **paths, const struct gmt_job_file **of, int count)
+{
+	const struct gmt_report_files files = {
+		.count = count, .paths = paths, .report = write_summary, .context = options
+	};
+	struct gmt_report_files_output output = { 0 };
+	struct gmt_report_files_parallel *parallel = gmt_report_files_parallel_open(&files, &output);
+	int code = 0;
+
+	for (int i = 0; i < count; i++) {
+		int answer = 0;
+
+		output.file = gmt_document_temporary();
+		if (!output.file) {
+			reader->files->is_out_of_memory = true;
+			break;
+		}
+		if (!gmt_report_files_parallel_take(parallel, i, &output, &answer))
+			answer = read_here(reader, of[i], options);
+		else if (!answer)
+			take_summary(reader, of[i], output.file);
+		if (answer) {
+			/* The error has been printed. A file in a folder is one of many. */
+			reader->files->unreadable++;
+			code = of[i]->is_operand ? answer : code;
+		}
+		fclose(output.file);
+	}
+	gmt_report_files_parallel_close(parallel);
+	return code;
+}
+
+static int read_all(struct reader *reader, const struct gmt_traces_options *options)
+{
+	struct gmt_job_files *files = reader->files;
+	GMT_VEC(char *) paths = { 0 };
+	GMT_VEC(const struct gmt_job_file *) of = { 0 };
+	int code = 0;
+
+	for (size_t i = 0; i < files->files.count && !files->is_out_of_memory; i++) {
+		int answer = look_at(reader, &files->files.items[i]);
+
+		code = answer ? answer : code;
+	}
+	if (!gmt_vec_reserve(&paths, files->files.count + 1) ||
+		!gmt_vec_reserve(&of, files->files.count + 1))
+		files->is_out_of_memory = true;
+	for (size_t i = 0; i < files->files.count && !files->is_out_of_memory; i++) {
+		const struct gmt_job_file *file = &files->files.items[i];
+
+		if (file->kind != GMT_JOB_FILE_RECORDING)
+			continue;
+		if (has_summary(files, file)) {
+			files->summarized++;
+			continue;
+		}
+		paths.items[paths.count++] = (char *)(uintptr_t)file->path;
+		of.items[of.count++] = file;
+	}
+	if (paths.count) {
+		int answer = read_recordings(reader, options, paths.items, of.items, (int)paths.count);
+
+		code = answer ? answer : code;
+	}
+	gmt_vec_fini(&paths);
+	gmt_vec_fini(&of);
+	return code;
+}
+
+int gmt_job_files_read(struct gmt_job_files *files, const struct gmt_traces_options *options)
+{
+	struct reader reader = { .files = files };
+	int code = 0;
+
+	reader.inflate = gmt_inflate_open(&reader.inflate_memory);
+	if (reader.inflate)
+		code = read_all(&reader, options);
+	else
+		files->is_out_of_memory = true;
+	gmt_vec_fini(&reader.in);
+	gmt_vec_fini(&reader.out);
+	gmt_arena_fini(&reader.inflate_memory);
+	if (files->others)
+		gmt_job_files_remark(files, "%u file%s left out that are no recordings: %.300s%s",
+			files->others, files->others == 1 ? "" : "s", files->an_other,
+			files->others == 1 ? "" : ", ...");
+	if (files->unreadable > READABLE_REMARKS)
+		gmt_job_files_remark(files, "%u files could not be read", files->unreadable);
+	if (files->is_out_of_memory) {
+		gmt_message_error("out of memory");
+		code = GMT_EXIT_UNREADABLE;
+	}
+	return code;
+}
+
+void gmt_job_files_fini(struct gmt_job_files *files)
+{
+	gmt_vec_fini(&files->files);
+	gmt_vec_fini(&files->summaries);
+	gmt_vec_fini(&files->remarks);
+	gmt_job_store_fini(&files->store);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Which files the operands of `ranks` name. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tools/output/message.h"
+#include "tools/recordings/input.h"
+#include "tools/report/job_files.h"
+
+enum { MOST_DEPTH = 8 };
+
+static void add_file(struct gmt_job_files *files, const char *path, bool is_operand)
+{
+	struct gmt_job_file *file = gmt_vec_push(&files->files);
+	char *copy = gmt_arena_copy(&files->store.arena, path, strlen(path));
+
+	if (!file || !copy) {
+		files->files.count -= file != NULL;
+		files->is_out_of_memory = true;
+		return;
+	}
+	*file = (struct gmt_job_file){ .path = copy, .is_operand = is_operand };
+}
+
+/* Links are not followed, so no folder is read twice. */
+static void add_folder(struct gmt_job_files *files, const char *folder, unsigned depth)
+{
+	DIR *stream = opendir(folder);
+	const struct dirent *entry;
+
+	if (!stream) {
+		gmt_job_files_remark(files, "%s: cannot be opened: %s", folder, strerror(errno));
+		files->unreadable++;
+		return;
+	}
+	while ((entry = readdir(stream))) {
+		char path[PATH_MAX];
+		struct stat about;
+
+		if (entry->d_name[0] == '.' ||
+			(size_t)snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) >= sizeof(path))
+			continue;
+		if (entry->d_type == DT_REG)
+			add_file(files, path, false);
+		else if ((entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
+			fstatat(AT_FDCWD, path, &about, AT_SYMLINK_NOFOLLOW) == 0) {
+			if (S_ISDIR(about.st_mode) && depth < MOST_DEPTH)
+				add_folder(files, path, depth + 1);
+			else if (S_ISREG(about.st_mode))
+				add_file(files, path, false);
+		}
+	}
+	closedir(stream);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct gmt_job_file *left = a, *right = b;
+
+	return strcmp(left->path, right->path);
+}
+
+int gmt_job_files_find(struct gmt_job_files *ret_files, int count, char **operands)
+{
+	int code = 0;
+
+	for (int i = 0; i < count; i++) {
+		char path[PATH_MAX];
+		struct stat about;
+		size_t length = strlen(operands[i]);
+
+		if (stat(operands[i], &about)) {
+			gmt_message_error("%s: cannot be opened: %s", operands[i], strerror(errno));
+			ret_files->unreadable++;
+			code = GMT_EXIT_UNREADABLE;
+			continue;
+		}
+		if (!S_ISDIR(about.st_mode)) {
+			add_file(ret_files, operands[i], true);
+			continue;
+		}
+		while (length > 1 && operands[i][length - 1] == '/')
+			length--;
+		snprintf(path, sizeof(path), "%.*s", (int)length, operands[i]);
+		add_folder(ret_files, path, 0);
+	}
+	if (ret_files->files.count)
+		qsort(ret_files->files.items, ret_files->files.count, sizeof(*ret_files->files.items),
+			compare);
+	/* A file that was named twice counts once. */
+	size_t kept = 0;
+	for (size_t i = 0; i < ret_files->files.count; i++)
+		if (!kept ||
+			strcmp(ret_files->files.items[i].path, ret_files->files.items[kept - 1].path) != 0)
+			ret_files->files.items[kept++] = ret_files->files.items[i];
+	ret_files->files.count = kept;
+	return code;
+}
