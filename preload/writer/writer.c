@@ -32,6 +32,7 @@
 enum {
 	SLEEP_MS = 250,
 	THREAD_CHECK_EVERY_NS = 200000000,
+	SYNC_LOOK_NS = 50000000, /* how often a waiting thread looks whether its wait makes sense */
 	NEXT_TRY_NS = 1000000000,
 	DESCRIPTORS = 8,       /* more than the end of a recording opens at one time */
 	LAST_WAIT_NS = 1000000000, /* maximum wait for the recorder's other threads to end */
@@ -360,6 +361,7 @@ void gmt_writer_remove_names(void)
 
 void gmt_writer_sync(uint32_t wait_ms)
 {
+	uint32_t recording = atomic_load_explicit(&gmt_session_number, memory_order_relaxed);
 	uint32_t mine = atomic_fetch_add_explicit(&writer.syncs_asked, 1, memory_order_release) + 1;
 	uint64_t deadline_ns = gmt_kernel_now_ns() + (uint64_t)wait_ms * 1000000, now_ns;
 	uint32_t done;
@@ -371,8 +373,13 @@ void gmt_writer_sync(uint32_t wait_ms)
 	while ((int32_t)((done = atomic_load_explicit(&writer.syncs_done, memory_order_acquire)) -
 			   mine) < 0 &&
 		(now_ns = gmt_kernel_now_ns()) < deadline_ns) {
-		struct timespec limit = left_until(deadline_ns, now_ns);
+		uint64_t look_ns = now_ns + SYNC_LOOK_NS;
+		struct timespec limit = left_until(look_ns < deadline_ns ? look_ns : deadline_ns, now_ns);
 
+		/* In the child of a signal handler that forks, nobody answers the parent's request. */
+		if (!gmt_session_is_on() ||
+			atomic_load_explicit(&gmt_session_number, memory_order_relaxed) != recording)
+			return;
 		syscall(SYS_futex, &writer.syncs_done, FUTEX_WAIT_PRIVATE, done, &limit, NULL, 0);
 	}
 }

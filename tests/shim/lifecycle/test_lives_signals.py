@@ -86,5 +86,16 @@ class Storm(Signals):
         self.assertEqual(len(run.records("end")), 1)
 
 
+class ForkInWait(unittest.TestCase):
+    LONGEST_S = 30  # half of what a thread may wait for the writer with overflow=wait
+
+    def test_the_child_of_a_handler_that_forks_in_a_wait_for_the_writer_does_not_wait(self):
+        run = Recording([built("fork-in-wait")], {"overflow": "wait"}, timeout=TIMEOUT_S)
+        self.assertEqual((run.code, run.err), (0, ""))
+        status, seconds = run.out.split()
+        self.assertEqual(int(status), 0)
+        self.assertLess(float(seconds), self.LONGEST_S)
+
+
 if __name__ == "__main__":
     tap.main()
