@@ -34,9 +34,10 @@ def train_model_with_pause(model):
 stepped_model = nn.Linear(64, 64).cuda()
 other_model = nn.Sequential(nn.Linear(64, 64), nn.Linear(64, 64)).cuda()
 optimizer = torch.optim.SGD(stepped_model.parameters(), lr=0.1)
+# Before the other thread: PyTorch has one thread for the backward passes of a device, and it will pause.
+stepped_model(torch.randn(8, 64, device='cuda')).sum().backward()
 thread = threading.Thread(target=train_model_with_pause, args=[other_model])
 thread.start()
-stepped_model(torch.randn(8, 64, device='cuda')).sum().backward()
 is_in_backward.wait()
 optimizer.step()
 may_go_on.set()
