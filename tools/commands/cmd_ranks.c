@@ -21,7 +21,7 @@ const struct gmt_option_row gmt_table_ranks[] = {
 	{ "full", 0, GMT_OPTION_FLAG, NULL, AT(full),
 		"print all ranks, lines and remarks (default: one screen)" },
 	{ "job", 0, GMT_OPTION_TEXT, "NAME", AT(job),
-		"if the files are of several jobs: the job whose name has NAME in it "
+		"for files of several jobs: the job whose name contains NAME "
 		"(default: the job with most files)" },
 	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),

@@ -59,7 +59,7 @@ const struct gmt_option_row gmt_table_report[] = {
 		"with --json: only what happened from this moment to the end or to --until: what was allocated, "
 		"what is left of it, the peak in between" },
 	{ "phase", 0, GMT_OPTION_TEXT, "NAME", AT(stretch.phase),
-		"the same for the last phase of this name" },
+		"with --json: only what happened in the last phase of this name" },
 	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
 	GMT_OWNERS_OPTION(AT(files.owners)),
 	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total|all", AT(sort),

@@ -32,9 +32,9 @@ const struct gmt_option_row gmt_table_run[] = {
 	{ "quiet", 'q', GMT_OPTION_FLAG, NULL, AT(quiet),
 		"do not list the recorded files, and do not print the first screen of the report" },
 	{ "check", 0, GMT_OPTION_OPTIONAL_TEXT, "FILE|OPTIONS", AT(check),
-		"then judge the recordings as `check` does, by a limits file, or by options of check in quotes" },
+		"judge the recordings after the program, as `check` does: by a limits file, or by options of `check` in quotes" },
 	{ "html", 0, GMT_OPTION_OPTIONAL_TEXT, "FILE", AT(html),
-		"then write the page of `report --html` (default: the first recording's name with .html)" },
+		"write the page of `report --html` after the program (default: the first recording's name with .html)" },
 	{ "audit", 0, GMT_OPTION_FLAG, NULL, AT(audit),
 		"also record libraries in dlmopen namespaces (LD_AUDIT); the program starts more slowly" },
 #define GMT_OPTION(name, fallback, values, meaning) \
