@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_WRAPPERS_CALL_DETAILS_H
-#define GMT_WRAPPERS_CALL_DETAILS_H
+#ifndef GMT_WRAPPERS_CALL_ARGUMENTS_H
+#define GMT_WRAPPERS_CALL_ARGUMENTS_H
 
 /*
  * Functions that rows of hooks.def use to examine the arguments of a call: sizes of arrays, places
