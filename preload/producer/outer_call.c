@@ -105,13 +105,13 @@ enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, u
 /* Resets those caches of the thread that may be half-changed. */
 static void forget_recorder(struct gmt_thread_state *thread)
 {
-	struct gmt_thread_stack_caches *memory = thread->memory;
+	struct gmt_thread_stack_caches *caches = thread->stack_caches;
 
-	if (!memory)
+	if (!caches)
 		return;
-	gmt_walk_init(&memory->walk);
-	memory->trace.epoch = 0;
-	atomic_store_explicit(&memory->trace.guard.inside, 0, memory_order_relaxed);
+	gmt_walk_init(&caches->walk);
+	caches->trace.epoch = 0;
+	atomic_store_explicit(&caches->trace.guard.inside, 0, memory_order_relaxed);
 }
 
 /*
