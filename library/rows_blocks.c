@@ -43,10 +43,10 @@ static bool intern_site(struct gmt_read_cursor *cursor, struct blocks_state *sta
 		.layer = gmt_name_layer(cursor, GMT_COLUMN_blocks_layer, account->layer),
 		.space = gmt_name_space(cursor, GMT_COLUMN_blocks_space,
 			accounting->spaces.items[about->space].space),
-		.owner = gmt_read_text(cursor, GMT_COLUMN_blocks_owner,
+		.owner = gmt_cursor_intern_text(cursor, GMT_COLUMN_blocks_owner,
 			gmt_owners_name(owners,
 				gmt_owners_find(owners, stack, account->layer, account->device))),
-		.category = gmt_read_text(cursor, GMT_COLUMN_blocks_category,
+		.category = gmt_cursor_intern_text(cursor, GMT_COLUMN_blocks_category,
 			gmt_category_name(gmt_category_of(&pipeline->replay, &pipeline->traces,
 				&pipeline->history, site))),
 		.heap = gmt_name_known(cursor, GMT_COLUMN_blocks_heap, heap),
@@ -65,7 +65,8 @@ static bool intern_phases(struct gmt_read_cursor *cursor, struct blocks_state *s
 
 		if (!text)
 			return false;
-		*text = gmt_read_text(cursor, GMT_COLUMN_blocks_phase, timeline->phases.items[i].name);
+		*text =
+			gmt_cursor_intern_text(cursor, GMT_COLUMN_blocks_phase, timeline->phases.items[i].name);
 	}
 	return true;
 }

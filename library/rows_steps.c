@@ -23,8 +23,8 @@ static bool add_step(struct gmt_read_cursor *cursor, const struct step_place *pl
 	if (!row)
 		return false;
 	row->series = place->series;
-	row->source =
-		gmt_read_text(cursor, GMT_COLUMN_steps_source, gmt_step_source_name(series->source));
+	row->source = gmt_cursor_intern_text(cursor, GMT_COLUMN_steps_source,
+		gmt_step_source_name(series->source));
 	name = gmt_name_known(cursor, GMT_COLUMN_steps_name, series->name);
 	GMT_SET_KNOWN(row, steps, name, name >= 0, name);
 	row->step = place->step;
@@ -107,8 +107,9 @@ static bool add_phase(struct gmt_read_cursor *cursor, const struct gmt_phase *ph
 	row = gmt_cursor_add_row(cursor);
 	if (!row)
 		return false;
-	row->name = gmt_read_text(cursor, GMT_COLUMN_phases_name, phase->name);
-	row->source = gmt_read_text(cursor, GMT_COLUMN_phases_source, source ? source : "unknown");
+	row->name = gmt_cursor_intern_text(cursor, GMT_COLUMN_phases_name, phase->name);
+	row->source =
+		gmt_cursor_intern_text(cursor, GMT_COLUMN_phases_source, source ? source : "unknown");
 	row->begin_time_ns = begin_ns;
 	GMT_SET_KNOWN(row, phases, end_time_ns, !phase->open,
 		gmt_read_recording_time_ns(recording, phase->end));

@@ -161,7 +161,7 @@ static void group_by_peaks(struct comparer *comparer)
 	const struct peak *peaks = comparer->peaks.items;
 	struct gmt_job *job = comparer->job;
 	size_t count = comparer->peaks.count, least = count / LEAST_GROUP_SHARE;
-	uint32_t none = gmt_job_text(job->store, "", 0);
+	uint32_t none = gmt_job_intern_text(job->store, "", 0);
 
 	least = least < 2 ? 2 : least;
 	for (size_t begin = 0; begin < count;) {
