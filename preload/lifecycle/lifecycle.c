@@ -41,7 +41,7 @@
 #include "lifecycle/fork.h"
 #include "interpose/libc.h"
 #include "interpose/namespaces.h"
-#include "lifecycle/new_user.h"
+#include "lifecycle/setuid.h"
 #include "interpose/objects.h"
 #include "interpose/originals.h"
 #include "interpose/elf_symbols.h"
@@ -359,7 +359,7 @@ static void load(void)
 	gmt_before_exec_init();
 	gmt_fork_init();
 	find_pthread_exit();
-	gmt_new_user_init();
+	gmt_setuid_init();
 	gmt_namespaces_open();
 	if (is_linked_to_cuda())
 		reach_driver();

@@ -8,7 +8,7 @@
 #include "analysis/tables/short_names.h"
 #include "analysis/compare/site_key_names.h"
 #include "base/safe_text.h"
-#include "reader/symbols/symbols_cold.h"
+#include "reader/symbols/interpreter_loop.h"
 
 enum { MAX_REPETITION = 8 };
 
@@ -65,7 +65,7 @@ static bool is_plumbing(const char *module, const char *function)
 		if (strcmp(module, modules[i]) == 0)
 			return true;
 	return strcmp(function, "_start") == 0 ||
-		strncmp(function, GMT_SYMBOLS_LOOP, strlen(GMT_SYMBOLS_LOOP)) == 0;
+		strncmp(function, GMT_INTERPRETER_LOOP, strlen(GMT_INTERPRETER_LOOP)) == 0;
 }
 
 static bool name_place(struct builder *builder, uint32_t id)

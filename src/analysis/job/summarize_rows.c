@@ -162,7 +162,7 @@ void gmt_summarize_findings(struct gmt_summarizer *summarizer, struct gmt_proces
 		leaks->rows.count < GMT_SUMMARY_FINDINGS ? leaks->rows.count : GMT_SUMMARY_FINDINGS;
 
 	summary->finding_count = leaks->rows.count;
-	summary->why_not_judged = gmt_summarize_text(summarizer, leaks->no_growth);
+	summary->why_not_judged = gmt_summarize_text(summarizer, leaks->why_growth_not_judged);
 	summary->findings = gmt_summarize_rows(summarizer, count, sizeof(*summary->findings));
 	for (size_t i = 0; summary->findings && i < count; i++)
 		summary->findings[summary->findings_kept++] =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reader/symbols/symbols_cold.h"
+#include "reader/symbols/interpreter_loop.h"
 
 #include <dwarf.h>
 #include <gelf.h>
@@ -44,7 +44,7 @@ static bool find_symbol(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, GEl
 		if (GELF_ST_TYPE(ret_symbol->st_info) != STT_FUNC)
 			continue;
 		name = elf_strptr(elf, header->sh_link, ret_symbol->st_name);
-		if (name && strcmp(name, GMT_SYMBOLS_LOOP) == 0)
+		if (name && strcmp(name, GMT_INTERPRETER_LOOP) == 0)
 			return true;
 	}
 	return false;
@@ -139,38 +139,38 @@ static size_t jump_bytes(const uint8_t *at)
 	return at[0] == 0xe9 ? 1 : at[0] == 0x0f && (at[1] & 0xf0) == 0x80 ? 2 : 0;
 }
 
-static void find_cold(struct gmt_symbols_cold *cold, const struct parts *parts,
-	const struct piece *loop)
+static void find_cold(struct gmt_interpreter_loop *loop, const struct parts *parts,
+	const struct piece *code)
 {
 	unsigned jumps = 0;
 
-	for (size_t i = 0; i + 6 <= loop->size; i++) {
-		size_t front = jump_bytes(loop->bytes + i);
+	for (size_t i = 0; i + 6 <= code->size; i++) {
+		size_t front = jump_bytes(code->bytes + i);
 		uint64_t target, start, end;
 
 		if (!front)
 			continue;
-		target = loop->address + i + front + 4 +
-			(uint64_t)(int64_t)(int32_t)gmt_get_u32(loop->bytes + i + front);
-		if (target - loop->address < loop->size || !find_part(parts, target, &start, &end) ||
+		target = code->address + i + front + 4 +
+			(uint64_t)(int64_t)(int32_t)gmt_get_u32(code->bytes + i + front);
+		if (target - code->address < code->size || !find_part(parts, target, &start, &end) ||
 			target == start)
 			continue;
-		if (start != cold->start) {
+		if (start != loop->cold_start) {
 			/*
 			 * Majority vote: the part that most jumps lead to stays, if more than half lead to it.
 			 */
 			if (jumps && jumps--)
 				continue;
-			cold->start = start;
-			cold->end = end;
+			loop->cold_start = start;
+			loop->cold_end = end;
 		}
 		jumps++;
 	}
 	if (jumps < MIN_JUMPS)
-		cold->end = cold->start;
+		loop->cold_end = loop->cold_start;
 }
 
-static void read_file(struct gmt_symbols_cold *cold, Elf *elf)
+static void read_file(struct gmt_interpreter_loop *loop, Elf *elf)
 {
 	struct parts parts;
 	struct piece section;
@@ -185,15 +185,18 @@ static void read_file(struct gmt_symbols_cold *cold, Elf *elf)
 	offset = symbol.st_value - section.address;
 	if (offset > section.size || symbol.st_size > section.size - offset)
 		return;
-	find_cold(cold, &parts,
+	find_cold(loop, &parts,
 		&(struct piece){ section.bytes + offset, symbol.st_value, symbol.st_size });
 }
 
-const char *gmt_symbols_cold_find(struct gmt_symbols_cold *cold, struct Elf *elf, uint64_t address)
+const char *gmt_interpreter_loop_find_cold(struct gmt_interpreter_loop *loop, struct Elf *elf,
+	uint64_t address)
 {
-	if (!cold->is_read) {
-		cold->is_read = true;
-		read_file(cold, elf);
+	if (!loop->is_read) {
+		loop->is_read = true;
+		read_file(loop, elf);
 	}
-	return address - cold->start < cold->end - cold->start ? GMT_SYMBOLS_LOOP ".cold" : NULL;
+	return address - loop->cold_start < loop->cold_end - loop->cold_start ? GMT_INTERPRETER_LOOP
+		".cold"
+																		  : NULL;
 }

@@ -9,11 +9,11 @@ import shared_recordings
 import tap
 from snapshots import Recording, built
 
-PROGRAM = built("new-user")
+PROGRAM = built("change-user")
 
 
 @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
-class NewUser(unittest.TestCase):
+class ChangeUser(unittest.TestCase):
     def check(self, *steps):
         run = Recording([PROGRAM, *steps])
         self.assertEqual((run.code, run.err), (0, ""))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/oom/oom_results.h"
+#include "analysis/oom/oom_refusals.h"
 
 #include "analysis/oom/ooms.h"
 
@@ -18,19 +18,19 @@ static struct gmt_oom_outcomes_event outcome_event_of(const struct gmt_recording
 
 static void on_outcome(void *user, uint64_t refusal, enum gmt_oom_outcome outcome, unsigned parts)
 {
-	struct gmt_oom_results *results = user;
+	struct gmt_oom_refusals *refusals = user;
 
-	results->refusals.items[refusal].outcome = (uint8_t)outcome;
-	results->refusals.items[refusal].parts = parts;
+	refusals->rows.items[refusal].outcome = (uint8_t)outcome;
+	refusals->rows.items[refusal].parts = parts;
 }
 
 /* Adds a refusal. `index`: number of its event. Returns false if memory is exhausted. */
-static bool add_refusal(struct gmt_oom_results *results, struct gmt_oom_outcomes *finder,
+static bool add_refusal(struct gmt_oom_refusals *refusals, struct gmt_oom_outcomes *finder,
 	const struct gmt_recording_event *event, size_t index)
 {
 	struct gmt_oom_outcomes_event refused = outcome_event_of(event);
-	size_t refusal = results->refusals.count;
-	struct gmt_oom_refusal *row = gmt_vec_push(&results->refusals);
+	size_t refusal = refusals->rows.count;
+	struct gmt_oom_refusal *row = gmt_vec_push(&refusals->rows);
 
 	if (!row)
 		return false;
@@ -42,10 +42,10 @@ static bool add_refusal(struct gmt_oom_results *results, struct gmt_oom_outcomes
 	return gmt_oom_outcomes_refused(finder, &refused, refusal);
 }
 
-bool gmt_oom_results_find(struct gmt_oom_results *ret_results,
+bool gmt_oom_refusals_find(struct gmt_oom_refusals *ret_refusals,
 	const struct gmt_recording *recording, size_t count)
 {
-	struct gmt_oom_outcomes finder = { .on_outcome = on_outcome, .user = ret_results };
+	struct gmt_oom_outcomes finder = { .on_outcome = on_outcome, .user = ret_refusals };
 	struct gmt_events_reader reader;
 	bool done = gmt_events_reader_init(&reader, &recording->events,
 		GMT_EVENTS_STAMP | GMT_EVENTS_ADDRESS | GMT_EVENTS_SIZE);
@@ -62,7 +62,7 @@ bool gmt_oom_results_find(struct gmt_oom_results *ret_results,
 			!gmt_compacted_prefix_is_open(&recording->compacted, event->thread, event->stamp))
 			continue;
 		if (gmt_oom_is_refusal(event))
-			done = add_refusal(ret_results, &finder, event, i);
+			done = add_refusal(ret_refusals, &finder, event, i);
 		else if (finder.open && event->kind == GMT_KIND_ALLOC)
 			gmt_oom_outcomes_granted(&finder, &granted);
 	}
@@ -71,9 +71,9 @@ bool gmt_oom_results_find(struct gmt_oom_results *ret_results,
 	return done;
 }
 
-void gmt_oom_results_fini(struct gmt_oom_results *results)
+void gmt_oom_refusals_fini(struct gmt_oom_refusals *refusals)
 {
-	gmt_vec_fini(&results->refusals);
+	gmt_vec_fini(&refusals->rows);
 }
 
 bool gmt_oom_is_refusal(const struct gmt_recording_event *event)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * new-user STEP...: allocates 1111 bytes, takes each step, and allocates 3333 bytes. The process
+ * change-user STEP...: allocates 1111 bytes, takes each step, and allocates 3333 bytes. The process
  * runs as root. "chroot" changes its root to an empty folder; "setuid", "setreuid", "setresuid" and
  * "seteuid" change to another user. Prints its process number.
  */

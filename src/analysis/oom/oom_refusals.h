@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_ANALYSIS_OOM_OOM_RESULTS_H
-#define GMT_ANALYSIS_OOM_OOM_RESULTS_H
+#ifndef GMT_ANALYSIS_OOM_OOM_REFUSALS_H
+#define GMT_ANALYSIS_OOM_OOM_REFUSALS_H
 
 /*
- * The outcome of each refusal for lack of memory (accounting/oom_outcomes.h; the rules are in
+ * All refusals for lack of memory, each with its outcome (accounting/oom_outcomes.h; the rules are in
  * ooms.h). A pure function of events.
  */
 
@@ -20,17 +20,17 @@ struct gmt_oom_refusal {
 	uint8_t outcome; /* enum gmt_oom_outcome */
 };
 
-struct gmt_oom_results {
-	GMT_VEC(struct gmt_oom_refusal) refusals; /* in order of time */
+struct gmt_oom_refusals {
+	GMT_VEC(struct gmt_oom_refusal) rows; /* in order of time */
 };
 
 /*
  * Finds the outcomes in the first `count` events. Returns false if memory is exhausted. In both
- * cases the caller ends `ret_results` (zeroed).
+ * cases the caller ends `ret_refusals` (zeroed).
  */
-bool gmt_oom_results_find(struct gmt_oom_results *ret_results,
+bool gmt_oom_refusals_find(struct gmt_oom_refusals *ret_refusals,
 	const struct gmt_recording *recording, size_t count);
 
-void gmt_oom_results_fini(struct gmt_oom_results *results);
+void gmt_oom_refusals_fini(struct gmt_oom_refusals *refusals);
 
 #endif
