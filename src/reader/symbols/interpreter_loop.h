@@ -7,7 +7,9 @@
  * profile found to be rare lies far from the rest, in a part with its own name
  * (`_PyEval_EvalFrameDefault.cold`). In Debian's Python 3.14, this part is everything except the
  * prologue. A stripped file lacks that name. But jumps lead into the middle of such a part, and
- * never into the middle of a whole function. In the flow: ELF file -> interpreter_loop -> symbols_elf.
+ * never into the middle of a whole function.
+ *
+ * In the flow: ELF file -> interpreter_loop -> symbols_elf.
  *
  * Only for x86-64. For one thread.
  */
