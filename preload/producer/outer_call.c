@@ -50,7 +50,7 @@ static bool is_on_signal_stack(void)
  */
 static _Atomic uintptr_t nested_callers[NESTED_CALLERS];
 
-static _Atomic uintptr_t *place_of(const void *caller)
+static _Atomic uintptr_t *slot_of(const void *caller)
 {
 	return &nested_callers[((uintptr_t)caller >> 2) % NESTED_CALLERS];
 }
@@ -93,11 +93,11 @@ enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, u
 	bool is_sure;
 
 	if (may_be_nested &&
-		atomic_load_explicit(place_of(caller), memory_order_relaxed) == (uintptr_t)caller)
+		atomic_load_explicit(slot_of(caller), memory_order_relaxed) == (uintptr_t)caller)
 		return GMT_OUTER_CALL_AROUND;
 	found = look(thread, cfa, caller, &is_sure);
 	if (may_be_nested && is_sure)
-		atomic_store_explicit(place_of(caller), (uintptr_t)caller, memory_order_relaxed);
+		atomic_store_explicit(slot_of(caller), (uintptr_t)caller, memory_order_relaxed);
 	errno = kept_errno;
 	return found;
 }
