@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import BUILD, SIM_PYTHON, Recording, report, sim_python
+from recorded_run import BUILD, SIM_PYTHON, Recording, report, sim_python
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))

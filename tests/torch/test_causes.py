@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 import tap
-from snapshots import CLI, SIM_PYTHON, Recording, sim_python
+from recorded_run import CLI, SIM_PYTHON, Recording, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "causes")
 

@@ -7,7 +7,7 @@ import unittest
 
 import shared_recordings
 import tap
-from snapshots import Recording, built
+from recorded_run import Recording, built
 
 PROGRAM = built("change-user")
 
