@@ -41,7 +41,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "accounting/queue.h"
+#include "accounting/priority_queue.h"
 #include "format/format.h"
 
 struct gmt_compactor;

@@ -4,7 +4,7 @@
 #include "compaction/compact.h"
 #include "tools/options/command.h"
 #include "tools/pipeline/module_call_marks.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/recordings/newer_recordings.h"
 #include "tools/output/output.h"
 #include "tools/output/message.h"

@@ -8,7 +8,7 @@
 
 /*
  * The variables of each launcher, in the order in which the recorder asks for the rank
- * (preload/files/output.c): the size of the world belongs to the launcher that gave the rank.
+ * (preload/files/output_name.c): the size of the world belongs to the launcher that gave the rank.
  */
 static const struct {
 	const char *rank, *world_size, *node;

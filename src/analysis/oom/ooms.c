@@ -115,7 +115,7 @@ enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_record
 	bool done =
 		gmt_oom_refusals_find(&refusals, recording, gmt_replay_count(recording, until_ns)) &&
 		add_rows(ret_ooms, &refusals) &&
-		gmt_spans_read(&ret_ooms->captures, recording, GMT_MARK_KIND_CAPTURE,
+		gmt_mark_spans_read(&ret_ooms->captures, recording, GMT_MARK_KIND_CAPTURE,
 			GMT_MARK_KIND_CAPTURED);
 	gmt_oom_refusals_fini(&refusals);
 	if (!done) {
@@ -228,5 +228,5 @@ void gmt_ooms_fini(struct gmt_ooms *ooms)
 {
 	gmt_vec_fini(&ooms->rows);
 	gmt_allocator_memory_fini(&ooms->memory);
-	gmt_spans_fini(&ooms->captures);
+	gmt_mark_spans_fini(&ooms->captures);
 }

@@ -36,7 +36,7 @@ static void key_place(const struct writer *writer, const char *key, uint32_t id)
 }
 
 static void key_robust(const struct writer *writer, const char *key,
-	const struct gmt_robust *robust)
+	const struct gmt_spread *robust)
 {
 	struct gmt_json *json = writer->json;
 

@@ -107,7 +107,7 @@ static void write_missing(struct gmt_ranks_writer *writer)
 }
 
 static void write_spread(struct gmt_ranks_writer *writer, const char *label,
-	const struct gmt_robust *robust)
+	const struct gmt_spread *robust)
 {
 	write_label(writer, label);
 	gmt_ranks_write(writer, "%s to ", gmt_text_size(robust->min).text);

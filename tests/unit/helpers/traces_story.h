@@ -22,7 +22,7 @@
 #include "reader/symbols/symbols_elf.h"
 #include "reader/stacks/traces.h"
 #include "recording_file.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 static struct recording_file file;
 static struct gmt_recording *recording;

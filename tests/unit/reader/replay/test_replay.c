@@ -13,7 +13,7 @@
 #include "reader/replay/replay.h"
 #include "reader/load/recording.h"
 #include "recording_file.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 static struct recording_file file;
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "recording.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 static struct recording recording;
 static uint64_t kept;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "files/output.h"
+#include "files/output_name.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_READER_LOAD_SPANS_H
-#define GMT_READER_LOAD_SPANS_H
+#ifndef GMT_READER_LOAD_MARK_SPANS_H
+#define GMT_READER_LOAD_MARK_SPANS_H
 
 /* Time spans between marks of two kinds, for example captures into a CUDA graph. */
 
@@ -14,7 +14,7 @@ struct gmt_span {
 	uint64_t begin, end; /* stamps; `end` is UINT64_MAX if the span did not end */
 };
 
-struct gmt_spans {
+struct gmt_mark_spans {
 	GMT_VEC(struct gmt_span) items; /* in order of time, without overlap */
 };
 
@@ -22,11 +22,11 @@ struct gmt_spans {
  * Fills `spans` (zeroed) with the times when more marks of kind `begins` than of kind `ends` have
  * occurred. Ignores an end without a beginning. Returns false when out of memory.
  */
-bool gmt_spans_read(struct gmt_spans *spans, const struct gmt_recording *recording,
+bool gmt_mark_spans_read(struct gmt_mark_spans *spans, const struct gmt_recording *recording,
 	enum gmt_mark_kind begins, enum gmt_mark_kind ends);
 
-bool gmt_spans_have(const struct gmt_spans *spans, uint64_t stamp);
+bool gmt_mark_spans_have(const struct gmt_mark_spans *spans, uint64_t stamp);
 
-void gmt_spans_fini(struct gmt_spans *spans);
+void gmt_mark_spans_fini(struct gmt_mark_spans *spans);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 
 #include <errno.h>
 #include <stdio.h>

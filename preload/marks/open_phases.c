@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "marks/phases.h"
+#include "marks/open_phases.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "accounting/queue.h"
+#include "accounting/priority_queue.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "interpose/libc.h"
+#include "interpose/libc_dlsym.h"
 
 #include <dlfcn.h>
 #include <stddef.h>

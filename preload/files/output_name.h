@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_FILES_OUTPUT_H
-#define GMT_FILES_OUTPUT_H
+#ifndef GMT_FILES_OUTPUT_NAME_H
+#define GMT_FILES_OUTPUT_NAME_H
 
 /*
  * The name of the recording's file: the template from option `output` with its tokens replaced.

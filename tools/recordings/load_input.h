@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_TOOLS_RECORDINGS_INPUT_H
-#define GMT_TOOLS_RECORDINGS_INPUT_H
+#ifndef GMT_TOOLS_RECORDINGS_LOAD_INPUT_H
+#define GMT_TOOLS_RECORDINGS_LOAD_INPUT_H
 
 #include "reader/load/recording.h"
 

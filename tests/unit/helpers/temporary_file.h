@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_TESTS_TEMPORARY_H
-#define GMT_TESTS_TEMPORARY_H
+#ifndef GMT_TESTS_TEMPORARY_FILE_H
+#define GMT_TESTS_TEMPORARY_FILE_H
 
 /* A file for each test: created before the test and removed after it. */
 

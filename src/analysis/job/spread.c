@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/job/robust.h"
+#include "analysis/job/spread.h"
 
 #include <stdlib.h>
 
@@ -19,16 +19,16 @@ static uint64_t distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-struct gmt_robust gmt_robust_of(uint64_t *values, size_t count)
+struct gmt_spread gmt_spread_of(uint64_t *values, size_t count)
 {
-	struct gmt_robust robust = { .count = count };
+	struct gmt_spread spread = { .count = count };
 
 	if (!count)
-		return robust;
+		return spread;
 	qsort(values, count, sizeof(*values), compare);
-	robust.min = values[0];
-	robust.median = values[(count - 1) / 2];
-	robust.max = values[count - 1];
+	spread.min = values[0];
+	spread.median = values[(count - 1) / 2];
+	spread.max = values[count - 1];
 
 	/*
 	 * The distances rise from the median to both ends. So the one in the middle of their order is
@@ -36,31 +36,31 @@ struct gmt_robust gmt_robust_of(uint64_t *values, size_t count)
 	 */
 	size_t below = (count - 1) / 2 + 1, above = (count - 1) / 2 + 1;
 	for (size_t i = 0; i <= (count - 1) / 2; i++) {
-		uint64_t left = below ? distance(robust.median, values[below - 1]) : UINT64_MAX;
-		uint64_t right = above < count ? distance(values[above], robust.median) : UINT64_MAX;
+		uint64_t left = below ? distance(spread.median, values[below - 1]) : UINT64_MAX;
+		uint64_t right = above < count ? distance(values[above], spread.median) : UINT64_MAX;
 
-		robust.mad = left <= right ? left : right;
+		spread.mad = left <= right ? left : right;
 		if (left <= right)
 			below--;
 		else
 			above++;
 	}
-	return robust;
+	return spread;
 }
 
-uint64_t gmt_robust_limit(const struct gmt_robust *robust)
+uint64_t gmt_spread_limit(const struct gmt_spread *spread)
 {
-	double by_mad = limit_in_mads * (double)robust->mad;
+	double by_mad = limit_in_mads * (double)spread->mad;
 	uint64_t limit = LEAST_LIMIT_BYTES;
 
-	if (robust->count < GMT_ROBUST_LEAST)
+	if (spread->count < GMT_SPREAD_LEAST)
 		return UINT64_MAX;
-	if (robust->median / LEAST_LIMIT_SHARE > limit)
-		limit = robust->median / LEAST_LIMIT_SHARE;
+	if (spread->median / LEAST_LIMIT_SHARE > limit)
+		limit = spread->median / LEAST_LIMIT_SHARE;
 	return by_mad > (double)limit ? (uint64_t)by_mad : limit;
 }
 
-bool gmt_robust_is_outlier(const struct gmt_robust *robust, uint64_t value)
+bool gmt_spread_is_outlier(const struct gmt_spread *spread, uint64_t value)
 {
-	return distance(value, robust->median) > gmt_robust_limit(robust);
+	return distance(value, spread->median) > gmt_spread_limit(spread);
 }

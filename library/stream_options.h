@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_LIBRARY_CHOICE_H
-#define GMT_LIBRARY_CHOICE_H
+#ifndef GMT_LIBRARY_STREAM_OPTIONS_H
+#define GMT_LIBRARY_STREAM_OPTIONS_H
 
-/* What a stream is to have: struct gpumemtrace_read_options, checked against the table. */
+/* The options of a stream (struct gpumemtrace_read_options), after a check against the table. */
 
 #include "gpumemtrace-read.h"
 #include "library/cursor.h"
 
-struct gmt_choice {
+struct gmt_stream_options {
 	const struct gmt_read_table *table;
 	int columns[GMT_READ_MAX_COLUMNS]; /* their numbers, in the wanted order */
 	size_t column_count;
@@ -16,7 +16,7 @@ struct gmt_choice {
 };
 
 /* Checks the options (NULL: everything). Fails with GMT_USAGE. */
-enum gmt_status gmt_choice_read(struct gmt_choice *ret_choice, const char *table,
+enum gmt_status gmt_stream_options_read(struct gmt_stream_options *ret_checked, const char *table,
 	const struct gpumemtrace_read_options *options, struct gmt_error *error);
 
 #endif

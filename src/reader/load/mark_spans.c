@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "reader/load/spans.h"
+#include "reader/load/mark_spans.h"
 
 #include "containers/bisect.h"
 
-bool gmt_spans_read(struct gmt_spans *spans, const struct gmt_recording *recording,
+bool gmt_mark_spans_read(struct gmt_mark_spans *spans, const struct gmt_recording *recording,
 	enum gmt_mark_kind begins, enum gmt_mark_kind ends)
 {
 	uint64_t open = 0;
@@ -27,14 +27,14 @@ bool gmt_spans_read(struct gmt_spans *spans, const struct gmt_recording *recordi
 	return true;
 }
 
-bool gmt_spans_have(const struct gmt_spans *spans, uint64_t stamp)
+bool gmt_mark_spans_have(const struct gmt_mark_spans *spans, uint64_t stamp)
 {
 	size_t begun = GMT_BISECT(at, spans->items.count, spans->items.items[at].begin <= stamp);
 
 	return begun && stamp <= spans->items.items[begun - 1].end;
 }
 
-void gmt_spans_fini(struct gmt_spans *spans)
+void gmt_mark_spans_fini(struct gmt_mark_spans *spans)
 {
 	gmt_vec_fini(&spans->items);
 }

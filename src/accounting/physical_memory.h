@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_ACCOUNTING_PHYSICAL_H
-#define GMT_ACCOUNTING_PHYSICAL_H
+#ifndef GMT_ACCOUNTING_PHYSICAL_MEMORY_H
+#define GMT_ACCOUNTING_PHYSICAL_MEMORY_H
 
 /*
  * Physical memory behind handles (cuMemCreate and related calls): which handle stands for which

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_ACCOUNTING_QUEUE_H
-#define GMT_ACCOUNTING_QUEUE_H
+#ifndef GMT_ACCOUNTING_PRIORITY_QUEUE_H
+#define GMT_ACCOUNTING_PRIORITY_QUEUE_H
 
 /*
  * A priority queue, ordered by stamp, then by `order`. Compaction uses it. It is a binary heap: a

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/recordings/child.h"
+#include "tools/recordings/run_child.h"
 
 #include <errno.h>
 #include <limits.h>

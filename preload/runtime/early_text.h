@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_RUNTIME_EARLY_H
-#define GMT_RUNTIME_EARLY_H
+#ifndef GMT_RUNTIME_EARLY_TEXT_H
+#define GMT_RUNTIME_EARLY_TEXT_H
 
 /*
  * Text functions for code that runs before this library is relocated: in the resolver of an

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_INTERPOSE_LIBC_H
-#define GMT_INTERPOSE_LIBC_H
+#ifndef GMT_INTERPOSE_LIBC_DLSYM_H
+#define GMT_INTERPOSE_LIBC_DLSYM_H
 
 /*
  * The C library's own dlsym, dlvsym and dlerror. The recorder replaces all three names, so it

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "library/choice.h"
+#include "library/stream_options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,24 +26,24 @@ static void list_columns(const struct gmt_read_table *table, char *ret_text, siz
 			table->columns[i].name);
 }
 
-static enum gmt_status read_columns(struct gmt_choice *choice,
+static enum gmt_status read_columns(struct gmt_stream_options *checked,
 	const struct gpumemtrace_read_options *options, struct gmt_error *error)
 {
-	const struct gmt_read_table *table = choice->table;
+	const struct gmt_read_table *table = checked->table;
 	char names[768];
 
-	choice->column_count = options->columns ? options->column_count : table->column_count;
-	if (!choice->column_count)
+	checked->column_count = options->columns ? options->column_count : table->column_count;
+	if (!checked->column_count)
 		return gmt_error_set(error, GMT_USAGE, "table %s: no column is wanted", table->name);
-	if (choice->column_count > table->column_count)
+	if (checked->column_count > table->column_count)
 		return gmt_error_set(error, GMT_USAGE, "table %s: %zu columns are wanted, but it has %zu",
-			table->name, choice->column_count, table->column_count);
-	for (size_t i = 0; i < choice->column_count; i++) {
+			table->name, checked->column_count, table->column_count);
+	for (size_t i = 0; i < checked->column_count; i++) {
 		const char *name = options->columns ? options->columns[i] : table->columns[i].name;
 		int number = gmt_read_column_find(table, name);
 
 		for (size_t j = 0; j < i; j++)
-			if (choice->columns[j] == number && number != GMT_READ_NO_COLUMN)
+			if (checked->columns[j] == number && number != GMT_READ_NO_COLUMN)
 				return gmt_error_set(error, GMT_USAGE, "table %s: column %s is wanted twice",
 					table->name, name);
 		if (number == GMT_READ_NO_COLUMN) {
@@ -51,19 +51,19 @@ static enum gmt_status read_columns(struct gmt_choice *choice,
 			return gmt_error_set(error, GMT_USAGE, "table %s has no column \"%.64s\"; it has %s",
 				table->name, name, names);
 		}
-		choice->columns[i] = number;
+		checked->columns[i] = number;
 	}
 	return GMT_OK;
 }
 
-static enum gmt_status read_layer(struct gmt_choice *choice, const char *layer,
+static enum gmt_status read_layer(struct gmt_stream_options *checked, const char *layer,
 	struct gmt_error *error)
 {
 	for (uint32_t i = 0; i < GMT_ACCOUNTING_LAYERS; i++) {
 		const char *name = gmt_layer_name(i);
 
 		if (name && !strcmp(name, layer)) {
-			choice->filter.layer = i;
+			checked->filter.layer = i;
 			return GMT_OK;
 		}
 	}
@@ -73,7 +73,8 @@ static enum gmt_status read_layer(struct gmt_choice *choice, const char *layer,
 }
 
 /* Returns whether the table has the filters that are wanted. */
-static enum gmt_status check_filters(const struct gmt_choice *choice, struct gmt_error *error)
+static enum gmt_status check_filters(const struct gmt_stream_options *checked,
+	struct gmt_error *error)
 {
 	static const struct {
 		unsigned bit;
@@ -86,16 +87,16 @@ static enum gmt_status check_filters(const struct gmt_choice *choice, struct gmt
 	};
 
 	for (size_t i = 0; i < sizeof(filters) / sizeof(*filters); i++)
-		if (choice->filter.wanted & filters[i].bit & ~choice->table->filters)
+		if (checked->filter.wanted & filters[i].bit & ~checked->table->filters)
 			return gmt_error_set(error, GMT_USAGE, "table %s cannot be filtered by %s",
-				choice->table->name, filters[i].name);
+				checked->table->name, filters[i].name);
 	return GMT_OK;
 }
 
-static enum gmt_status read_filter(struct gmt_choice *choice,
+static enum gmt_status read_filter(struct gmt_stream_options *checked,
 	const struct gpumemtrace_read_options *options, struct gmt_error *error)
 {
-	struct gmt_read_filter *filter = &choice->filter;
+	struct gmt_read_filter *filter = &checked->filter;
 	enum gmt_status status;
 
 	*filter = (struct gmt_read_filter){
@@ -115,13 +116,13 @@ static enum gmt_status read_filter(struct gmt_choice *choice,
 		filter->wanted |= GMT_FILTER_DEVICE;
 	if (options->layer) {
 		filter->wanted |= GMT_FILTER_LAYER;
-		if ((status = read_layer(choice, options->layer, error)))
+		if ((status = read_layer(checked, options->layer, error)))
 			return status;
 	}
-	return check_filters(choice, error);
+	return check_filters(checked, error);
 }
 
-enum gmt_status gmt_choice_read(struct gmt_choice *ret_choice, const char *table,
+enum gmt_status gmt_stream_options_read(struct gmt_stream_options *ret_checked, const char *table,
 	const struct gpumemtrace_read_options *options, struct gmt_error *error)
 {
 	static const struct gpumemtrace_read_options everything = GPUMEMTRACE_READ_EVERYTHING;
@@ -129,18 +130,18 @@ enum gmt_status gmt_choice_read(struct gmt_choice *ret_choice, const char *table
 	enum gmt_status status;
 	char names[256];
 
-	*ret_choice = (struct gmt_choice){ .table = gmt_read_table_find(table) };
+	*ret_checked = (struct gmt_stream_options){ .table = gmt_read_table_find(table) };
 	options = options ? options : &everything;
 	if (options->struct_bytes < sizeof(everything))
 		return gmt_error_set(error, GMT_USAGE, "struct_bytes of the options is %zu, not %zu",
 			options->struct_bytes, sizeof(everything));
-	if (!ret_choice->table) {
+	if (!ret_checked->table) {
 		list_tables(names, sizeof(names));
 		return gmt_error_set(error, GMT_USAGE, "there is no table \"%.64s\"; the tables are %s",
 			table, names);
 	}
-	ret_choice->batch_rows =
+	ret_checked->batch_rows =
 		options->batch_rows < MAX_BATCH_ROWS ? options->batch_rows : MAX_BATCH_ROWS;
-	status = read_columns(ret_choice, options, error);
-	return status ? status : read_filter(ret_choice, options, error);
+	status = read_columns(ret_checked, options, error);
+	return status ? status : read_filter(ret_checked, options, error);
 }

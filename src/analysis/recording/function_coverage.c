@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/recording/coverage.h"
+#include "analysis/recording/function_coverage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 static int most_called_first(const void *left, const void *right)
 {
-	const struct gmt_coverage_api *a = left, *b = right;
+	const struct gmt_function_coverage_api *a = left, *b = right;
 
 	if (a->calls != b->calls)
 		return a->calls > b->calls ? -1 : 1;
@@ -17,7 +17,7 @@ static int most_called_first(const void *left, const void *right)
 
 static int by_name(const void *left, const void *right)
 {
-	const struct gmt_coverage_api *a = left, *b = right;
+	const struct gmt_function_coverage_api *a = left, *b = right;
 	int order = strcmp(a->api->library.text, b->api->library.text);
 
 	return order ? order : strcmp(a->api->name.text, b->api->name.text);
@@ -32,7 +32,8 @@ static int by_name_and_route(const void *left, const void *right)
 }
 
 /* Takes the last count of each function. Leaves out functions that the file does not name. */
-static bool collect_calls(struct gmt_coverage *coverage, const struct gmt_recording *recording)
+static bool collect_calls(struct gmt_function_coverage *coverage,
+	const struct gmt_recording *recording)
 {
 	struct gmt_map seen = { 0 };
 	bool done = true;
@@ -44,7 +45,7 @@ static bool collect_calls(struct gmt_coverage *coverage, const struct gmt_record
 
 		if (!api || gmt_map_find(&seen, row->api, &unused))
 			continue;
-		struct gmt_coverage_api counted = { api, row->count }, *to = NULL;
+		struct gmt_function_coverage_api counted = { api, row->count }, *to = NULL;
 
 		if (gmt_map_put(&seen, row->api, 1))
 			to = row->count ? gmt_vec_push(&coverage->called) : gmt_vec_push(&coverage->never);
@@ -62,12 +63,12 @@ static bool collect_calls(struct gmt_coverage *coverage, const struct gmt_record
  * Removes repeated names. Two exports may have the same readable name, such as two manglings of a
  * function. The function counts as called if either was called.
  */
-static void drop_repeated(struct gmt_coverage *coverage)
+static void drop_repeated(struct gmt_function_coverage *coverage)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < coverage->never.count; i++) {
-		const struct gmt_coverage_api *row = &coverage->never.items[i];
+		const struct gmt_function_coverage_api *row = &coverage->never.items[i];
 		bool is_repeated = count && by_name(&coverage->never.items[count - 1], row) == 0;
 
 		for (size_t j = 0; j < coverage->called.count && !is_repeated; j++)
@@ -96,7 +97,8 @@ static const char *role_of(const char *path)
 	return NULL;
 }
 
-static bool collect_libraries(struct gmt_coverage *coverage, const struct gmt_recording *recording)
+static bool collect_libraries(struct gmt_function_coverage *coverage,
+	const struct gmt_recording *recording)
 {
 	for (size_t i = 0; i < recording->modules.count; i++) {
 		const char *path = recording->modules.items[i].path.text, *role = role_of(path);
@@ -107,17 +109,18 @@ static bool collect_libraries(struct gmt_coverage *coverage, const struct gmt_re
 			is_known = strcmp(coverage->libraries.items[j].path, path) == 0;
 		if (is_known)
 			continue;
-		struct gmt_coverage_library *library = gmt_vec_push(&coverage->libraries);
+		struct gmt_function_coverage_library *library = gmt_vec_push(&coverage->libraries);
 
 		if (!library)
 			return false;
-		*library = (struct gmt_coverage_library){ role, path };
+		*library = (struct gmt_function_coverage_library){ role, path };
 	}
 	return true;
 }
 
 /* Two threads that look up a name at the same moment may both have recorded it. */
-static bool collect_unhooked(struct gmt_coverage *coverage, const struct gmt_recording *recording)
+static bool collect_unhooked(struct gmt_function_coverage *coverage,
+	const struct gmt_recording *recording)
 {
 	size_t count = 0;
 
@@ -139,12 +142,12 @@ static bool collect_unhooked(struct gmt_coverage *coverage, const struct gmt_rec
 	return true;
 }
 
-enum gmt_status gmt_coverage_compute(struct gmt_coverage *ret_coverage,
+enum gmt_status gmt_function_coverage_compute(struct gmt_function_coverage *ret_coverage,
 	const struct gmt_recording *recording, struct gmt_error *error)
 {
 	if (!collect_calls(ret_coverage, recording) || !collect_libraries(ret_coverage, recording) ||
 		!collect_unhooked(ret_coverage, recording)) {
-		gmt_coverage_fini(ret_coverage);
+		gmt_function_coverage_fini(ret_coverage);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
 	if (ret_coverage->called.count)
@@ -157,7 +160,7 @@ enum gmt_status gmt_coverage_compute(struct gmt_coverage *ret_coverage,
 	return GMT_OK;
 }
 
-void gmt_coverage_fini(struct gmt_coverage *coverage)
+void gmt_function_coverage_fini(struct gmt_function_coverage *coverage)
 {
 	gmt_vec_fini(&coverage->called);
 	gmt_vec_fini(&coverage->never);

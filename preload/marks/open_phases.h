@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_MARKS_PHASES_H
-#define GMT_MARKS_PHASES_H
+#ifndef GMT_MARKS_OPEN_PHASES_H
+#define GMT_MARKS_OPEN_PHASES_H
 
 /*
  * The phases that are open now. In the flow: marks of the program, NVTX -> phases -> producer/mark.

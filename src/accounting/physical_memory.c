@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "accounting/physical.h"
+#include "accounting/physical_memory.h"
 
 #include <stddef.h>
 
