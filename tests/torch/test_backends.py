@@ -322,7 +322,7 @@ class OtherAllocators(Moments):
                 [("CuPy", 10 * MIB), (LIBRARY, 10 * MIB)],
             )
 
-        self.at_each(record("beside", library(), library(STAND_IN)), check)
+        self.at_each(record("side_by_side", library(), library(STAND_IN)), check)
 
 
 PYTORCH = "2.15"

@@ -27,17 +27,17 @@ function reason(where: Where, metric: string): string {
 }
 
 /** Buttons to the last moment of the work and to the peak. `show` changes the state to a metric. */
-export function otherMoments(where: Where, show: (metric: string) => void, besides: string): HTMLElement[] {
+export function otherMoments(where: Where, show: (metric: string) => void, except: string): HTMLElement[] {
   const last = lastMoment(where.recording, where.layer);
   const bytes = last ? total(weigh(where, "last")) : 0;
   return [
-    last && bytes > 0 && besides !== "last" ? button(`${last.name.charAt(0).toUpperCase()}${last.name.slice(1)} (${size(bytes)})`, () => show("last")) : null,
-    where.layer.peakBytes > 0 && besides !== "peak" ? button(`At the peak (${size(where.layer.peakBytes)})`, () => show("peak")) : null,
+    last && bytes > 0 && except !== "last" ? button(`${last.name.charAt(0).toUpperCase()}${last.name.slice(1)} (${size(bytes)})`, () => show("last")) : null,
+    where.layer.peakBytes > 0 && except !== "peak" ? button(`At the peak (${size(where.layer.peakBytes)})`, () => show("peak")) : null,
   ].filter((each) => each !== null);
 }
 
 /** The reason why a metric has no bytes, and where there are some. */
-export function nothingThere(where: Where, metric: string): HTMLElement {
+export function emptyView(where: Where, metric: string): HTMLElement {
   const show = (next: string): void => change({ metric: next, root: "" });
   const offers: Child[] = otherMoments(where, show, metric);
   if (usesRange(metric) && state().from !== null) offers.unshift(button("The whole recording", () => change({ from: null, to: null })));
