@@ -3,7 +3,7 @@
 #define GMT_TESTS_UNIT_TRACES_STORY_H
 
 /*
- * Snapshots with stacks through two fake libraries, and the reader's traces of them. One file at a
+ * Recordings with stacks through two fake libraries, and the reader's traces of them. One file at a
  * time.
  */
 

@@ -38,7 +38,7 @@ static void the_median_and_mad_are_those_of_sorted_lists(void **state)
 	for (size_t count = 1; count < 64; count++)
 		for (int round = 0; round < 50; round++) {
 			uint64_t values[64], sorted[64];
-			struct gmt_spread robust;
+			struct gmt_spread spread;
 
 			for (size_t i = 0; i < count; i++) {
 				random = random * 6364136223846793005u + 1442695040888963407u;
@@ -46,75 +46,75 @@ static void the_median_and_mad_are_those_of_sorted_lists(void **state)
 			}
 			memcpy(sorted, values, sizeof(sorted));
 			qsort(sorted, count, sizeof(*sorted), compare);
-			robust = gmt_spread_of(values, count);
-			assert_int_equal(robust.min, sorted[0]);
-			assert_int_equal(robust.max, sorted[count - 1]);
-			assert_int_equal(robust.median, sorted[(count - 1) / 2]);
-			assert_int_equal(robust.mad, plain_mad(sorted, count, robust.median));
+			spread = gmt_spread_of(values, count);
+			assert_int_equal(spread.min, sorted[0]);
+			assert_int_equal(spread.max, sorted[count - 1]);
+			assert_int_equal(spread.median, sorted[(count - 1) / 2]);
+			assert_int_equal(spread.mad, plain_mad(sorted, count, spread.median));
 		}
 }
 
 static void no_values_have_zeros_and_no_outlier(void **state)
 {
-	struct gmt_spread robust = gmt_spread_of(NULL, 0);
+	struct gmt_spread spread = gmt_spread_of(NULL, 0);
 
 	(void)state;
-	assert_int_equal(robust.count, 0);
-	assert_int_equal(robust.max, 0);
-	assert_false(gmt_spread_is_outlier(&robust, UINT64_MAX));
+	assert_int_equal(spread.count, 0);
+	assert_int_equal(spread.max, 0);
+	assert_false(gmt_spread_is_outlier(&spread, UINT64_MAX));
 }
 
 static void two_values_have_no_outlier(void **state)
 {
 	uint64_t values[] = { 1, (uint64_t)1 << 40 };
-	struct gmt_spread robust = gmt_spread_of(values, 2);
+	struct gmt_spread spread = gmt_spread_of(values, 2);
 
 	(void)state;
-	assert_false(gmt_spread_is_outlier(&robust, (uint64_t)1 << 40));
+	assert_false(gmt_spread_is_outlier(&spread, (uint64_t)1 << 40));
 }
 
 static void one_far_value_of_equal_ones_is_an_outlier_beyond_2_percent(void **state)
 {
 	uint64_t values[] = { 100 * MiB, 100 * MiB, 100 * MiB, 103 * MiB };
-	struct gmt_spread robust = gmt_spread_of(values, 4);
+	struct gmt_spread spread = gmt_spread_of(values, 4);
 
 	(void)state;
-	assert_true(gmt_spread_is_outlier(&robust, 103 * MiB));
-	assert_true(gmt_spread_is_outlier(&robust, 97 * MiB));
-	assert_false(gmt_spread_is_outlier(&robust, 102 * MiB));
-	assert_false(gmt_spread_is_outlier(&robust, 98 * MiB));
+	assert_true(gmt_spread_is_outlier(&spread, 103 * MiB));
+	assert_true(gmt_spread_is_outlier(&spread, 97 * MiB));
+	assert_false(gmt_spread_is_outlier(&spread, 102 * MiB));
+	assert_false(gmt_spread_is_outlier(&spread, 98 * MiB));
 }
 
 static void small_values_may_differ_by_a_mebibyte(void **state)
 {
 	uint64_t values[] = { 1000, 1000, 1000 };
-	struct gmt_spread robust = gmt_spread_of(values, 3);
+	struct gmt_spread spread = gmt_spread_of(values, 3);
 
 	(void)state;
-	assert_false(gmt_spread_is_outlier(&robust, 1000 + MiB));
-	assert_true(gmt_spread_is_outlier(&robust, 1001 + MiB));
+	assert_false(gmt_spread_is_outlier(&spread, 1000 + MiB));
+	assert_true(gmt_spread_is_outlier(&spread, 1001 + MiB));
 }
 
 static void scattered_values_widen_the_limit(void **state)
 {
 	uint64_t values[] = { 60 * MiB, 80 * MiB, 100 * MiB, 120 * MiB, 140 * MiB };
-	struct gmt_spread robust = gmt_spread_of(values, 5);
+	struct gmt_spread spread = gmt_spread_of(values, 5);
 
 	(void)state;
-	assert_int_equal(robust.mad, 20 * MiB);
-	assert_false(gmt_spread_is_outlier(&robust, 248 * MiB));
-	assert_true(gmt_spread_is_outlier(&robust, 249 * MiB));
+	assert_int_equal(spread.mad, 20 * MiB);
+	assert_false(gmt_spread_is_outlier(&spread, 248 * MiB));
+	assert_true(gmt_spread_is_outlier(&spread, 249 * MiB));
 }
 
 static void a_wrong_value_does_not_move_the_limit(void **state)
 {
 	uint64_t values[] = { 100 * MiB, 101 * MiB, 99 * MiB, 100 * MiB, UINT64_MAX };
-	struct gmt_spread robust = gmt_spread_of(values, 5);
+	struct gmt_spread spread = gmt_spread_of(values, 5);
 
 	(void)state;
-	assert_int_equal(robust.median, 100 * MiB);
-	assert_int_equal(robust.mad, 1 * MiB);
-	assert_true(gmt_spread_is_outlier(&robust, UINT64_MAX));
+	assert_int_equal(spread.median, 100 * MiB);
+	assert_int_equal(spread.mad, 1 * MiB);
+	assert_true(gmt_spread_is_outlier(&spread, UINT64_MAX));
 }
 
 static void lists_of_ranks_name_ranges_and_end_with_dots(void **state)

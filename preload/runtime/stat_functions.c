@@ -2,8 +2,8 @@
 /*
  * Before glibc 2.33, stat and its relatives are calls of the functions below, which libc exports
  * and other preloaded libraries replace. libfaketime waits for a semaphore there, which it removes
- * before the recorder's writer has ended. These hidden functions take their place inside the
- * recorder: they ask the kernel. From 2.33 on, nothing calls them.
+ * before the recorder's writer has ended. Inside the recorder, these hidden functions replace
+ * them: they ask the kernel. From 2.33 on, nothing calls them.
  *
  * On x86-64 and AArch64 the kernel writes the structs that libc defines, and `version` has one value.
  */
