@@ -21,23 +21,85 @@ static uint8_t space_of(const struct gmt_replay *replay, uint32_t site)
 	return (uint8_t)accounting->spaces.items[accounting->sites.items[site].space].space;
 }
 
+/* Packs a block. The layout of the event is known only here and in gmt_listed_block. */
+static bool pack_block(struct gmt_events *blocks, const struct gmt_listed_block *block)
+{
+	return gmt_events_push(blocks,
+		&(struct gmt_recording_event){
+			.stamp = block->end_stamp,
+			.address = block->address,
+			.size_bytes = block->size_bytes,
+			.more = { block->begin_stamp, block->free_trace_plus_1 },
+			.trace = block->site,
+			.device = block->device,
+			.kind = GMT_KIND_ALLOC,
+			.layer = block->layer,
+			.space = block->space,
+		});
+}
+
+struct gmt_listed_block gmt_listed_block(struct gmt_events_reader *reader, size_t index)
+{
+	const struct gmt_recording_event *packed = gmt_events_at(reader, index);
+
+	return (struct gmt_listed_block){
+		.address = packed->address,
+		.size_bytes = packed->size_bytes,
+		.begin_stamp = packed->more[0],
+		.end_stamp = packed->stamp,
+		.free_trace_plus_1 = packed->more[1],
+		.site = packed->trace,
+		.device = packed->device,
+		.layer = packed->layer,
+		.space = packed->space,
+	};
+}
+
+/* Packs a change. The layout of the event is known only here and in gmt_listed_change. */
+static bool pack_change(struct gmt_events *changes, const struct gmt_listed_change *change)
+{
+	return gmt_events_push(changes,
+		&(struct gmt_recording_event){
+			.stamp = change->stamp,
+			.address = change->live_bytes,
+			.size_bytes = change->live_blocks,
+			.trace = change->account,
+			.device = change->device,
+			.kind = GMT_KIND_ALLOC,
+			.layer = change->layer,
+			.space = GMT_SPACE_DEVICE,
+		});
+}
+
+struct gmt_listed_change gmt_listed_change(struct gmt_events_reader *reader, size_t index)
+{
+	const struct gmt_recording_event *packed = gmt_events_at(reader, index);
+
+	return (struct gmt_listed_change){
+		.stamp = packed->stamp,
+		.live_bytes = packed->address,
+		.live_blocks = packed->size_bytes,
+		.account = packed->trace,
+		.device = packed->device,
+		.layer = packed->layer,
+	};
+}
+
 static bool push_change(struct gmt_block_list *list, const struct gmt_replay *replay,
 	uint64_t stamp, uint32_t account_id)
 {
 	const struct gmt_account *account = &replay->accounting.accounts.items[account_id];
-	struct gmt_recording_event change = {
+	struct gmt_listed_change change = {
 		.stamp = stamp,
-		.address = account->live_bytes,
-		.size_bytes = account->live_blocks,
-		.trace = account_id,
+		.live_bytes = account->live_bytes,
+		.live_blocks = account->live_blocks,
+		.account = account_id,
 		.device = account->device,
-		.kind = GMT_KIND_ALLOC,
 		.layer = account->layer,
-		.space = GMT_SPACE_DEVICE,
 	};
 
 	/* The totals of a compacted prefix are known only at its end. */
-	return list->is_in_compacted || gmt_events_push(&list->changes, &change);
+	return list->is_in_compacted || pack_change(&list->changes, &change);
 }
 
 /* `event` ended the block; NULL: it lives. */
@@ -51,14 +113,14 @@ static bool push_block(struct gmt_block_list *list, const struct gmt_replay *rep
 	 * not recorded.
 	 */
 	bool is_freed = event && event->kind != GMT_KIND_ALLOC;
-	struct gmt_recording_event row = {
-		.stamp = event ? event->stamp : UINT64_MAX,
+	struct gmt_listed_block row = {
 		.address = address,
 		.size_bytes = block->size_bytes,
-		.more = { block->stamp, is_freed ? (uint64_t)event->trace + 1 : 0 },
-		.trace = block->site,
+		.begin_stamp = block->stamp,
+		.end_stamp = event ? event->stamp : UINT64_MAX,
+		.free_trace_plus_1 = is_freed ? (uint64_t)event->trace + 1 : 0,
+		.site = block->site,
 		.device = account->device,
-		.kind = GMT_KIND_ALLOC,
 		.layer = account->layer,
 		.space = space_of(replay, block->site),
 	};
@@ -66,7 +128,7 @@ static bool push_block(struct gmt_block_list *list, const struct gmt_replay *rep
 
 	if (account->layer == GMT_LAYER_CUSTOM && gmt_map_remove(&list->heap_addresses, address, &real))
 		row.address = real;
-	return gmt_events_push(&list->blocks, &row);
+	return pack_block(&list->blocks, &row);
 }
 
 static bool on_before(void *user, const struct gmt_replay *replay,
@@ -124,13 +186,13 @@ static int by_sequence(const void *left, const void *right)
 static bool list_live(const struct gmt_accounting *accounting, uint8_t layer, struct live *live,
 	size_t *count, size_t max)
 {
-	struct gmt_addressed_block place;
+	struct gmt_addressed_block found;
 	size_t cursor = 0;
 
-	while (gmt_accounting_next_block(accounting, layer, &cursor, &place)) {
+	while (gmt_accounting_next_block(accounting, layer, &cursor, &found)) {
 		if (*count == max)
 			return false;
-		live[(*count)++] = (struct live){ place.address, place.block };
+		live[(*count)++] = (struct live){ found.address, found.block };
 	}
 	return true;
 }

@@ -36,7 +36,7 @@ static bool is_utf8(const char *text, size_t length)
 	return true;
 }
 
-int32_t gmt_read_text(struct gmt_read_cursor *cursor, int column, const char *text)
+int32_t gmt_cursor_intern_text(struct gmt_read_cursor *cursor, int column, const char *text)
 {
 	size_t length = strlen(text);
 	char *copy = is_utf8(text, length) ? NULL : repaired(text, length);

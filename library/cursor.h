@@ -39,10 +39,10 @@ static inline bool gmt_cursor_wants(const struct gmt_read_cursor *cursor, int co
 }
 
 /*
- * Returns the number of a text in a TEXT column. Bytes that are not UTF-8 become U+FFFD. When out
- * of memory, returns 0 and sets cursor->failed.
+ * Stores a text in a TEXT column, unless it is stored, and returns its number. Bytes that are not
+ * UTF-8 become U+FFFD. When out of memory, returns 0 and sets cursor->failed.
  */
-int32_t gmt_read_text(struct gmt_read_cursor *cursor, int column, const char *text);
+int32_t gmt_cursor_intern_text(struct gmt_read_cursor *cursor, int column, const char *text);
 
 /* Return whether the filter lets a row pass, by one of its values. */
 static inline bool gmt_filter_time(const struct gmt_read_cursor *cursor, int64_t time_ns)

@@ -19,19 +19,19 @@ bool gmt_has_frames(const struct gmt_read_cursor *cursor, uint32_t stack)
 
 int32_t gmt_name_known(struct gmt_read_cursor *cursor, int column, const char *text)
 {
-	return text && *text ? gmt_read_text(cursor, column, text) : -1;
+	return text && *text ? gmt_cursor_intern_text(cursor, column, text) : -1;
 }
 
 int32_t gmt_name_layer(struct gmt_read_cursor *cursor, int column, uint32_t layer)
 {
 	const char *name = gmt_layer_name(layer);
 
-	return gmt_read_text(cursor, column, name ? name : "unknown");
+	return gmt_cursor_intern_text(cursor, column, name ? name : "unknown");
 }
 
 int32_t gmt_name_space(struct gmt_read_cursor *cursor, int column, uint32_t space)
 {
-	return gmt_read_text(cursor, column, gmt_space_text(space).text);
+	return gmt_cursor_intern_text(cursor, column, gmt_space_text(space).text);
 }
 
 void gmt_name_line(const struct gmt_traces *traces, const struct gmt_place *place, char *ret_text,

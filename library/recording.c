@@ -11,7 +11,7 @@
 #include "reader/load/clock.h"
 #include "reader/symbols/symbols_cache.h"
 #include "tools/output/memory_limit.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 
 /* Held while state of the process is used: work budget, memory limit, messages, symbol cache. */
 static pthread_mutex_t process_lock = PTHREAD_MUTEX_INITIALIZER;

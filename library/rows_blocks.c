@@ -43,10 +43,10 @@ static bool intern_site(struct gmt_read_cursor *cursor, struct blocks_state *sta
 		.layer = gmt_name_layer(cursor, GMT_COLUMN_blocks_layer, account->layer),
 		.space = gmt_name_space(cursor, GMT_COLUMN_blocks_space,
 			accounting->spaces.items[about->space].space),
-		.owner = gmt_read_text(cursor, GMT_COLUMN_blocks_owner,
+		.owner = gmt_cursor_intern_text(cursor, GMT_COLUMN_blocks_owner,
 			gmt_owners_name(owners,
 				gmt_owners_find(owners, stack, account->layer, account->device))),
-		.category = gmt_read_text(cursor, GMT_COLUMN_blocks_category,
+		.category = gmt_cursor_intern_text(cursor, GMT_COLUMN_blocks_category,
 			gmt_category_name(gmt_category_of(&pipeline->replay, &pipeline->traces,
 				&pipeline->history, site))),
 		.heap = gmt_name_known(cursor, GMT_COLUMN_blocks_heap, heap),
@@ -65,7 +65,8 @@ static bool intern_phases(struct gmt_read_cursor *cursor, struct blocks_state *s
 
 		if (!text)
 			return false;
-		*text = gmt_read_text(cursor, GMT_COLUMN_blocks_phase, timeline->phases.items[i].name);
+		*text =
+			gmt_cursor_intern_text(cursor, GMT_COLUMN_blocks_phase, timeline->phases.items[i].name);
 	}
 	return true;
 }
@@ -92,30 +93,32 @@ bool gmt_open_blocks(struct gmt_read_cursor *cursor)
 }
 
 static void set_freed(const struct gmt_read_cursor *cursor, struct blocks_state *state,
-	const struct gmt_recording_event *block, struct gmt_row_blocks *row)
+	const struct gmt_listed_block *block, struct gmt_row_blocks *row)
 {
 	const struct gmt_pipeline *pipeline = &cursor->recording->pipeline;
-	bool is_freed = block->stamp != UINT64_MAX;
+	bool is_freed = block->end_stamp != UINT64_MAX;
 	bool has_step = is_freed &&
-		gmt_series_find_next(&pipeline->timeline.series[0], block->stamp, &state->freed_step);
-	uint32_t stack = block->more[1] ? pipeline->traces.stack_of_trace[block->more[1] - 1] : 0;
+		gmt_series_find_next(&pipeline->timeline.series[0], block->end_stamp, &state->freed_step);
+	uint32_t stack = block->free_trace_plus_1
+		? pipeline->traces.stack_of_trace[block->free_trace_plus_1 - 1]
+		: 0;
 
 	GMT_SET_KNOWN(row, blocks, freed_time_ns, is_freed,
-		gmt_read_recording_time_ns(cursor->recording, block->stamp));
+		gmt_read_recording_time_ns(cursor->recording, block->end_stamp));
 	GMT_SET_KNOWN(row, blocks, freed_step, has_step, state->freed_step);
-	GMT_SET_KNOWN(row, blocks, freed_stack_id, block->more[1] && gmt_has_frames(cursor, stack),
-		stack);
+	GMT_SET_KNOWN(row, blocks, freed_stack_id,
+		block->free_trace_plus_1 && gmt_has_frames(cursor, stack), stack);
 }
 
-static void set_site(const struct blocks_state *state, const struct gmt_recording_event *block,
+static void set_site(const struct blocks_state *state, const struct gmt_listed_block *block,
 	struct gmt_row_blocks *row)
 {
-	const struct site_texts *texts = &state->sites.items[block->trace];
+	const struct site_texts *texts = &state->sites.items[block->site];
 
 	row->layer = texts->layer;
 	row->space = texts->space;
 	row->device = block->device;
-	row->site_id = block->trace;
+	row->site_id = block->site;
 	row->owner = texts->owner;
 	row->category = texts->category;
 	GMT_SET_KNOWN(row, blocks, stack_id, texts->has_frames, texts->stack_id);
@@ -128,10 +131,10 @@ static void set_site(const struct blocks_state *state, const struct gmt_recordin
 
 /* Returns false if the filter does not let the block pass. */
 static bool set_row(const struct gmt_read_cursor *cursor, struct blocks_state *state,
-	const struct gmt_recording_event *block, struct gmt_row_blocks *row)
+	const struct gmt_listed_block *block, struct gmt_row_blocks *row)
 {
 	const struct gmt_timeline *timeline = &cursor->recording->pipeline.timeline;
-	uint64_t made = block->more[0];
+	uint64_t made = block->begin_stamp;
 	int64_t made_ns = gmt_read_recording_time_ns(cursor->recording, made);
 	const struct gmt_phase *phase;
 	bool has_step;
@@ -160,8 +163,11 @@ size_t gmt_read_blocks(struct gmt_read_cursor *cursor, void *ret_rows, size_t ma
 	struct gmt_row_blocks *rows = ret_rows;
 	size_t count = 0;
 
-	for (; state->next < blocks->count && count < max; state->next++)
-		count += set_row(cursor, state, gmt_events_at(&state->reader, state->next), &rows[count]);
+	for (; state->next < blocks->count && count < max; state->next++) {
+		struct gmt_listed_block block = gmt_listed_block(&state->reader, state->next);
+
+		count += set_row(cursor, state, &block, &rows[count]);
+	}
 	cursor->failed |= gmt_events_failed(blocks);
 	return count;
 }

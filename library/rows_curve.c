@@ -30,7 +30,7 @@ bool gmt_open_curve(struct gmt_read_cursor *cursor)
 }
 
 static bool set_row(const struct gmt_read_cursor *cursor, struct curve_state *state,
-	const struct gmt_recording_event *change, struct gmt_row_curve *row)
+	const struct gmt_listed_change *change, struct gmt_row_curve *row)
 {
 	const struct gmt_step_series *series = &cursor->recording->pipeline.timeline.series[0];
 	int64_t time_ns = gmt_read_recording_time_ns(cursor->recording, change->stamp);
@@ -46,8 +46,8 @@ static bool set_row(const struct gmt_read_cursor *cursor, struct curve_state *st
 		.time_ns = time_ns,
 		.layer = state->layers[change->layer],
 		.device = change->device,
-		.live_bytes = change->address,
-		.live_blocks = change->size_bytes,
+		.live_bytes = change->live_bytes,
+		.live_blocks = change->live_blocks,
 	};
 	GMT_SET_KNOWN(row, curve, step, has_step, state->step);
 	return true;
@@ -60,8 +60,11 @@ size_t gmt_read_curve(struct gmt_read_cursor *cursor, void *ret_rows, size_t max
 	struct gmt_row_curve *rows = ret_rows;
 	size_t count = 0;
 
-	for (; state->next < changes->count && count < max; state->next++)
-		count += set_row(cursor, state, gmt_events_at(&state->reader, state->next), &rows[count]);
+	for (; state->next < changes->count && count < max; state->next++) {
+		struct gmt_listed_change change = gmt_listed_change(&state->reader, state->next);
+
+		count += set_row(cursor, state, &change, &rows[count]);
+	}
 	cursor->failed |= gmt_events_failed(changes);
 	return count;
 }

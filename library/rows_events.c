@@ -62,7 +62,7 @@ static void intern_numbers(struct gmt_read_cursor *cursor, struct events_state *
 		gmt_event_shape_set(&event, gmt_event_shapes_get(shapes, i));
 		kind = gmt_kind_name(event.kind);
 		state->kinds[event.kind] =
-			gmt_read_text(cursor, GMT_COLUMN_events_kind, kind ? kind : "unknown");
+			gmt_cursor_intern_text(cursor, GMT_COLUMN_events_kind, kind ? kind : "unknown");
 		state->layers[event.layer] = gmt_name_layer(cursor, GMT_COLUMN_events_layer, event.layer);
 		state->spaces[event.space] = gmt_name_space(cursor, GMT_COLUMN_events_space, event.space);
 	}
@@ -132,7 +132,8 @@ static bool intern_phases(struct gmt_read_cursor *cursor, struct events_state *s
 
 		if (!text)
 			return false;
-		*text = gmt_read_text(cursor, GMT_COLUMN_events_phase, timeline->phases.items[i].name);
+		*text =
+			gmt_cursor_intern_text(cursor, GMT_COLUMN_events_phase, timeline->phases.items[i].name);
 	}
 	return true;
 }
@@ -146,7 +147,7 @@ static bool intern_owners(struct gmt_read_cursor *cursor, struct events_state *s
 
 		if (!text)
 			return false;
-		*text = gmt_read_text(cursor, GMT_COLUMN_events_owner, gmt_owners_name(owners, i));
+		*text = gmt_cursor_intern_text(cursor, GMT_COLUMN_events_owner, gmt_owners_name(owners, i));
 	}
 	return true;
 }

@@ -55,7 +55,7 @@ static int32_t intern_command(struct gmt_read_cursor *cursor, const struct gmt_r
 		text.items[text.count] = 0;
 	}
 	if (text.count)
-		id = gmt_read_text(cursor, GMT_COLUMN_process_command, text.items);
+		id = gmt_cursor_intern_text(cursor, GMT_COLUMN_process_command, text.items);
 	gmt_vec_fini(&text);
 	return id;
 }
@@ -89,7 +89,7 @@ bool gmt_open_process(struct gmt_read_cursor *cursor)
 	row->start_epoch_ns = process->start_time_ns;
 	row->duration_ns = gmt_read_recording_time_ns(cursor->recording, loaded->last_stamp);
 	SET_TEXT(cursor, row, recorder_version, loaded->recorder_version);
-	row->path = gmt_read_text(cursor, GMT_COLUMN_process_path, loaded->path);
+	row->path = gmt_cursor_intern_text(cursor, GMT_COLUMN_process_path, loaded->path);
 	row->file_bytes = loaded->file_bytes;
 	row->events = loaded->events.count;
 	row->folded_events = gmt_recording_compacted_events(loaded);

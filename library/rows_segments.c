@@ -8,7 +8,7 @@ static bool add_segments(struct gmt_read_cursor *cursor, const struct gmt_segmen
 {
 	const struct gpumemtrace_recording *recording = cursor->recording;
 	const struct gmt_recording *loaded = recording->pipeline.recording;
-	int32_t moment = gmt_read_text(cursor, GMT_COLUMN_segments_moment,
+	int32_t moment = gmt_cursor_intern_text(cursor, GMT_COLUMN_segments_moment,
 		gmt_segments_moment_name(segments->moment));
 	/* UINT64_MAX: after the last event */
 	uint64_t stamp = segments->stamp < loaded->last_stamp ? segments->stamp : loaded->last_stamp;

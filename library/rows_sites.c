@@ -42,9 +42,9 @@ static bool add_site(struct gmt_read_cursor *cursor, struct gmt_stack_names *nam
 	GMT_SET_KNOWN(row, sites, function, texts->function >= 0, texts->function);
 	GMT_SET_KNOWN(row, sites, operator, texts->operator >= 0, texts->operator);
 	GMT_SET_KNOWN(row, sites, module, texts->module >= 0, texts->module);
-	row->owner = gmt_read_text(cursor, GMT_COLUMN_sites_owner,
+	row->owner = gmt_cursor_intern_text(cursor, GMT_COLUMN_sites_owner,
 		gmt_owners_name(&pipeline->traces.owners, site->owner));
-	row->category = gmt_read_text(cursor, GMT_COLUMN_sites_category,
+	row->category = gmt_cursor_intern_text(cursor, GMT_COLUMN_sites_category,
 		gmt_category_name(gmt_category_of(&pipeline->replay, &pipeline->traces, &pipeline->history,
 			site->id)));
 	text = gmt_name_known(cursor, GMT_COLUMN_sites_thread, thread ? thread->name.text : NULL);
@@ -87,7 +87,8 @@ static void set_growth(struct gmt_read_cursor *cursor, struct gmt_row_findings *
 	GMT_SET_KNOWN(row, findings, bytes_per_step, leak->bytes_per_step >= 0, leak->bytes_per_step);
 	GMT_SET_KNOWN(row, findings, confidence, leak->confidence >= 0, leak->confidence);
 	GMT_SET_KNOWN(row, findings, ground, is_growth,
-		gmt_read_text(cursor, GMT_COLUMN_findings_ground, gmt_leak_ground_name(leak->ground)));
+		gmt_cursor_intern_text(cursor, GMT_COLUMN_findings_ground,
+			gmt_leak_ground_name(leak->ground)));
 	GMT_SET_KNOWN(row, findings, first_step, is_growth, leak->first_step);
 	GMT_SET_KNOWN(row, findings, steps, is_growth, leak->steps);
 	GMT_SET_KNOWN(row, findings, steps_to_oom, leak->steps_to_oom != UINT64_MAX,
@@ -109,11 +110,11 @@ static void set_stack(struct gmt_read_cursor *cursor, struct gmt_stack_names *na
 	GMT_SET_KNOWN(row, findings, line, texts->line >= 0, texts->line);
 	GMT_SET_KNOWN(row, findings, function, texts->function >= 0, texts->function);
 	GMT_SET_KNOWN(row, findings, owner, has_stack,
-		gmt_read_text(cursor, GMT_COLUMN_findings_owner,
+		gmt_cursor_intern_text(cursor, GMT_COLUMN_findings_owner,
 			gmt_owners_name(owners,
 				gmt_owners_find(owners, leak->stack, leak->layer, leak->device))));
 	GMT_SET_KNOWN(row, findings, category, has_stack,
-		gmt_read_text(cursor, GMT_COLUMN_findings_category,
+		gmt_cursor_intern_text(cursor, GMT_COLUMN_findings_category,
 			gmt_category_name((enum gmt_category)leak->category)));
 	GMT_SET_KNOWN(row, findings, hint, hint >= 0, hint);
 }
@@ -126,7 +127,7 @@ static bool add_finding(struct gmt_read_cursor *cursor, struct gmt_stack_names *
 
 	if (!row)
 		return false;
-	row->definition = gmt_read_text(cursor, GMT_COLUMN_findings_definition,
+	row->definition = gmt_cursor_intern_text(cursor, GMT_COLUMN_findings_definition,
 		gmt_leak_definition_name(leak->definition));
 	row->layer = gmt_name_layer(cursor, GMT_COLUMN_findings_layer, leak->layer);
 	row->space = gmt_name_space(cursor, GMT_COLUMN_findings_space, leak->space);

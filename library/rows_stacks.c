@@ -24,9 +24,11 @@ static bool add_stack(struct gmt_read_cursor *cursor, struct gmt_stack_names *na
 	row->frames = count;
 	row->has_python = gmt_traces_has_python(traces, stack);
 	row->own_frame = gmt_traces_own_line(traces, stack);
-	row->line = texts->line >= 0 ? texts->line : gmt_read_text(cursor, GMT_COLUMN_stacks_line, "");
-	row->function = texts->function >= 0 ? texts->function
-										 : gmt_read_text(cursor, GMT_COLUMN_stacks_function, "");
+	row->line =
+		texts->line >= 0 ? texts->line : gmt_cursor_intern_text(cursor, GMT_COLUMN_stacks_line, "");
+	row->function = texts->function >= 0
+		? texts->function
+		: gmt_cursor_intern_text(cursor, GMT_COLUMN_stacks_function, "");
 	GMT_SET_KNOWN(row, stacks, operator, texts->operator >= 0, texts->operator);
 	GMT_SET_KNOWN(row, stacks, module, texts->module >= 0, texts->module);
 	GMT_SET_KNOWN(row, stacks, library, texts->library >= 0, texts->library);
@@ -75,14 +77,14 @@ bool gmt_open_frames(struct gmt_read_cursor *cursor)
 		if (!texts)
 			return false;
 		*texts = (struct place_texts){
-			.function = gmt_read_text(cursor, GMT_COLUMN_frames_function,
+			.function = gmt_cursor_intern_text(cursor, GMT_COLUMN_frames_function,
 				gmt_traces_string(traces, place->function)),
 			.file = gmt_name_known(cursor, GMT_COLUMN_frames_file,
 				gmt_traces_string(traces, place->file)),
 			.library = gmt_name_known(cursor, GMT_COLUMN_frames_library,
 				gmt_traces_string(traces, place->module)),
 		};
-		state->kinds[place->kind] = gmt_read_text(cursor, GMT_COLUMN_frames_kind,
+		state->kinds[place->kind] = gmt_cursor_intern_text(cursor, GMT_COLUMN_frames_kind,
 			place->kind == GMT_PLACE_PYTHON ? "python" : "native");
 	}
 	return state && !cursor->failed;

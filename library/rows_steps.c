@@ -6,30 +6,29 @@ GMT_TABLE_FUNCTIONS(steps)
 GMT_TABLE_FUNCTIONS(phases)
 
 /* The step of a series that rows are made of. */
-struct step_place {
+struct series_step {
 	uint32_t series, step;
 	int64_t begin_ns, end_ns;
 };
 
 /* `account` is an index in the accounting; below 0: no account held memory. */
-static bool add_step(struct gmt_read_cursor *cursor, const struct step_place *place,
-	int64_t account)
+static bool add_step(struct gmt_read_cursor *cursor, const struct series_step *at, int64_t account)
 {
 	const struct gmt_pipeline *pipeline = &cursor->recording->pipeline;
-	const struct gmt_step_series *series = &pipeline->timeline.series[place->series];
+	const struct gmt_step_series *series = &pipeline->timeline.series[at->series];
 	struct gmt_row_steps *row = gmt_cursor_add_row(cursor);
 	int32_t name;
 
 	if (!row)
 		return false;
-	row->series = place->series;
-	row->source =
-		gmt_read_text(cursor, GMT_COLUMN_steps_source, gmt_step_source_name(series->source));
+	row->series = at->series;
+	row->source = gmt_cursor_intern_text(cursor, GMT_COLUMN_steps_source,
+		gmt_step_source_name(series->source));
 	name = gmt_name_known(cursor, GMT_COLUMN_steps_name, series->name);
 	GMT_SET_KNOWN(row, steps, name, name >= 0, name);
-	row->step = place->step;
-	row->begin_time_ns = place->begin_ns;
-	row->end_time_ns = place->end_ns;
+	row->step = at->step;
+	row->begin_time_ns = at->begin_ns;
+	row->end_time_ns = at->end_ns;
 	if (account < 0) {
 		GMT_SET_NULL(row, steps, layer);
 		GMT_SET_NULL(row, steps, device);
@@ -40,7 +39,7 @@ static bool add_step(struct gmt_read_cursor *cursor, const struct step_place *pl
 
 	const struct gmt_account *about = &pipeline->replay.accounting.accounts.items[account];
 	struct gmt_history_step step =
-		gmt_history_step_of(&pipeline->history.series[place->series], place->step, (size_t)account);
+		gmt_history_step_of(&pipeline->history.series[at->series], at->step, (size_t)account);
 
 	row->layer = gmt_name_layer(cursor, GMT_COLUMN_steps_layer, about->layer);
 	row->device = about->device;
@@ -50,7 +49,7 @@ static bool add_step(struct gmt_read_cursor *cursor, const struct step_place *pl
 }
 
 /* Adds a row for each account. Skips accounts that never held memory. */
-static bool add_accounts(struct gmt_read_cursor *cursor, const struct step_place *place)
+static bool add_accounts(struct gmt_read_cursor *cursor, const struct series_step *at)
 {
 	const struct gmt_accounting *accounting = &cursor->recording->pipeline.replay.accounting;
 	bool has_account = false;
@@ -62,11 +61,11 @@ static bool add_accounts(struct gmt_read_cursor *cursor, const struct step_place
 			continue;
 		has_account = true;
 		if (gmt_filter_device(cursor, account->device) &&
-			gmt_filter_layer(cursor, account->layer) && !add_step(cursor, place, (int64_t)i))
+			gmt_filter_layer(cursor, account->layer) && !add_step(cursor, at, (int64_t)i))
 			return false;
 	}
 	return has_account || cursor->filter.wanted & (GMT_FILTER_DEVICE | GMT_FILTER_LAYER) ||
-		add_step(cursor, place, -1);
+		add_step(cursor, at, -1);
 }
 
 bool gmt_open_steps(struct gmt_read_cursor *cursor)
@@ -80,12 +79,11 @@ bool gmt_open_steps(struct gmt_read_cursor *cursor)
 		for (uint32_t step = 0; done && step < recording->pipeline.history.series[i].step_count;
 			step++) {
 			const struct gmt_step *about = &timeline->series[i].steps.items[step];
-			struct step_place place = { i, step,
-				gmt_read_recording_time_ns(recording, about->begin),
+			struct series_step at = { i, step, gmt_read_recording_time_ns(recording, about->begin),
 				gmt_read_recording_time_ns(recording, about->end) };
 
-			if (gmt_filter_time(cursor, place.begin_ns) && gmt_filter_step(cursor, true, step))
-				done = add_accounts(cursor, &place);
+			if (gmt_filter_time(cursor, at.begin_ns) && gmt_filter_step(cursor, true, step))
+				done = add_accounts(cursor, &at);
 		}
 	return done && !cursor->failed;
 }
@@ -107,8 +105,9 @@ static bool add_phase(struct gmt_read_cursor *cursor, const struct gmt_phase *ph
 	row = gmt_cursor_add_row(cursor);
 	if (!row)
 		return false;
-	row->name = gmt_read_text(cursor, GMT_COLUMN_phases_name, phase->name);
-	row->source = gmt_read_text(cursor, GMT_COLUMN_phases_source, source ? source : "unknown");
+	row->name = gmt_cursor_intern_text(cursor, GMT_COLUMN_phases_name, phase->name);
+	row->source =
+		gmt_cursor_intern_text(cursor, GMT_COLUMN_phases_source, source ? source : "unknown");
 	row->begin_time_ns = begin_ns;
 	GMT_SET_KNOWN(row, phases, end_time_ns, !phase->open,
 		gmt_read_recording_time_ns(recording, phase->end));

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "library/arrow.h"
-#include "library/choice.h"
+#include "library/stream_options.h"
 
 enum {
 	BATCH_ROWS = 64 << 10,
@@ -186,8 +186,8 @@ static enum gmt_status make_stream(gpumemtrace_recording *recording, const char 
 	const struct gpumemtrace_read_options *options, struct ArrowArrayStream *ret_stream,
 	struct gmt_error *error)
 {
-	struct gmt_choice choice;
-	enum gmt_status status = gmt_choice_read(&choice, table, options, error);
+	struct gmt_stream_options checked;
+	enum gmt_status status = gmt_stream_options_read(&checked, table, options, error);
 	struct stream *stream = status ? NULL : calloc(1, sizeof(*stream));
 
 	if (status)
@@ -196,14 +196,14 @@ static enum gmt_status make_stream(gpumemtrace_recording *recording, const char 
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	gmt_read_recording_share(recording);
 	stream->cursor.recording = recording;
-	stream->cursor.table = choice.table;
-	stream->cursor.filter = choice.filter;
-	stream->batch_rows = choice.batch_rows ? choice.batch_rows : BATCH_ROWS;
-	stream->column_count = choice.column_count;
-	for (size_t i = 0; i < choice.column_count; i++) {
-		stream->columns[i].number = choice.columns[i];
-		stream->columns[i].about = &choice.table->columns[choice.columns[i]];
-		stream->cursor.columns |= UINT64_C(1) << choice.columns[i];
+	stream->cursor.table = checked.table;
+	stream->cursor.filter = checked.filter;
+	stream->batch_rows = checked.batch_rows ? checked.batch_rows : BATCH_ROWS;
+	stream->column_count = checked.column_count;
+	for (size_t i = 0; i < checked.column_count; i++) {
+		stream->columns[i].number = checked.columns[i];
+		stream->columns[i].about = &checked.table->columns[checked.columns[i]];
+		stream->cursor.columns |= UINT64_C(1) << checked.columns[i];
 	}
 	pthread_mutex_lock(&recording->lock);
 	status = open_table(stream, error);
@@ -240,8 +240,8 @@ int gpumemtrace_read_check(const char *table, const struct gpumemtrace_read_opti
 	char *error, size_t error_bytes)
 {
 	struct gmt_error failure = { 0 };
-	struct gmt_choice choice;
-	enum gmt_status status = gmt_choice_read(&choice, table, options, &failure);
+	struct gmt_stream_options checked;
+	enum gmt_status status = gmt_stream_options_read(&checked, table, options, &failure);
 
 	if (status && error && error_bytes)
 		snprintf(error, error_bytes, "%s", failure.text);

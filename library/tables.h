@@ -35,7 +35,7 @@ enum gmt_read_type {
 	GMT_TYPE_U32,
 	GMT_TYPE_F64,
 	GMT_TYPE_BOOL,
-	GMT_TYPE_TEXT, /* in a row: the number of the text (gmt_read_text) */
+	GMT_TYPE_TEXT, /* in a row: the number of the text (gmt_cursor_intern_text) */
 };
 
 /* The type of a column in a row. */

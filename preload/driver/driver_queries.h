@@ -17,7 +17,7 @@ struct gmt_driver_target {
 	uint16_t context; /* its number (driver/contexts.h); 0: unknown */
 };
 
-/* Returns the place of a call on `stream` (0: the default stream) in this thread. */
+/* Returns the target of a call on `stream` (0: the default stream) in this thread. */
 struct gmt_driver_target gmt_driver_target(uint64_t stream);
 
 /* Returns whether calls on `stream` create graph nodes; false if the query fails. */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "interpose/dlsym.h"
-#include "interpose/libc.h"
+#include "interpose/libc_dlsym.h"
 
 /*
  * No symbol name contains a space, so no object exports the marked name. A space is hardly visible

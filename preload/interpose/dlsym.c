@@ -11,7 +11,7 @@
 #include "interpose/dlerror.h"
 #include "interpose/dynsym.h"
 #include "interpose/patched_originals.h"
-#include "interpose/libc.h"
+#include "interpose/libc_dlsym.h"
 #include "interpose/objects.h"
 #include "interpose/originals.h"
 #include "interpose/elf_symbols.h"

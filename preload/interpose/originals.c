@@ -11,7 +11,7 @@
 #include "runtime/load.h"
 #include "interpose/dlerror.h"
 #include "interpose/patched_originals.h"
-#include "interpose/libc.h"
+#include "interpose/libc_dlsym.h"
 #include "interpose/namespaces.h"
 #include "interpose/objects.h"
 #include "interpose/elf_symbols.h"

@@ -21,7 +21,7 @@
 #include "runtime/config.h"
 #include "runtime/stderr_messages.h"
 #include "marks/nvtx_environment.h"
-#include "marks/phases.h"
+#include "marks/open_phases.h"
 #include "driver/sampler.h"
 #include "producer/clock.h"
 #include "producer/session_state.h"
@@ -39,9 +39,9 @@
 #include "interpose/dynsym.h"
 #include "interpose/hide_exports.h"
 #include "lifecycle/fork.h"
-#include "interpose/libc.h"
+#include "interpose/libc_dlsym.h"
 #include "interpose/namespaces.h"
-#include "lifecycle/new_user.h"
+#include "lifecycle/setuid.h"
 #include "interpose/objects.h"
 #include "interpose/originals.h"
 #include "interpose/elf_symbols.h"
@@ -359,7 +359,7 @@ static void load(void)
 	gmt_before_exec_init();
 	gmt_fork_init();
 	find_pthread_exit();
-	gmt_new_user_init();
+	gmt_setuid_init();
 	gmt_namespaces_open();
 	if (is_linked_to_cuda())
 		reach_driver();

@@ -21,7 +21,7 @@
 #include "marks/nvtx_environment.h"
 #include "marks/nvtx_memory.h"
 #include "marks/nvtx_names.h"
-#include "marks/phases.h"
+#include "marks/open_phases.h"
 #include "producer/mark.h"
 #include "interpose/dlerror.h"
 

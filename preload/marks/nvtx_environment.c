@@ -14,7 +14,7 @@
 #include <sys/auxv.h>
 
 #include "runtime/config.h"
-#include "runtime/early.h"
+#include "runtime/early_text.h"
 #include "interpose/originals.h"
 
 /* Weak: the loader keeps its address in a table that is zero until this library is relocated. */

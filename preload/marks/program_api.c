@@ -11,7 +11,7 @@
 #include "runtime/config.h"
 #include "runtime/load.h"
 #include "marks/custom_heaps.h"
-#include "marks/phases.h"
+#include "marks/open_phases.h"
 #include "producer/event.h"
 #include "producer/mark.h"
 #include "producer/session_state.h"

@@ -84,14 +84,14 @@ static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t stack,
 	bool lost = false;
 
 	uint32_t generation = gmt_config.native_stacks && !stack ? gmt_object_map_mark_used() : 0;
-	struct gmt_thread_stack_caches *memory = gmt_thread_stack_caches_get();
+	struct gmt_thread_stack_caches *caches = gmt_thread_stack_caches_get();
 
 	if (generation)
 		stacks.stack = gmt_native_capture(depot, gmt_config.depth, generation,
-			memory ? &memory->walk : NULL, start, &lost);
-	if (gmt_config.python_stacks && memory) {
-		stacks.frames = gmt_python_capture(depot, gmt_config.depth, &memory->trace, &lost);
-		if (!stacks.frames && memory->trace.may_be_other_interpreter)
+			caches ? &caches->walk : NULL, start, &lost);
+	if (gmt_config.python_stacks && caches) {
+		stacks.frames = gmt_python_capture(depot, gmt_config.depth, &caches->trace, &lost);
+		if (!stacks.frames && caches->trace.may_be_other_interpreter)
 			gmt_count_loss(GMT_LOSS_PYTHON);
 	} else if (gmt_config.python_stacks) {
 		lost = true;
@@ -123,17 +123,17 @@ __attribute__((noinline)) struct gmt_event_stacks gmt_event_capture_some(
 	struct gmt_thread_state *thread)
 {
 	const struct gmt_native_start start = gmt_native_start_here();
-	const struct gmt_thread_stack_caches *memory = thread->memory;
+	const struct gmt_thread_stack_caches *caches = thread->stack_caches;
 	uint32_t stack = 0;
 
 	/*
 	 * This code never changes errno. The caller checked that the recording is on, so there is a
 	 * depot.
 	 */
-	if (__builtin_expect(memory && !gmt_event_is_paused() &&
-				gmt_native_is_unchanged(&memory->walk, gmt_object_map_generation_fast(), &start),
+	if (__builtin_expect(caches && !gmt_event_is_paused() &&
+				gmt_native_is_unchanged(&caches->walk, gmt_object_map_generation_fast(), &start),
 			1)) {
-		stack = memory->walk.id;
+		stack = caches->walk.id;
 		if (__builtin_expect(!gmt_config.python_stacks, 1))
 			return (struct gmt_event_stacks){ .stack = stack };
 	}

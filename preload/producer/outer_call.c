@@ -50,7 +50,7 @@ static bool is_on_signal_stack(void)
  */
 static _Atomic uintptr_t nested_callers[NESTED_CALLERS];
 
-static _Atomic uintptr_t *place_of(const void *caller)
+static _Atomic uintptr_t *slot_of(const void *caller)
 {
 	return &nested_callers[((uintptr_t)caller >> 2) % NESTED_CALLERS];
 }
@@ -93,11 +93,11 @@ enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, u
 	bool is_sure;
 
 	if (may_be_nested &&
-		atomic_load_explicit(place_of(caller), memory_order_relaxed) == (uintptr_t)caller)
+		atomic_load_explicit(slot_of(caller), memory_order_relaxed) == (uintptr_t)caller)
 		return GMT_OUTER_CALL_AROUND;
 	found = look(thread, cfa, caller, &is_sure);
 	if (may_be_nested && is_sure)
-		atomic_store_explicit(place_of(caller), (uintptr_t)caller, memory_order_relaxed);
+		atomic_store_explicit(slot_of(caller), (uintptr_t)caller, memory_order_relaxed);
 	errno = kept_errno;
 	return found;
 }
@@ -105,13 +105,13 @@ enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, u
 /* Resets those caches of the thread that may be half-changed. */
 static void forget_recorder(struct gmt_thread_state *thread)
 {
-	struct gmt_thread_stack_caches *memory = thread->memory;
+	struct gmt_thread_stack_caches *caches = thread->stack_caches;
 
-	if (!memory)
+	if (!caches)
 		return;
-	gmt_walk_init(&memory->walk);
-	memory->trace.epoch = 0;
-	atomic_store_explicit(&memory->trace.guard.inside, 0, memory_order_relaxed);
+	gmt_walk_init(&caches->walk);
+	caches->trace.epoch = 0;
+	atomic_store_explicit(&caches->trace.guard.inside, 0, memory_order_relaxed);
 }
 
 /*

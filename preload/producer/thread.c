@@ -34,7 +34,7 @@ static void after_fork(void)
 	else
 		gmt_thread_drop_waiting(thread);
 	thread->tid = 0;
-	thread->refused = 0;
+	thread->events_until_retry = 0;
 	thread->is_known_own_process = false;
 }
 

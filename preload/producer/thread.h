@@ -61,7 +61,7 @@ struct gmt_thread_state {
 	 */
 	uintptr_t outer_cfa;
 	/* The last stacks (producer/thread_stack_caches.h); NULL: not claimed yet */
-	struct gmt_thread_stack_caches *memory;
+	struct gmt_thread_stack_caches *stack_caches;
 	struct gmt_ring *ring;
 	/* The thread's own counts, by its ring's slot; NULL: it counts in the shared block */
 	struct gmt_call_counts *call_counts;
@@ -81,7 +81,7 @@ struct gmt_thread_state {
 	 * yet
 	 */
 	bool is_known_own_process;
-	uint8_t refused; /* no ring was available: number of events until the next try */
+	uint8_t events_until_retry; /* until it asks for a ring again; 0: the last request got one */
 	int kept_errno; /* the host's errno while the recorder runs */
 	uint32_t tid; /* the kernel's thread id; 0: not asked yet */
 	uint64_t ring_began_ns; /* when the thread got its ring */

@@ -23,8 +23,8 @@
 enum {
 	FULL_WAIT_NS = 1000000,     /* how long an event waits for room in its ring */
 	STACK_WAIT_NS = 100000000,  /* how long a thread without a ring waits for a recorder stack */
-	/* A thread without a ring skips so many events, then asks for a ring again */
-	REFUSED_EVENTS = 64,
+	/* A thread that got no ring drops so many events before it asks again */
+	EVENTS_UNTIL_RETRY = 64,
 	FULL_SHARE = 100, /* all events of a thread may wait one part in FULL_SHARE of its time */
 	FULL_GRACE_NS = 100000000,  /* plus this time, for short runs and for bursts at their start */
 	NAP_NS = 50000,
@@ -183,15 +183,16 @@ __attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_s
 	bool is_known_own_process)
 {
 	if (!claim_slot(is_known_own_process,
-			!thread->refused && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
+			!thread->events_until_retry && gmt_config.overflow != GMT_OVERFLOW_DROP)) {
 		/*
 		 * In the child of a signal handler, only this event gets no ring. The event is the
 		 * parent's.
 		 */
-		thread->refused = thread->in_recorder & GMT_IN_RECORDER_FORKED ? 0 : REFUSED_EVENTS;
+		thread->events_until_retry =
+			thread->in_recorder & GMT_IN_RECORDER_FORKED ? 0 : EVENTS_UNTIL_RETRY;
 		return NULL;
 	}
-	thread->refused = 0;
+	thread->events_until_retry = 0;
 	/*
 	 * The process already has several threads. So the recorder's thread changes nothing for libc.
 	 */
@@ -219,11 +220,11 @@ static struct gmt_ring *ring_of_thread(void)
 
 	thread->is_known_own_process = false;
 	if (!current) {
-		thread->refused = 0;
+		thread->events_until_retry = 0;
 		thread->ring = NULL;
 	}
-	if (thread->refused > 1) {
-		thread->refused--;
+	if (thread->events_until_retry > 1) {
+		thread->events_until_retry--;
 		return NULL;
 	}
 	thread->session = atomic_load(&gmt_session_number);

@@ -19,13 +19,13 @@ _Static_assert(sizeof(struct gmt_thread_stack_caches) <= 798976,
 
 static struct slot {
 	_Atomic uint32_t owner; /* the kernel's id of the thread; 0: free */
-	struct gmt_thread_stack_caches *memory; /* used by the owner only; kept for the next owner */
-} slots[GMT_CAPTURE_MEMORIES];
+	struct gmt_thread_stack_caches *caches; /* used by the owner only; kept for the next owner */
+} slots[GMT_THREAD_STACK_CACHES_MAX];
 
 static struct {
 	_Atomic uint32_t used; /* number of slots that ever had an owner */
 	_Atomic uint32_t next_asked;
-} caches;
+} counters;
 
 /*
  * Returns NULL if another thread was faster. Also returns NULL, and sets *ret_failed, if there is
@@ -40,8 +40,8 @@ static struct gmt_thread_stack_caches *take(struct slot *slot, uint32_t was, uin
 	if (!atomic_compare_exchange_strong_explicit(&slot->owner, &was, thread, memory_order_acq_rel,
 			memory_order_relaxed))
 		return NULL;
-	if (!slot->memory) {
-		void *memory = mmap(NULL, sizeof(*slot->memory), PROT_READ | PROT_WRITE,
+	if (!slot->caches) {
+		void *memory = mmap(NULL, sizeof(*slot->caches), PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		if (memory == MAP_FAILED) {
@@ -49,14 +49,14 @@ static struct gmt_thread_stack_caches *take(struct slot *slot, uint32_t was, uin
 			*ret_failed = true;
 			return NULL;
 		}
-		slot->memory = memory;
-		slot->memory->slot = (uint32_t)(slot - slots);
+		slot->caches = memory;
+		slot->caches->slot = (uint32_t)(slot - slots);
 	}
-	gmt_walk_init(&slot->memory->walk);
-	slot->memory->trace.epoch = 0;
+	gmt_walk_init(&slot->caches->walk);
+	slot->caches->trace.epoch = 0;
 	/* The previous thread may have ended in the middle of a stack. */
-	atomic_store_explicit(&slot->memory->trace.guard.inside, 0, memory_order_relaxed);
-	return slot->memory;
+	atomic_store_explicit(&slot->caches->trace.guard.inside, 0, memory_order_relaxed);
+	return slot->caches;
 }
 
 /*
@@ -68,21 +68,22 @@ static struct gmt_thread_stack_caches *take_of_dead(uint32_t count, uint32_t thr
 {
 	for (int i = 0; i < ASKED_AT_ONCE && count; i++) {
 		struct slot *slot =
-			&slots[atomic_fetch_add_explicit(&caches.next_asked, 1, memory_order_relaxed) % count];
+			&slots[atomic_fetch_add_explicit(&counters.next_asked, 1, memory_order_relaxed) %
+				count];
 		uint32_t owner = atomic_load_explicit(&slot->owner, memory_order_relaxed);
-		struct gmt_thread_stack_caches *memory = NULL;
+		struct gmt_thread_stack_caches *caches = NULL;
 
 		if (owner && syscall(SYS_tgkill, getpid(), owner, 0) && errno == ESRCH)
-			memory = take(slot, owner, thread, ret_failed);
-		if (memory)
-			return memory;
+			caches = take(slot, owner, thread, ret_failed);
+		if (caches)
+			return caches;
 	}
 	return NULL;
 }
 
 struct gmt_thread_stack_caches *gmt_thread_stack_caches_claim(void)
 {
-	struct gmt_thread_stack_caches *memory = NULL;
+	struct gmt_thread_stack_caches *caches = NULL;
 	uint32_t thread, count;
 	bool has_failed = false;
 
@@ -96,41 +97,41 @@ struct gmt_thread_stack_caches *gmt_thread_stack_caches_claim(void)
 	 * number of slots is limited.
 	 */
 	do {
-		count = atomic_load_explicit(&caches.used, memory_order_relaxed);
-		for (uint32_t i = 0; i < count && !memory && !has_failed; i++)
+		count = atomic_load_explicit(&counters.used, memory_order_relaxed);
+		for (uint32_t i = 0; i < count && !caches && !has_failed; i++)
 			if (!atomic_load_explicit(&slots[i].owner, memory_order_relaxed))
-				memory = take(&slots[i], 0, thread, &has_failed);
-		if (!memory && !has_failed)
-			memory = take_of_dead(count, thread, &has_failed);
+				caches = take(&slots[i], 0, thread, &has_failed);
+		if (!caches && !has_failed)
+			caches = take_of_dead(count, thread, &has_failed);
 		/*
 		 * The first thread takes the new slot. A thread that was slower searches again in the next
 		 * round.
 		 */
-		if (!memory && !has_failed && count < GMT_CAPTURE_MEMORIES &&
-			atomic_compare_exchange_strong_explicit(&caches.used, &count, count + 1,
+		if (!caches && !has_failed && count < GMT_THREAD_STACK_CACHES_MAX &&
+			atomic_compare_exchange_strong_explicit(&counters.used, &count, count + 1,
 				memory_order_relaxed, memory_order_relaxed))
-			memory = take(&slots[count], 0, thread, &has_failed);
-	} while (!memory && !has_failed && count < GMT_CAPTURE_MEMORIES);
-	gmt_this_thread.memory = memory;
-	return memory;
+			caches = take(&slots[count], 0, thread, &has_failed);
+	} while (!caches && !has_failed && count < GMT_THREAD_STACK_CACHES_MAX);
+	gmt_this_thread.stack_caches = caches;
+	return caches;
 }
 
 void gmt_thread_stack_caches_leave(void)
 {
-	struct gmt_thread_stack_caches *memory = gmt_this_thread.memory;
+	struct gmt_thread_stack_caches *caches = gmt_this_thread.stack_caches;
 
-	gmt_this_thread.memory = NULL;
+	gmt_this_thread.stack_caches = NULL;
 	/* Pairs with the exchange in take. */
-	if (memory)
-		atomic_store_explicit(&slots[memory->slot].owner, 0, memory_order_release);
+	if (caches)
+		atomic_store_explicit(&slots[caches->slot].owner, 0, memory_order_release);
 }
 
-/* Frees all memory in the child of a fork, except the memory of the forking thread. */
+/* Frees all caches in the child of a fork, except those of the forking thread. */
 static void after_fork(void)
 {
-	const struct gmt_thread_stack_caches *own = gmt_this_thread.memory;
+	const struct gmt_thread_stack_caches *own = gmt_this_thread.stack_caches;
 
-	for (uint32_t i = 0; i < GMT_CAPTURE_MEMORIES; i++)
+	for (uint32_t i = 0; i < GMT_THREAD_STACK_CACHES_MAX; i++)
 		atomic_store(&slots[i].owner, own && own->slot == i ? gmt_thread_tid() : 0);
 }
 

@@ -3,8 +3,8 @@
 #define GMT_PRODUCER_THREAD_STACK_CACHES_H
 
 /*
- * The stack caches of each thread: they remember its last stacks. A thread claims its memory with
- * its first stack and keeps it while it lives. Memory of ended threads is found and used again.
+ * The stack caches of each thread: they remember its last stacks. A thread claims its caches with
+ * its first stack and keeps them while it lives. Caches of ended threads are found and used again.
  */
 
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "unwind/walk.h"
 #include "producer/thread.h"
 
-enum { GMT_CAPTURE_MEMORIES = 1024 }; /* threads at the same time */
+enum { GMT_THREAD_STACK_CACHES_MAX = 1024 }; /* threads at the same time */
 
 struct gmt_thread_stack_caches {
 	uint32_t slot; /* index in thread_stack_caches.c */
@@ -25,32 +25,34 @@ struct gmt_thread_stack_caches {
  * The structure begins at a page boundary, and each array of a walk takes whole pages. So all these
  * members have the same offset in a page: the middle of a page, or a page boundary.
  */
-#define GMT_CAPTURE_IN_PAGE(member) (offsetof(struct gmt_thread_stack_caches, member) % 4096)
-_Static_assert(GMT_CAPTURE_IN_PAGE(walk.fp_values) > 1024 &&
-		GMT_CAPTURE_IN_PAGE(walk.fp_values) < 3072 && GMT_CAPTURE_IN_PAGE(walk.fp_slots) > 1024 &&
-		GMT_CAPTURE_IN_PAGE(walk.fp_slots) < 3072 && GMT_CAPTURE_IN_PAGE(walk.own_stack) > 1024 &&
-		GMT_CAPTURE_IN_PAGE(walk.own_stack) < 3072,
+#define GMT_STACK_CACHES_IN_PAGE(member) (offsetof(struct gmt_thread_stack_caches, member) % 4096)
+_Static_assert(GMT_STACK_CACHES_IN_PAGE(walk.fp_values) > 1024 &&
+		GMT_STACK_CACHES_IN_PAGE(walk.fp_values) < 3072 &&
+		GMT_STACK_CACHES_IN_PAGE(walk.fp_slots) > 1024 &&
+		GMT_STACK_CACHES_IN_PAGE(walk.fp_slots) < 3072 &&
+		GMT_STACK_CACHES_IN_PAGE(walk.own_stack) > 1024 &&
+		GMT_STACK_CACHES_IN_PAGE(walk.own_stack) < 3072,
 	"what is looked at on both sides of each of these is on one page");
 
 /*
- * Claims empty memory for the calling thread. Returns NULL if no memory is left. The thread owns it
- * until the thread leaves it or the kernel no longer knows the thread. Makes a few system calls,
+ * Claims empty caches for the calling thread. Returns NULL if no memory is left. The thread owns them
+ * until the thread leaves them or the kernel no longer knows the thread. Makes a few system calls,
  * takes no lock.
  */
 struct gmt_thread_stack_caches *gmt_thread_stack_caches_claim(void);
 
 /*
- * Releases the calling thread's memory, because the thread ends. A later capture claims memory
+ * Releases the calling thread's caches, because the thread ends. A later capture claims caches
  * again.
  */
 void gmt_thread_stack_caches_leave(void);
 
-/* Returns the calling thread's memory. Returns NULL if no memory is left. */
+/* Returns the calling thread's caches. Returns NULL if no memory is left. */
 static inline struct gmt_thread_stack_caches *gmt_thread_stack_caches_get(void)
 {
-	struct gmt_thread_stack_caches *memory = gmt_this_thread.memory;
+	struct gmt_thread_stack_caches *caches = gmt_this_thread.stack_caches;
 
-	return memory ? memory : gmt_thread_stack_caches_claim();
+	return caches ? caches : gmt_thread_stack_caches_claim();
 }
 
 #endif

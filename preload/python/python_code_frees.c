@@ -28,18 +28,18 @@ static void count_and_free(void *code)
 void gmt_python_code_frees_watch(gmt_python_find *find)
 {
 	char *type = find("PyCode_Type"), *name;
-	void (*_Atomic * place)(void *) = (void (*_Atomic *)(void *))(void *)(type + TYPE_FREE);
+	void (*_Atomic * slot)(void *) = (void (*_Atomic *)(void *))(void *)(type + TYPE_FREE);
 
 	if (!type || original_free)
 		return;
 	memcpy(&name, type + TYPE_NAME, sizeof(name));
-	if (!name || (uintptr_t)name < 65536 || strcmp(name, "code") != 0 || !*place)
+	if (!name || (uintptr_t)name < 65536 || strcmp(name, "code") != 0 || !*slot)
 		return;
-	original_free = *place;
+	original_free = *slot;
 	atomic_store_explicit(&gmt_python_code_free_count, 1, memory_order_relaxed);
 	/*
 	 * Needs no acquire in the interpreter: it calls the function under the GIL. `original_free` is
 	 * written before this word.
 	 */
-	atomic_store_explicit(place, count_and_free, memory_order_release);
+	atomic_store_explicit(slot, count_and_free, memory_order_release);
 }

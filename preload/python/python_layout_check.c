@@ -59,7 +59,7 @@ static bool same_text(const struct api *api, const struct gmt_python_layout *lay
 	return same;
 }
 
-/* Returns NULL, or what differs between a frame of the interpreter and a place of the recorder. */
+/* Returns NULL, or what differs between a frame of the interpreter and a frame of the recorder. */
 static const char *compare(const struct api *api, const struct gmt_python_layout *layout,
 	void *frame, const struct gmt_python_walked_frame *walked)
 {

@@ -58,19 +58,19 @@ static inline bool gmt_python_has_shim_owner(const struct gmt_python_layout *lay
 
 /* Returns what the trace remembers of a frame that the walk has reached. */
 static inline struct gmt_python_trace_frame gmt_python_note_frame(
-	const struct gmt_python_layout *layout, const struct gmt_python_walked_frame *place,
+	const struct gmt_python_layout *layout, const struct gmt_python_walked_frame *walked,
 	uint64_t fingerprint)
 {
-	const char *previous = gmt_python_load(place->frame, layout->frame.previous);
+	const char *previous = gmt_python_load(walked->frame, layout->frame.previous);
 
 	return (struct gmt_python_trace_frame){
-		.frame = place->frame,
-		.code = place->code,
+		.frame = walked->frame,
+		.code = walked->code,
 		.fingerprint = fingerprint,
 		.previous = previous,
-		.instr = gmt_python_load_long(place->frame, layout->frame.instr),
+		.instr = gmt_python_load_long(walked->frame, layout->frame.instr),
 		.kind = gmt_python_kind_of((enum gmt_python_walk)layout->walk,
-			place->frame + layout->frame.owner, place->frame + layout->frame.entry),
+			walked->frame + layout->frame.owner, walked->frame + layout->frame.entry),
 		.is_behind_shim = gmt_python_has_shim_owner(layout, previous),
 	};
 }
@@ -83,7 +83,7 @@ static inline bool gmt_python_is_same_frame(const struct gmt_python_trace_frame 
 }
 
 /*
- * Returns the place of `frame` in the last stack, searched from *at on, and moves *at there.
+ * Returns what is remembered of `frame`, searched in the last stack from *at on. Moves *at there.
  * Returns NULL if it is not near. Then the caller looks it up as a new frame, with the same result.
  */
 static inline const struct gmt_python_trace_frame *gmt_python_find_frame(
@@ -106,14 +106,14 @@ static inline const struct gmt_python_trace_frame *gmt_python_find_frame(
 }
 
 /*
- * Returns whether a closer look is worthwhile: the frame at the place of a remembered frame has the
- * same code and instruction.
+ * Returns whether a closer look is worthwhile: the frame at the address of a remembered frame has
+ * the same code and instruction.
  */
 static inline bool gmt_python_may_be_unchanged(const struct gmt_python_layout *layout,
-	const struct gmt_python_trace_frame *place)
+	const struct gmt_python_trace_frame *remembered)
 {
-	return gmt_python_load_long(place->frame, layout->frame.instr) == place->instr &&
-		gmt_python_frame_code(layout, place->frame) == place->code;
+	return gmt_python_load_long(remembered->frame, layout->frame.instr) == remembered->instr &&
+		gmt_python_frame_code(layout, remembered->frame) == remembered->code;
 }
 
 /*

@@ -50,7 +50,7 @@ struct gmt_config {
 	/* Every selftest-th native stack is compared with the unwinder's; 0: no stack. */
 	uint32_t selftest;
 
-	char output[GMT_OUTPUT_BYTES]; /* template, see files/output.h */
+	char output[GMT_OUTPUT_BYTES]; /* template, see files/output_name.h */
 	enum gmt_overflow overflow;
 	/*
 	 * A program with one thread gets no thread of the recorder until it is needed

@@ -31,7 +31,7 @@ static struct {
 	_Atomic bool nodes_were_seen; /* if false, no graph needs to be read */
 } graphs;
 
-static uint32_t place_of(uint64_t exec)
+static uint32_t slot_of(uint64_t exec)
 {
 	return (uint32_t)((exec * 0x9e3779b97f4a7c15u) >> 40) % SET_SIZE;
 }
@@ -39,7 +39,7 @@ static uint32_t place_of(uint64_t exec)
 static void set_add(uint64_t exec)
 {
 	for (uint32_t i = 0; i < SET_SIZE; i++) {
-		_Atomic uint64_t *slot = &graphs.with_nodes[(place_of(exec) + i) % SET_SIZE];
+		_Atomic uint64_t *slot = &graphs.with_nodes[(slot_of(exec) + i) % SET_SIZE];
 		uint64_t held = atomic_load_explicit(slot, memory_order_relaxed);
 
 		if (held == exec)
@@ -57,7 +57,7 @@ static _Atomic uint64_t *set_find(uint64_t exec)
 	if (!atomic_load_explicit(&graphs.with_nodes_count, memory_order_acquire))
 		return NULL;
 	for (uint32_t i = 0; i < SET_SIZE; i++) {
-		_Atomic uint64_t *slot = &graphs.with_nodes[(place_of(exec) + i) % SET_SIZE];
+		_Atomic uint64_t *slot = &graphs.with_nodes[(slot_of(exec) + i) % SET_SIZE];
 		uint64_t held = atomic_load_explicit(slot, memory_order_relaxed);
 
 		if (held == exec)

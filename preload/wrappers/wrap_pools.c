@@ -50,8 +50,8 @@ return result;
 }
 
 /*
- * Pools that exist from the beginning. A device's pool is already known. The pool of another place
- * becomes known only here.
+ * Pools that exist from the beginning. A device's pool is already known. The pools of
+ * the host and of managed memory become known only here.
  */
 #define GETS_POOL(symbol) \
 	BEGIN_WRAPPER(CUDA, symbol, \

@@ -17,7 +17,7 @@
 
 #include "wrappers/call.h"
 #include "wrappers/cuda_types.h"
-#include "wrappers/call_details.h"
+#include "wrappers/call_arguments.h"
 #include "hooks/hooks.h"
 #include "driver/known_pools.h"
 #include "interpose/originals.h"

@@ -14,7 +14,7 @@
 #include "base/identifier.h"
 #include "depot/depot.h"
 #include "producer/recording_memory.h"
-#include "files/output.h"
+#include "files/output_name.h"
 #include "driver/driver_queries.h"
 
 enum { GMT_RECORDING_DEVICES = 64 };

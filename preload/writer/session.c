@@ -339,7 +339,7 @@ void gmt_session_before_exec(void)
 	gmt_stderr_print_kept();
 }
 
-void gmt_session_before_new_user(void)
+void gmt_session_before_setuid(void)
 {
 	int kept_errno = errno;
 

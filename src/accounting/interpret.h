@@ -18,7 +18,7 @@
 
 #include "containers/intern.h"
 #include "accounting/accounting.h"
-#include "accounting/physical.h"
+#include "accounting/physical_memory.h"
 
 /* An event, without the fields that only the owner needs. */
 struct gmt_interpret_event {

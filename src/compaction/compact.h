@@ -8,14 +8,14 @@
  * rows -> compactor -> rows -> encode. The recorder (in its modes `window` and `aggregate`) and
  * `gpumemtrace fold` use it. docs/folding.md documents what is kept.
  *
- * 	gmt_compact_open(&options, &fold, &error)
+ * 	gmt_compact_open(&options, &compactor, &error)
  * 	for each block of the input, in the file's order:
- * 		gmt_compact_rows(fold, kind, rows, count)
- * 		while (gmt_compact_work(fold, SLICE)) ...        go on, or do other work in between
- * 	gmt_compact_finish(fold)
- * 	while (gmt_compact_work(fold, SLICE)) ...
- * 	if (!gmt_compact_failed(fold)) the output is complete
- * 	gmt_compact_close(fold)
+ * 		gmt_compact_rows(compactor, kind, rows, count)
+ * 		while (gmt_compact_work(compactor, SLICE)) ...        go on, or do other work in between
+ * 	gmt_compact_finish(compactor)
+ * 	while (gmt_compact_work(compactor, SLICE)) ...
+ * 	if (!gmt_compact_failed(compactor)) the output is complete
+ * 	gmt_compact_close(compactor)
  *
  * The input may itself be a compacted recording. Ids (of stacks, frames, codes, names, threads,
  * functions) are the same in the output. So the writer of the input can continue to write after the
@@ -41,7 +41,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "accounting/queue.h"
+#include "accounting/priority_queue.h"
 #include "format/format.h"
 
 struct gmt_compactor;

@@ -15,7 +15,7 @@
  * - compact_curves.c: what sites held at the ends of steps.
  * - compact_texts.c: clocks and notes.
  * - compact_write.c: writes the output.
- * - compact_write_past.c: writes rows in blocks, and the past_* rows.
+ * - compact_write_rows.c: writes rows in blocks, and the past_* rows.
  *
  * Every function returns false only when out of memory, or when `write` returned false.
  */
@@ -25,7 +25,7 @@
 #include "compaction/compact.h"
 #include "compaction/compacted_prefix.h"
 #include "accounting/interpret.h"
-#include "accounting/queue.h"
+#include "accounting/priority_queue.h"
 
 enum {
 	GMT_COMPACT_REFUSALS = 1024,  /* ring: refusals that are kept, with their answers */

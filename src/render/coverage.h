@@ -2,7 +2,7 @@
 #ifndef GMT_RENDER_COVERAGE_H
 #define GMT_RENDER_COVERAGE_H
 
-#include "analysis/recording/coverage.h"
+#include "analysis/recording/function_coverage.h"
 #include "render/json.h"
 #include "render/plain.h"
 
@@ -10,8 +10,8 @@
  * Writes the output of `info --coverage`: which CUDA functions the recorder saw, and which it did
  * not see.
  */
-void gmt_coverage_text(const struct gmt_coverage *coverage, const struct gmt_plain *plain);
+void gmt_coverage_text(const struct gmt_function_coverage *coverage, const struct gmt_plain *plain);
 
-void gmt_coverage_json(const struct gmt_coverage *coverage, struct gmt_json *json);
+void gmt_coverage_json(const struct gmt_function_coverage *coverage, struct gmt_json *json);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "analysis/recording/warnings.h"
 #include "analysis/recording/event_counts.h"
-#include "analysis/recording/coverage.h"
+#include "analysis/recording/function_coverage.h"
 #include "analysis/recording/overhead.h"
 #include "render/json.h"
 
@@ -18,7 +18,7 @@ struct gmt_info {
 	const struct gmt_warnings *warnings;
 	struct gmt_overhead_estimate overhead;
 	/* NULL: not requested; in text it replaces the event counts */
-	const struct gmt_coverage *coverage;
+	const struct gmt_function_coverage *coverage;
 	bool color;
 };
 

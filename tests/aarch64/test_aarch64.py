@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import BUILD, SHIM
+from recorded_run import BUILD, SHIM
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PRELOAD = os.path.join(os.path.dirname(os.path.dirname(HERE)), "preload")

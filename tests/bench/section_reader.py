@@ -93,7 +93,7 @@ def measure_pairs(section, commands, events, machine, effort, progress):
     return rows + [memory_row(section, f"{reader}, memory at most", mebibytes) for reader, mebibytes in memory.items()]
 
 
-def beside_profilers(machine, effort, progress):
+def compare_profilers(machine, effort, progress):
     pairs = effort.pick(2_000_000, 250_000, 2000)
     on_device, on_host, one_page = libraries_of(machine)
     arguments = ["record", pairs, STACKS, LIVE]
@@ -121,7 +121,7 @@ def beside_profilers(machine, effort, progress):
     return [*measure_pairs(section, commands, events, machine, effort, progress), *notes]
 
 
-def beside_pytorch(machine, effort, progress):
+def compare_pytorch(machine, effort, progress):
     """Compares the readers on one run of a training loop, which both we and PyTorch recorded."""
     rounds = effort.pick(170, 10, 1)
     pickle, page = (os.path.join(machine.folder, name) for name in ("torch.pickle", "page.html"))
@@ -146,4 +146,4 @@ def beside_pytorch(machine, effort, progress):
 
 
 def readers(machine, effort, progress):
-    return [*beside_profilers(machine, effort, progress), *beside_pytorch(machine, effort, progress)]
+    return [*compare_profilers(machine, effort, progress), *compare_pytorch(machine, effort, progress)]

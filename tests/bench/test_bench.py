@@ -19,7 +19,7 @@ import section_loop
 import section_stack
 import sections
 import tap
-from snapshots import BUILD, CUDA, SHIM, Recording, records
+from recorded_run import BUILD, CUDA, SHIM, Recording, records
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEEP_DEVICE, DEEP_HOST, ONE_PAGE = (

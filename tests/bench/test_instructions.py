@@ -11,7 +11,7 @@ import unittest
 
 import tap
 from callgrind import VALGRIND, instructions_of_threads
-from snapshots import BUILD
+from recorded_run import BUILD
 
 PROGRAM = os.path.join(BUILD, "tests", "bench", "malloc-loop")
 TURNS = os.path.join(BUILD, "tests", "bench", "turns")

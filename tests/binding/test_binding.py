@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import EXEC_FUNCTIONS, SHIM, Recording, built
+from recorded_run import EXEC_FUNCTIONS, SHIM, Recording, built
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 

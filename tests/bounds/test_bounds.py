@@ -19,7 +19,7 @@ import unittest
 import members
 import tap
 from definitions import Kind
-from snapshots import BUILD, CLI, CUDA, SHIM, SIMCUDA, records, report
+from recorded_run import BUILD, CLI, CUDA, SHIM, SIMCUDA, records, report
 
 LONG_RUN = os.path.join(BUILD, "tests", "bounds", "long-run")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))

@@ -11,10 +11,10 @@ import subprocess
 import tempfile
 import unittest
 
-import shared_recordings
 import other_users
+import shared_recordings
 from definitions import Kind
-from snapshots import SHIM, SIMCUDA, built, cli, records, report
+from recorded_run import SHIM, SIMCUDA, built, cli, records, report
 from tasks import PATIENCE_S as WAIT_S
 from tasks import wait_until
 

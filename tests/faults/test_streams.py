@@ -7,7 +7,7 @@ import subprocess
 
 import tap
 from faulty import WAIT_S, Faults, Host
-from snapshots import SHIM, SIMCUDA, built
+from recorded_run import SHIM, SIMCUDA, built
 
 NOWHERE = {"output": "/proc/nowhere/x.gmt.gz"}
 

@@ -10,7 +10,7 @@ import time
 import shared_recordings
 import tap
 from faulty import WAIT_S, Faults, Host, cli, needs_mounts, needs_tool, tmpfs, wait_until
-from snapshots import SHIM, SIMCUDA, built, report
+from recorded_run import SHIM, SIMCUDA, built, report
 
 IN_A_CONTAINER = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
 

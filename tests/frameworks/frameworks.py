@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from snapshots import BUILD, SHIM, run_again_after_aborts
+from recorded_run import BUILD, SHIM, run_again_after_aborts
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(FOLDER))

@@ -17,7 +17,7 @@
 #include "render/diff.h"
 #include "render/info.h"
 #include "render/report.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/pipeline/pipeline.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/allocator_state_results.h"
@@ -143,13 +143,13 @@ static void render(struct gmt_pipeline *parts, const struct gmt_allocator_state_
 static void inform(struct gmt_recording *recording, const struct gmt_warnings *warnings)
 {
 	struct gmt_event_counts event_counts = { 0 };
-	struct gmt_coverage coverage = { 0 };
+	struct gmt_function_coverage coverage = { 0 };
 	struct gmt_info info = {
 		.recording = recording, .event_counts = &event_counts, .warnings = warnings
 	};
 
 	if (gmt_event_counts_compute(&event_counts, recording, NULL) ||
-		gmt_coverage_compute(&coverage, recording, NULL))
+		gmt_function_coverage_compute(&coverage, recording, NULL))
 		abort();
 	for (int with_coverage = 0; with_coverage < 2; with_coverage++) {
 		struct gmt_json json = {
@@ -162,7 +162,7 @@ static void inform(struct gmt_recording *recording, const struct gmt_warnings *w
 		fuzz_output_end(FUZZ_JSON);
 		fuzz_output_end(FUZZ_TEXT);
 	}
-	gmt_coverage_fini(&coverage);
+	gmt_function_coverage_fini(&coverage);
 	gmt_event_counts_fini(&event_counts);
 }
 

@@ -14,7 +14,7 @@ import unittest
 import bench
 import ledger
 import tap
-from snapshots import BUILD, SHIM, SIM_PYTHON
+from recorded_run import BUILD, SHIM, SIM_PYTHON
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SCRIPT = os.path.join(SOURCE, "scripts", "gpu-check")

@@ -121,7 +121,7 @@ def sources_of(name):
 
 def place_libraries(bench, runtimes, major, driver):
     """Makes a folder with the runtime and the driver under the names that programs use."""
-    folder = os.path.join(bench.programs, "simcuda")  # as tests/helpers/snapshots.py has it
+    folder = os.path.join(bench.programs, "simcuda")  # as tests/helpers/recorded_run.py has it
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     for number, path in runtimes.items():

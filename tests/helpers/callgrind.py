@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from snapshots import SHIM, SIMCUDA
+from recorded_run import SHIM, SIMCUDA
 
 VALGRIND = shutil.which("valgrind")
 

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 
 import tap
-from snapshots import BUILD, CLI, SOURCE, TESTS  # noqa: F401 (tests use cli.TESTS)
+from recorded_run import BUILD, CLI, SOURCE, TESTS  # noqa: F401 (tests use cli.TESTS)
 
 MAKE = os.path.join(BUILD, "tests", "unit", "make_recording")
 FOLDER = tempfile.mkdtemp(prefix="gpumemtrace-test.")

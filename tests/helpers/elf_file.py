@@ -3,7 +3,7 @@
 
 import struct
 
-from snapshots import CLI
+from recorded_run import CLI
 
 with open(CLI, "rb") as program:
     OWN_MACHINE = struct.unpack_from("<H", program.read(20), 18)[0]

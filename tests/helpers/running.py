@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 import tasks
-from snapshots import CLI, SHIM, SIMCUDA, built, cli
+from recorded_run import CLI, SHIM, SIMCUDA, built, cli
 
 PROGRAM = built("control")
 

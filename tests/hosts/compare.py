@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 
 import other_users
-from snapshots import SHIM
+from recorded_run import SHIM
 
 SECONDS = 900  # only a program that never ends takes so long
 # The environment variables of the user that programs need. The rest must not appear in a failed test's output.

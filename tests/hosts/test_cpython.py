@@ -14,7 +14,7 @@ import xml.etree.ElementTree
 
 import hosts
 import tap
-from snapshots import SHIM
+from recorded_run import SHIM
 
 QUICK = [
     "test_fork1",

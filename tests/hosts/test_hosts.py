@@ -12,7 +12,7 @@ import unittest
 import compare
 import hosts
 import tap
-from snapshots import SHIM, SIMCUDA
+from recorded_run import SHIM, SIMCUDA
 
 
 def behaves(host, libraries):

@@ -8,7 +8,7 @@ import unittest
 import compare
 import hosts
 import tap
-from snapshots import PYTORCH_ABORT, RUNS, SHIM, SIM_PYTHON, cli, sim_python
+from recorded_run import PYTORCH_ABORT, RUNS, SHIM, SIM_PYTHON, cli, sim_python
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "data_loader.py")
 # Lengths of pauses, and addresses.

@@ -17,7 +17,7 @@ import unittest
 import compare
 import hosts
 import tap
-from snapshots import SHIM
+from recorded_run import SHIM
 
 EVERYTHING = "trace=all"
 

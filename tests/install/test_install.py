@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import BUILD, SIMCUDA, built, report
+from recorded_run import BUILD, SIMCUDA, built, report
 
 PROGRAM = built("busy-threads")
 

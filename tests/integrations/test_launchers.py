@@ -7,7 +7,7 @@ import shutil
 import unittest
 
 import recipes
-import snapshots
+import recorded_run
 import tap
 from packages import PLAIN
 from recipes import check_train, commands
@@ -86,10 +86,10 @@ class Launchers(unittest.TestCase):
         self.run_line(line, folder, **self.installed.environment())
         self.assertEqual(self.names(folder), ["one.r3.gmt.gz", "two.gmt.gz"])
 
-    @unittest.skipUnless(snapshots.SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+    @unittest.skipUnless(recorded_run.SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
     def test_torchrun_records_each_rank_on_its_own_device(self):
         (line,) = commands("clusters.md", "torchrun")
-        (python, *_), libraries = snapshots.sim_python("train.py")
+        (python, *_), libraries = recorded_run.sim_python("train.py")
         folder = self.installed.place("train_torch.py")
         environment = {
             "PATH": f"{os.path.dirname(python)}:{self.installed.venv}/bin:{PLAIN['PATH']}",

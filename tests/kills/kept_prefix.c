@@ -3,6 +3,11 @@
 
 #include "kept_parts.h"
 
+/*
+ * Checks the compacted prefix of a recording whose program was killed: its live blocks, its totals,
+ * and its sites.
+ */
+
 /* Returns the held block that the event allocated, or NULL. */
 static struct kept_held *find(struct kept_case *kept_case, struct kept_held *held, size_t count,
 	const struct gmt_recording_event *event)

@@ -13,7 +13,7 @@ import time
 
 import shared_recordings
 import tasks
-from snapshots import CLI, SHIM, SIMCUDA, built
+from recorded_run import CLI, SHIM, SIMCUDA, built
 
 KILLED = built("killed")
 CHECK = built("check-killed")

@@ -16,7 +16,7 @@ import unittest
 
 import tap
 from killing import RING_EVENTS, Killed, cli
-from snapshots import DRIVER, built, events, records
+from recorded_run import DRIVER, built, events, records
 
 LONG = os.environ.get("GMT_TEST_LONG")
 ROUNDS = 1000 if LONG else 5

@@ -16,7 +16,7 @@ import unittest
 import shared_recordings
 import tap
 from killing import KILLED, SHIM, SIMCUDA, Killed, cli
-from snapshots import built
+from recorded_run import built
 
 BOOT_ID_OFFSET = shared_recordings.HEADER.size + 24
 

@@ -17,7 +17,7 @@ import shared_recordings
 import tap
 import tasks
 from killing import CHECK, KILLED, cli
-from snapshots import CLI, SIMCUDA, built
+from recorded_run import CLI, SIMCUDA, built
 
 
 def setUpModule():

@@ -17,7 +17,7 @@ import unittest
 import shared_recordings
 import tap
 from killing import Killed, cli
-from snapshots import CLI, built
+from recorded_run import CLI, built
 
 # Offsets of members in the structures of src/shared_memory/shared_recording.h.
 MOVING_OFFSET = shared_recordings.HEADER.size + 4

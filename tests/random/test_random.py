@@ -13,8 +13,8 @@ import read_recording
 import replay
 import tap
 from fold_checks import FoldChecks, fold
+from recorded_run import BUILD, Recording
 from report_checks import ReportChecks
-from snapshots import BUILD, Recording
 
 PROGRAMS = os.path.join(BUILD, "tests", "random")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))

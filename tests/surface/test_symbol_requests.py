@@ -9,10 +9,10 @@ import functools
 import os
 import unittest
 
-import tap
 import runtimes
+import tap
+from recorded_run import SHIM
 from runtimes import surface
-from snapshots import SHIM
 
 
 @functools.cache

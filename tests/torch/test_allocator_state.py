@@ -8,7 +8,7 @@ import re
 import unittest
 
 import tap
-from snapshots import SIM_PYTHON, Recording, cli, report, sim_python
+from recorded_run import SIM_PYTHON, Recording, cli, report, sim_python
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import BUILD, SIM_PYTHON, Recording, report, sim_python
+from recorded_run import BUILD, SIM_PYTHON, Recording, report, sim_python
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -322,7 +322,7 @@ class OtherAllocators(Moments):
                 [("CuPy", 10 * MIB), (LIBRARY, 10 * MIB)],
             )
 
-        self.at_each(record("beside", library(), library(STAND_IN)), check)
+        self.at_each(record("side_by_side", library(), library(STAND_IN)), check)
 
 
 PYTORCH = "2.15"

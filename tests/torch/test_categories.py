@@ -9,7 +9,7 @@ import unittest
 
 import tap
 from definitions import MarkKind
-from snapshots import SIM_PYTHON, Recording, cli, report, sim_python
+from recorded_run import SIM_PYTHON, Recording, cli, report, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "categories")
 MOST_DEVIATION = 0.02

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 import tap
-from snapshots import CLI, SIM_PYTHON, Recording, sim_python
+from recorded_run import CLI, SIM_PYTHON, Recording, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "causes")
 
@@ -196,7 +196,7 @@ class OutOfMemory(Case):
         self.assertRegex(text, r"500 MiB by \S+ in make, 300 MiB by")
 
     def test_the_cache_of_pytorch_does_not_serve_other_allocators(self):
-        oom, _text = self.refused("beside", "which only PyTorch can use", "less than requested")
+        oom, _text = self.refused("outside_pytorch", "which only PyTorch can use", "less than requested")
         self.assertEqual((oom["layer"], oom["usable_cached_bytes"], oom["would_fit"]), ("cuda", 0, False))
 
 

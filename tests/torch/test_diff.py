@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import SIM_PYTHON, cli
+from recorded_run import SIM_PYTHON, cli
 from test_exact import SCRIPTS, own_file, record
 
 SCRIPT = "diff_training.py"

@@ -7,7 +7,7 @@ import unittest
 
 import tap
 from definitions import Kind, Space
-from snapshots import SIM_PYTHON, Recording, report, sim_python
+from recorded_run import SIM_PYTHON, Recording, report, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 

@@ -6,7 +6,7 @@ import json
 import unittest
 
 import tap
-from snapshots import SIM_PYTHON, cli, records, report
+from recorded_run import SIM_PYTHON, cli, records, report
 from test_exact import layers_of, own_file, record
 
 FOLDED = 10000

@@ -9,27 +9,27 @@ import subprocess
 import tempfile
 import unittest
 
-import snapshots
+import recorded_run
 import tap
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EXAMPLE = os.path.join(os.path.dirname(TESTS), "docs", "examples", "ci-gate")
 
 
-@unittest.skipUnless(snapshots.SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+@unittest.skipUnless(recorded_run.SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Gate(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         atexit.register(shutil.rmtree, cls.folder, ignore_errors=True)
-        command, libraries = snapshots.sim_python("train.py")
+        command, libraries = recorded_run.sim_python("train.py")
         cls.environment = {
             **os.environ,
             "PYTHON": command[0],
             "LD_LIBRARY_PATH": libraries,
             "GITHUB_ACTIONS": "true",
             "GITHUB_STEP_SUMMARY": os.path.join(cls.folder, "summary.md"),
-            "PATH": os.path.dirname(snapshots.CLI) + os.pathsep + os.environ["PATH"],
+            "PATH": os.path.dirname(recorded_run.CLI) + os.pathsep + os.environ["PATH"],
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_SYSTEM": os.devnull,
             **{
@@ -53,7 +53,7 @@ class Gate(unittest.TestCase):
         cls.git("commit", "-qm", message)
 
     def gate(self, *arguments):
-        for _ in range(snapshots.RUNS):
+        for _ in range(recorded_run.RUNS):
             done = subprocess.run(
                 ["./gate.sh", *arguments],
                 cwd=self.repository,
@@ -63,7 +63,7 @@ class Gate(unittest.TestCase):
                 timeout=300,
             )
             # A shell and `run` return 128 + SIGABRT.
-            if done.returncode != 134 or snapshots.PYTORCH_ABORT not in done.stderr:
+            if done.returncode != 134 or recorded_run.PYTORCH_ABORT not in done.stderr:
                 break
             print("# PyTorch aborted at its own end: asked once more", flush=True)
         return done

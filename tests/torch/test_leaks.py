@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import SIM_PYTHON, Recording, cli, report, sim_python
+from recorded_run import SIM_PYTHON, Recording, cli, report, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "leaks")
 LONG = os.environ.get("GMT_TEST_LONG")

@@ -7,7 +7,7 @@ import os
 import unittest
 
 import tap
-from snapshots import SIM_PYTHON, Recording, report, sim_python
+from recorded_run import SIM_PYTHON, Recording, report, sim_python
 
 LEAKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "leaks")
 

@@ -9,7 +9,7 @@ from unittest import mock
 
 import tap
 from definitions import MarkSource
-from snapshots import SIM_PYTHON, Recording, records, sim_python
+from recorded_run import SIM_PYTHON, Recording, records, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 TOOL = os.path.join(os.environ["GMT_TEST_BUILD"], "tests", "shim", "libnvtx-tool.so")

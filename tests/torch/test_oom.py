@@ -7,7 +7,7 @@ import unittest
 
 import shared_recordings
 import tap
-from snapshots import SIM_PYTHON, Recording, cli, report, sim_python
+from recorded_run import SIM_PYTHON, Recording, cli, report, sim_python
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "ooms.py")
 MIB = 1 << 20

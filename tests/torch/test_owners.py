@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import SIM_PYTHON, Recording, report, sim_python
+from recorded_run import SIM_PYTHON, Recording, report, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 MIB = 1 << 20

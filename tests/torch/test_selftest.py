@@ -10,7 +10,7 @@ import unittest
 
 import selftests
 import tap
-from snapshots import SIM_PYTHON, Recording, built, cli, sim_python
+from recorded_run import SIM_PYTHON, Recording, built, cli, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 ONE, TWO = (built(f"liblives-{name}.so") for name in ("one", "two"))

@@ -9,7 +9,7 @@ import unittest
 
 import tap
 from definitions import Kind, Layer, MarkKind, MarkSource
-from snapshots import SHIM, SIM_PYTHON, Recording, records, run_again_after_aborts, sim_python
+from recorded_run import SHIM, SIM_PYTHON, Recording, records, run_again_after_aborts, sim_python
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "steps.py")
 SHORT_RUNS = 50 if os.environ.get("GMT_TEST_LONG") else 6

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import BUILD, SIM_PYTHON
+from recorded_run import BUILD, SIM_PYTHON
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "docs", "examples", "symptoms"))

@@ -5,7 +5,7 @@ import json
 import os
 import tempfile
 
-from snapshots import cli
+from recorded_run import cli
 from verdict import SAMPLES, own
 
 # The rate in a fold may differ from the rate in the whole recording by this part.

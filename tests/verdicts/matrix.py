@@ -17,7 +17,7 @@ sys.path[:0] = [str(FOLDER.parent / 'helpers')]
 
 import folds  # noqa: E402
 import page  # noqa: E402
-from snapshots import CLI, SIM_PYTHON  # noqa: E402
+from recorded_run import CLI, SIM_PYTHON  # noqa: E402
 from verdict import Verdict, programs  # noqa: E402
 
 

@@ -14,7 +14,7 @@ import unittest
 import folds
 import tap
 from known import KNOWN
-from snapshots import SIM_PYTHON
+from recorded_run import SIM_PYTHON
 from verdict import FOLDER, Verdict, programs
 
 LONG = os.environ.get('GMT_TEST_LONG')

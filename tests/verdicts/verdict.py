@@ -6,7 +6,7 @@ import os
 import pathlib
 import shutil
 
-from snapshots import Recording, cli, sim_python
+from recorded_run import Recording, cli, sim_python
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/pipeline/check.h"
 #include "tools/options/command.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/recordings/newer_recordings.h"
 #include "tools/recordings/newest_recording.h"
 #include "tools/output/output.h"

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "render/diff.h"
 #include "tools/options/command.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/recordings/newer_recordings.h"
 #include "tools/output/output.h"
 #include "tools/output/message.h"

@@ -4,7 +4,7 @@
 #include "render/dump.h"
 #include "tools/options/command.h"
 #include "tools/pipeline/dump_choice.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/recordings/shared_recordings.h"
 #include "tools/recordings/newer_recordings.h"
 #include "tools/recordings/newest_recording.h"

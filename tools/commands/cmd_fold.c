@@ -4,7 +4,7 @@
 #include "compaction/compact.h"
 #include "tools/options/command.h"
 #include "tools/pipeline/module_call_marks.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/recordings/newer_recordings.h"
 #include "tools/output/output.h"
 #include "tools/output/message.h"
@@ -139,7 +139,7 @@ static enum gmt_status compact_into(const char *path, const struct fold_options 
 	uint64_t cut, const struct gmt_module_call_marks *call_marks, struct output *output,
 	struct gmt_error *error)
 {
-	struct gmt_compact_options fold = {
+	struct gmt_compact_options compact_options = {
 		.cut_stamp = cut,
 		.max_tail_events = MAX_TAIL_EVENTS,
 		.why = "gpumemtrace fold",
@@ -151,7 +151,7 @@ static enum gmt_status compact_into(const char *path, const struct fold_options 
 	};
 	struct gmt_compactor *compactor;
 	uint8_t header[GMT_FILE_HEADER_BYTES];
-	enum gmt_status status = gmt_compact_open(&fold, &compactor, error);
+	enum gmt_status status = gmt_compact_open(&compact_options, &compactor, error);
 
 	if (status)
 		return status;

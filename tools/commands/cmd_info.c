@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/info.h"
 #include "tools/options/command.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/recordings/newer_recordings.h"
 #include "tools/recordings/newest_recording.h"
 #include "tools/output/output.h"
@@ -31,7 +31,7 @@ static int info_file(const char *path, const struct info_options *options, bool 
 	struct gmt_recording *recording;
 	struct gmt_event_counts event_counts = { 0 };
 	struct gmt_warnings warnings = { 0 };
-	struct gmt_coverage coverage = { 0 };
+	struct gmt_function_coverage coverage = { 0 };
 	struct gmt_error error = { 0 };
 	int code = gmt_input_load(path, &recording);
 
@@ -40,7 +40,7 @@ static int info_file(const char *path, const struct info_options *options, bool 
 	*ret_incomplete |= !gmt_recording_complete(recording);
 	if (gmt_event_counts_compute(&event_counts, recording, &error) ||
 		gmt_warnings_compute(&warnings, recording, NULL, NULL, &error) ||
-		(options->coverage && gmt_coverage_compute(&coverage, recording, &error))) {
+		(options->coverage && gmt_function_coverage_compute(&coverage, recording, &error))) {
 		code = gmt_message_failure(&error);
 	} else {
 		struct gmt_info info = {
@@ -60,7 +60,7 @@ static int info_file(const char *path, const struct info_options *options, bool 
 			gmt_info_text(&info, stdout);
 		}
 	}
-	gmt_coverage_fini(&coverage);
+	gmt_function_coverage_fini(&coverage);
 	gmt_warnings_fini(&warnings);
 	gmt_event_counts_fini(&event_counts);
 	gmt_recording_free(recording);

@@ -8,7 +8,7 @@
 #include "tools/options/moment.h"
 #include "tools/report/report_files.h"
 #include "tools/report/views.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/recordings/newest_recording.h"
 #include "tools/output/output.h"
 #include "tools/pipeline/owner_options.h"

@@ -5,7 +5,7 @@
 #include "tools/output/output.h"
 #include "tools/output/terminal.h"
 #include "tools/pipeline/symbol_options.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/report/job_files.h"
 
 struct ranks_options {

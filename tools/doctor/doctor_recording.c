@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "reader/load/recording.h"
-#include "tools/recordings/child.h"
+#include "tools/recordings/run_child.h"
 #include "tools/doctor/doctor.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/recordings/shared_recordings.h"
 #include "tools/output/message.h"
 

@@ -10,7 +10,7 @@
 #include "analysis/gate/gate.h"
 #include "reader/symbols/symbols_cache.h"
 #include "render/check.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/output/output.h"
 #include "tools/pipeline/pipeline.h"
 #include "tools/output/message.h"

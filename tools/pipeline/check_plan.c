@@ -5,7 +5,7 @@
 
 #include "tools/pipeline/check.h"
 #include "tools/options/command.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/pipeline/owner_options.h"
 #include "tools/output/message.h"
 

@@ -8,7 +8,7 @@
 #include "tools/pipeline/dump_members.h"
 #include "tools/pipeline/resolve_moment.h"
 #include "tools/pipeline/symbol_options.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/output/message.h"
 
 static bool is_word(const struct gmt_moment *moment)

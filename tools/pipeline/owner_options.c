@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/output/message.h"
 
 int gmt_owner_options_load_rules(const struct gmt_option_texts *paths,

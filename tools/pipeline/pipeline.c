@@ -2,7 +2,7 @@
 #include "tools/pipeline/pipeline.h"
 
 #include "tools/pipeline/resolve_moment.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/output/message.h"
 
 const struct gmt_leaks_options gmt_pipeline_default_leaks = {

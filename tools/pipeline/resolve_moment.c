@@ -29,7 +29,8 @@ static enum gmt_status find_step(uint64_t step, const struct gmt_recording *reco
 
 	if (!count)
 		return gmt_error_set(error, GMT_USAGE, "%s: there is no step %" PRIu64 ": %s",
-			recording->path, step, timeline->why_none ? timeline->why_none : "no steps were found");
+			recording->path, step,
+			timeline->why_no_steps ? timeline->why_no_steps : "no steps were found");
 	if (step >= count)
 		return gmt_error_set(error, GMT_USAGE,
 			"%s: there is no step %" PRIu64 ": the steps are 0 to %zu", recording->path, step,

@@ -16,7 +16,7 @@
 #include "tools/output/document_stream.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/summarize.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/report/report_files.h"
 #include "tools/report/report_files_parallel.h"
 

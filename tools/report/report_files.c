@@ -6,7 +6,7 @@
 #include "tools/output/terminal.h"
 #include "tools/report/report_files_parallel.h"
 #include "tools/pipeline/owner_options.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 #include "tools/recordings/newer_recordings.h"
 
 static int report_each(const struct gmt_report_files *files, struct gmt_report_files_output *output)

@@ -6,7 +6,7 @@
 #include "render/stretch.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/resolve_moment.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 
 struct state {
 	struct gmt_recording *recording;

@@ -113,10 +113,10 @@ function nodeFlags(recording: Recording): Uint8Array {
     // A parent stands before its children.
     for (let node = 1; node < flags.length; node++) {
       const place = places[nodePlace[node]!];
-      let own = flags[nodeParent[node]!]!;
-      if (place?.python) own |= PYTHON | PYTHON_OR_OWN | (place.own ? OWN_PYTHON : 0);
-      else if (place?.own) own |= PYTHON_OR_OWN;
-      flags[node] = own;
+      let bits = flags[nodeParent[node]!]!;
+      if (place?.python) bits |= PYTHON | PYTHON_OR_OWN | (place.own ? OWN_PYTHON : 0);
+      else if (place?.own) bits |= PYTHON_OR_OWN;
+      flags[node] = bits;
     }
     flagsOf.set(recording, flags);
   }

@@ -13,7 +13,7 @@ import { count, percent, plural, size } from "../ui/format";
 import { categoryMeaning } from "../ui/meanings";
 import { siteStack } from "../ui/stack_view";
 import { bar, makeTable, type Column } from "../ui/table";
-import { endReason } from "./nothing";
+import { endReason } from "./empty_view";
 import { layerName, whereOf, type Context, type Mounted, type View } from "./view";
 
 interface Row {

@@ -8,7 +8,7 @@ import { add, button, choice, cut, h, note, replace } from "../ui/dom";
 import { size } from "../ui/format";
 import { categoryMeaning } from "../ui/meanings";
 import { bar, scrollHint } from "../ui/table";
-import { nothingThere } from "./nothing";
+import { emptyView } from "./empty_view";
 import { whereOf, type Context, type Mounted, type View } from "./view";
 
 const COLUMNS = ["parameters", "gradients", "optimizer state", "activations"];
@@ -65,7 +65,7 @@ function mount(box: HTMLElement, context: Context): Mounted {
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Module"), ...["All", ...COLUMNS, "other"].map((name) => h("th", { scope: "col", class: "number", title: name === "other" ? "All other categories" : categoryMeaning(name) }, name)))), body));
     replace(table,
       root.children.size === 0
-        ? nothingThere(where, metric())
+        ? emptyView(where, metric())
         : h("div", { class: "table-box" }, scroller, scrollHint(scroller)),
       root.children.get("outside of modules")?.byCategory.has("parameters")
         ? h("p", { class: "note spaced" }, "Parameters outside of modules: the recorder did not learn which module holds them. It asks modules for their tensors at an optimizer's steps, and when Python ends.")

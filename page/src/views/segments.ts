@@ -16,7 +16,7 @@ import { count, duration, percent, plural, size } from "../ui/format";
 import { categoryMeaning } from "../ui/meanings";
 import { colorOf } from "../ui/palette";
 import { hideTip, showTip, tipRow } from "../ui/tooltip";
-import { endReason, otherMoments } from "./nothing";
+import { endReason, otherMoments } from "./empty_view";
 import { whereOf, type Context, type Mounted, type View } from "./view";
 
 const ROW = 22;

@@ -29,7 +29,7 @@ export interface View {
   key: string;
   /** Whether the curve with cursor and range stands above the view. */
   strip: boolean;
-  /** A number beside the view's name, or null. */
+  /** A number next to the view's name, or null. */
   badge?(context: Context): { text: string; alarm: boolean } | null;
   /** Whether the view has nothing to show. Its tab is then less prominent. */
   isEmpty?(context: Context): boolean;

@@ -195,7 +195,7 @@ enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state,
 	gmt_short_lived_init(&ret_state->short_lived, NULL, 0);
 	gmt_owner_peaks_init(&ret_state->owner_peaks, traces);
 	if (gmt_attribution_init(&ret_state->attribution, timeline) &&
-		gmt_spans_read(&ret_state->captures, recording, GMT_MARK_KIND_CAPTURE,
+		gmt_mark_spans_read(&ret_state->captures, recording, GMT_MARK_KIND_CAPTURE,
 			GMT_MARK_KIND_CAPTURED))
 		return GMT_OK;
 	gmt_allocator_state_fini(ret_state);
@@ -285,7 +285,7 @@ enum gmt_status gmt_allocator_state_finish(struct gmt_allocator_state *state,
 
 void gmt_allocator_state_fini(struct gmt_allocator_state *state)
 {
-	gmt_spans_fini(&state->captures);
+	gmt_mark_spans_fini(&state->captures);
 	for (size_t i = 0; i < state->segments.count; i++)
 		gmt_segments_fini(&state->segments.items[i]);
 	gmt_vec_fini(&state->segments);

@@ -41,7 +41,7 @@ struct gmt_allocator_state {
 	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	const struct gmt_timeline *timeline;
-	struct gmt_spans captures; /* captures of CUDA graphs */
+	struct gmt_mark_spans captures; /* captures of CUDA graphs */
 	struct gmt_peaks peaks;
 	uint64_t next_needed_stamp; /* the next moment at which this observer needs an event */
 	bool has_ended; /* the work has ended */

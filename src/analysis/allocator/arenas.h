@@ -20,7 +20,7 @@
 #include "reader/replay/replay.h"
 #include "reader/stacks/traces.h"
 
-/* The arenas of one owner in one place: a GPU, or the host. */
+/* The arenas of one owner on one GPU, or on the host. */
 struct gmt_arena_row {
 	uint32_t owner; /* id in the traces' owners */
 	const char *name; /* name of the owner */

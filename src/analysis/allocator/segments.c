@@ -16,7 +16,7 @@ struct walk {
 	struct gmt_segments *segments;
 	const struct gmt_replay *replay;
 	const struct gmt_traces *traces;
-	const struct gmt_spans *captures; /* NULL: none */
+	const struct gmt_mark_spans *captures; /* NULL: none */
 	GMT_VEC(struct span) blocks; /* blocks of layer torch on the device, by address */
 	size_t next; /* index of the first block that does not lie below the current segment */
 	struct gmt_map pin_ids;      /* place of the own line to index in pins */
@@ -83,7 +83,7 @@ static uint64_t line_of(struct walk *walk, uint32_t site, uint32_t *ret_stack,
 static void note_graph(struct walk *walk, const struct gmt_allocator_segment *segment,
 	uint64_t used_bytes)
 {
-	if (!walk->captures || !gmt_spans_have(walk->captures, segment->stamp))
+	if (!walk->captures || !gmt_mark_spans_have(walk->captures, segment->stamp))
 		return;
 	walk->segments->graph_segments++;
 	walk->segments->graph_bytes += segment->size_bytes;

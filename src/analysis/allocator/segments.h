@@ -22,7 +22,7 @@
 #include "analysis/history/peaks.h"
 #include "containers/vec.h"
 #include "reader/replay/replay.h"
-#include "reader/load/spans.h"
+#include "reader/load/mark_spans.h"
 #include "reader/stacks/traces.h"
 
 enum gmt_segments_moment { GMT_SEGMENTS_AT_PEAK, GMT_SEGMENTS_AT_END };
@@ -104,7 +104,7 @@ struct gmt_segments_scene {
 	struct gmt_peaks_blocks blocks; /* blocks of layer torch, by address */
 	struct gmt_peaks_blocks driver; /* blocks of layer cuda, by address */
 	struct gmt_allocator_segments segments; /* PyTorch's segments, from gmt_allocator_memory_list */
-	const struct gmt_spans *captures; /* captures of CUDA graphs; NULL: none */
+	const struct gmt_mark_spans *captures; /* captures of CUDA graphs; NULL: none */
 };
 
 /*

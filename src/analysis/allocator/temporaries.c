@@ -114,7 +114,8 @@ enum gmt_status gmt_temporaries_compute(struct gmt_temporaries *ret_temporaries,
 	bool has_steps = history && timeline->series_count && timeline->series[0].steps.count;
 
 	if (!has_steps)
-		ret_temporaries->no_steps = timeline->why_none ? timeline->why_none : "no steps were found";
+		ret_temporaries->why_no_steps =
+			timeline->why_no_steps ? timeline->why_no_steps : "no steps were found";
 	if ((has_steps && !add_in_step(ret_temporaries, traces, history, sites)) ||
 		!add_short_lived(ret_temporaries, traces, sites, short_lived)) {
 		gmt_temporaries_fini(ret_temporaries);

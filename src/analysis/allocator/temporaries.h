@@ -31,7 +31,7 @@ struct gmt_temporary_rows {
 struct gmt_temporaries {
 	struct gmt_temporary_rows in_step; /* layer torch first, by device, most bytes first */
 	struct gmt_temporary_rows short_lived; /* layer torch first, by device, largest first */
-	const char *no_steps; /* reason why `in_step` is empty; NULL when steps are known */
+	const char *why_no_steps; /* reason why `in_step` is empty; NULL when steps are known */
 };
 
 /*

@@ -8,7 +8,7 @@
 #include "analysis/tables/short_names.h"
 #include "analysis/compare/site_key_names.h"
 #include "base/safe_text.h"
-#include "reader/symbols/symbols_cold.h"
+#include "reader/symbols/interpreter_loop.h"
 
 enum { MAX_REPETITION = 8 };
 
@@ -17,7 +17,7 @@ struct builder {
 	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	GMT_VEC(bool) place_is_comprehension; /* by place */
-	GMT_VEC(bool) place_is_plumbing;      /* by place: frame of the interpreter or of libc */
+	GMT_VEC(bool) place_is_interpreter_or_libc;      /* by place: frame of the interpreter or of libc */
 	GMT_VEC(uint32_t) frames;             /* frames of the current stack: ids in texts */
 };
 
@@ -50,7 +50,7 @@ static bool is_comprehension(const char *function)
 	return false;
 }
 
-static bool is_plumbing(const char *module, const char *function)
+static bool is_interpreter_or_libc(const char *module, const char *function)
 {
 	static const char *const modules[] = {
 		"python",
@@ -65,7 +65,7 @@ static bool is_plumbing(const char *module, const char *function)
 		if (strcmp(module, modules[i]) == 0)
 			return true;
 	return strcmp(function, "_start") == 0 ||
-		strncmp(function, GMT_SYMBOLS_LOOP, strlen(GMT_SYMBOLS_LOOP)) == 0;
+		strncmp(function, GMT_INTERPRETER_LOOP, strlen(GMT_INTERPRETER_LOOP)) == 0;
 }
 
 static bool name_place(struct builder *builder, uint32_t id)
@@ -85,7 +85,7 @@ static bool name_place(struct builder *builder, uint32_t id)
 		gmt_short_name_of_function(function, right, sizeof(right));
 		if (is_unnamed(function, module))
 			right[0] = 0;
-		builder->place_is_plumbing.items[id] = is_plumbing(left, right);
+		builder->place_is_interpreter_or_libc.items[id] = is_interpreter_or_libc(left, right);
 	}
 	snprintf(text, sizeof(text), "%s%s%s", left, *right ? ":" : "", right);
 	/* A baseline is a text file. Unprintable characters would not be read back unchanged. */
@@ -116,7 +116,7 @@ static bool list_frames(struct builder *builder, const uint32_t *places, uint32_
 		uint32_t *slot;
 
 		if (builder->place_is_comprehension.items[places[i]] ||
-			(!with_plumbing && builder->place_is_plumbing.items[places[i]]))
+			(!with_plumbing && builder->place_is_interpreter_or_libc.items[places[i]]))
 			continue;
 		if (!(slot = gmt_vec_push(&builder->frames)))
 			return false;
@@ -171,7 +171,7 @@ enum gmt_status gmt_site_keys_compute(struct gmt_site_keys *ret_keys,
 	bool done = gmt_vec_reserve(&ret_keys->places, places + 1) &&
 		gmt_vec_reserve(&ret_keys->stacks, stacks + 1) &&
 		gmt_vec_reserve(&builder.place_is_comprehension, places + 1) &&
-		gmt_vec_reserve(&builder.place_is_plumbing, places + 1);
+		gmt_vec_reserve(&builder.place_is_interpreter_or_libc, places + 1);
 
 	for (uint32_t id = 0; done && id < places; id++)
 		done = name_place(&builder, id);
@@ -180,7 +180,7 @@ enum gmt_status gmt_site_keys_compute(struct gmt_site_keys *ret_keys,
 	ret_keys->places.count = places;
 	ret_keys->stacks.count = stacks;
 	gmt_vec_fini(&builder.place_is_comprehension);
-	gmt_vec_fini(&builder.place_is_plumbing);
+	gmt_vec_fini(&builder.place_is_interpreter_or_libc);
 	gmt_vec_fini(&builder.frames);
 	if (done)
 		return GMT_OK;

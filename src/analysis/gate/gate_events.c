@@ -265,7 +265,7 @@ void gmt_judge_incomplete(const struct gmt_judge *judge)
 		if (warnings->rows.items[i].kind == GMT_WARNING_INCOMPLETE)
 			gmt_verdict_add_evidence(verdict, finding,
 				gmt_verdict_line(verdict, "%s", warnings->rows.items[i].text));
-	add_not_judged(judge, finding, "growth", judge->input->leaks->no_growth);
-	add_not_judged(judge, finding, "leaks from phases", judge->input->leaks->no_phases);
-	add_not_judged(judge, finding, "age and exit", judge->input->leaks->no_end);
+	add_not_judged(judge, finding, "growth", judge->input->leaks->why_growth_not_judged);
+	add_not_judged(judge, finding, "leaks from phases", judge->input->leaks->why_phases_not_judged);
+	add_not_judged(judge, finding, "age and exit", judge->input->leaks->why_end_not_judged);
 }

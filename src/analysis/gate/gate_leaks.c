@@ -216,7 +216,9 @@ static const char *why_no_leak(const struct gmt_judge *judge, const struct gmt_a
 						 : account->layer != GMT_LAYER_TORCH;
 	bool by_phases = !wanted || wanted >> GMT_LEAK_PHASE & 1;
 
-	return by_end && leaks->no_end ? leaks->no_end : by_phases ? leaks->no_phases : NULL;
+	return by_end && leaks->why_end_not_judged ? leaks->why_end_not_judged
+		: by_phases                            ? leaks->why_phases_not_judged
+											   : NULL;
 }
 
 /* Each line is a leak by one definition only, so the sum counts no block twice. */
@@ -262,16 +264,17 @@ void gmt_judge_leaks(const struct gmt_judge *judge, const struct gmt_account *ac
  * Returns why growth was not judged. NULL: it was judged. Each account then only skips its check;
  * gmt_judge_steps reports the reason once for the file.
  */
-static const char *why_no_growth(const struct gmt_judge *judge)
+static const char *why_growth_is_unknown(const struct gmt_judge *judge)
 {
 	const struct gmt_gate_input *input = judge->input;
 
 	if (judge->gate->limits->definitions && !(judge->gate->limits->definitions & GMT_LEAK_BY_STEPS))
 		return "--definition does not include it";
-	if (input->leaks->no_growth)
-		return input->leaks->no_growth;
+	if (input->leaks->why_growth_not_judged)
+		return input->leaks->why_growth_not_judged;
 	if (!input->timeline->series_count)
-		return input->timeline->why_none ? input->timeline->why_none : "no steps were found";
+		return input->timeline->why_no_steps ? input->timeline->why_no_steps
+											 : "no steps were found";
 	return NULL;
 }
 
@@ -279,7 +282,7 @@ void gmt_judge_growth(const struct gmt_judge *judge, const struct gmt_account *a
 {
 	const struct gmt_leaks *leaks = judge->input->leaks;
 	double limit = judge->gate->limits->max_growth_bytes, sum = 0, unsure = 0;
-	const char *why = why_no_growth(judge);
+	const char *why = why_growth_is_unknown(judge);
 	const struct gmt_leak *warned = NULL;
 	const struct gmt_arena_row *arena = unseen_arena(judge, account);
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_GROWTH, account);
@@ -361,7 +364,7 @@ static void warn_of_growth(const struct gmt_judge *judge)
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_NOT_JUDGED, NULL);
 	const char *why = limits->definitions && !(limits->definitions & GMT_LEAK_BY_STEPS)
 		? NULL
-		: why_no_growth(judge);
+		: why_growth_is_unknown(judge);
 
 	if (!why || !has_memory(&judge->input->replay->accounting))
 		return;
@@ -381,10 +384,10 @@ void gmt_judge_steps(const struct gmt_judge *judge)
 	const struct gmt_timeline *timeline = judge->input->timeline;
 	struct gmt_verdict *verdict = judge->verdict;
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_GROWTH, NULL);
-	const char *why = gmt_limits_ask_for_growth(limits) ? why_no_growth(judge) : NULL;
+	const char *why = gmt_limits_ask_for_growth(limits) ? why_growth_is_unknown(judge) : NULL;
 
 	if (limits->age.steps != UINT32_MAX && !timeline->series_count)
-		why = timeline->why_none ? timeline->why_none : "no steps were found";
+		why = timeline->why_no_steps ? timeline->why_no_steps : "no steps were found";
 	if (!why) {
 		warn_of_growth(judge);
 		return;

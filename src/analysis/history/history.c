@@ -270,7 +270,7 @@ static bool ended(void *user, const struct gmt_replay *replay,
 	const struct gmt_recording_event *event, const struct gmt_account_block *block)
 {
 	struct state *state = user;
-	const struct gmt_recording_trace *trace = &state->recording->traces.items[event->trace];
+	const struct gmt_recording_stack_ids *trace = &state->recording->traces.items[event->trace];
 	struct gmt_history_site *site = &state->history->sites.items[block->site];
 	uint64_t site_bytes = replay->accounting.sites.items[block->site].live_bytes;
 

@@ -12,7 +12,7 @@
 
 #include "analysis/job/launcher.h"
 #include "analysis/job/process_summary.h"
-#include "analysis/job/robust.h"
+#include "analysis/job/spread.h"
 #include "base/status.h"
 #include "containers/vec.h"
 
@@ -60,7 +60,7 @@ struct gmt_job_rank {
 struct gmt_job_group {
 	uint32_t role; /* text; of the empty text: they have like peaks */
 	uint32_t count;
-	struct gmt_robust peaks;
+	struct gmt_spread peaks;
 	uint32_t middle; /* the rank with the median peak */
 };
 
@@ -82,7 +82,7 @@ struct gmt_job_shared {
 struct gmt_job_failure {
 	uint32_t rank;
 	bool is_by_step; /* else by the clock */
-	struct gmt_robust others;
+	struct gmt_spread others;
 	const char *why_not; /* the others are not known; NULL: they are */
 };
 
@@ -98,7 +98,7 @@ struct gmt_job {
 	GMT_VEC(struct gmt_job_shared) shared;
 	GMT_VEC(const char *) remarks; /* what was left out, or is odd: one line each */
 
-	struct gmt_robust peaks, reserved; /* of the ranks that have them */
+	struct gmt_spread peaks, reserved; /* of the ranks that have them */
 	uint64_t sum_peak_bytes;
 	struct gmt_job_group groups[GMT_JOB_GROUPS]; /* the largest first */
 	uint32_t group_count;

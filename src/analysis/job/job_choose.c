@@ -270,7 +270,7 @@ static bool find_missing(struct gmt_job *job)
 /* MPMD: processes of several programs have the program as their role. */
 static bool name_roles(struct gmt_job *job)
 {
-	uint32_t none = gmt_job_text(job->store, "", 0);
+	uint32_t none = gmt_job_intern_text(job->store, "", 0);
 	bool differ = false, has_roles = false;
 
 	for (size_t i = 0; i < job->ranks.count; i++) {

@@ -129,14 +129,14 @@ static void find_spread(struct comparer *comparer)
 
 	for (size_t i = 0; i < comparer->peaks.count; i++)
 		values[i] = comparer->peaks.items[i].bytes;
-	job->peaks = gmt_robust_of(values, comparer->peaks.count);
+	job->peaks = gmt_spread_of(values, comparer->peaks.count);
 	for (size_t i = 0; i < job->ranks.count; i++) {
 		const struct gmt_job_rank *rank = &job->ranks.items[i];
 
 		if (rank->account && rank->account->has_reserved)
 			values[count++] = rank->account->reserved_peak_bytes;
 	}
-	job->reserved = gmt_robust_of(values, count);
+	job->reserved = gmt_spread_of(values, count);
 }
 
 /* Makes a group of these peaks, which are in order. */
@@ -150,7 +150,7 @@ static void add_group(struct comparer *comparer, const struct peak *peaks, size_
 	*group = (struct gmt_job_group){
 		.role = role,
 		.count = (uint32_t)count,
-		.peaks = gmt_robust_of(comparer->values.items, count),
+		.peaks = gmt_spread_of(comparer->values.items, count),
 		.middle = peaks[(count - 1) / 2].rank,
 	};
 }
@@ -161,7 +161,7 @@ static void group_by_peaks(struct comparer *comparer)
 	const struct peak *peaks = comparer->peaks.items;
 	struct gmt_job *job = comparer->job;
 	size_t count = comparer->peaks.count, least = count / LEAST_GROUP_SHARE;
-	uint32_t none = gmt_job_text(job->store, "", 0);
+	uint32_t none = gmt_job_intern_text(job->store, "", 0);
 
 	least = least < 2 ? 2 : least;
 	for (size_t begin = 0; begin < count;) {
@@ -222,7 +222,7 @@ static bool find_groups(struct comparer *comparer)
 {
 	struct gmt_job *job = comparer->job;
 
-	if (comparer->peaks.count < GMT_ROBUST_LEAST) {
+	if (comparer->peaks.count < GMT_SPREAD_LEAST) {
 		job->why_no_groups = job->why_no_outliers = "fewer than 3 ranks hold device memory";
 		return true;
 	}
@@ -274,7 +274,7 @@ static bool find_outliers(struct gmt_job *job)
 			continue;
 		if (group == GMT_JOB_NONE)
 			group = find_nearest_group(job, i);
-		else if (!gmt_robust_is_outlier(&job->groups[group].peaks, rank->peak_bytes))
+		else if (!gmt_spread_is_outlier(&job->groups[group].peaks, rank->peak_bytes))
 			continue;
 		rank->is_outlier = true;
 		difference = gmt_vec_push(&job->outliers);

@@ -170,7 +170,7 @@ static bool find_others(struct gmt_job *job, struct gmt_job_failure *moment)
 		if (is_known)
 			values.items[values.count++] = bytes;
 	}
-	moment->others = gmt_robust_of(values.items, values.count);
+	moment->others = gmt_spread_of(values.items, values.count);
 	if (!values.count)
 		moment->why_not = job->ranks.count == 1 ? "there is no other rank"
 			: moment->is_by_step                ? "no other rank reached this step"

@@ -8,7 +8,7 @@
 
 /*
  * The variables of each launcher, in the order in which the recorder asks for the rank
- * (preload/files/output.c): the size of the world belongs to the launcher that gave the rank.
+ * (preload/files/output_name.c): the size of the world belongs to the launcher that gave the rank.
  */
 static const struct {
 	const char *rank, *world_size, *node;
@@ -130,10 +130,10 @@ bool gmt_launch_init(struct gmt_job_store *store, const struct gmt_process_summa
 		}
 	if (!name_job(store, summary, key, sizeof(key)))
 		name_job_by_program(store, summary, key, sizeof(key));
-	ret_launch->key = gmt_job_text(store, key, strlen(key));
+	ret_launch->key = gmt_job_intern_text(store, key, strlen(key));
 	/* torchrun sets the role "default" if the user gave none. */
 	if (strcmp(role, "default") == 0)
 		role = "";
-	ret_launch->role = gmt_job_text(store, role, strlen(role));
+	ret_launch->role = gmt_job_intern_text(store, role, strlen(role));
 	return ret_launch->key != UINT32_MAX && ret_launch->role != UINT32_MAX;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t gmt_job_text(struct gmt_job_store *store, const char *text, size_t length)
+uint32_t gmt_job_intern_text(struct gmt_job_store *store, const char *text, size_t length)
 {
 	uint32_t id;
 
@@ -16,12 +16,12 @@ const char *gmt_job_text_of(const struct gmt_job_store *store, uint32_t text)
 	return text < store->texts.entries.count ? gmt_intern_get(&store->texts, text)->bytes : "";
 }
 
-uint32_t gmt_job_place(struct gmt_job_store *store, const char *file, size_t file_length,
+uint32_t gmt_job_intern_place(struct gmt_job_store *store, const char *file, size_t file_length,
 	const char *function, size_t function_length, uint32_t line)
 {
 	const struct gmt_job_place place = {
-		.file = gmt_job_text(store, file, file_length),
-		.function = gmt_job_text(store, function, function_length),
+		.file = gmt_job_intern_text(store, file, file_length),
+		.function = gmt_job_intern_text(store, function, function_length),
 		.line = line,
 	};
 	uint32_t id;

@@ -132,14 +132,14 @@ struct gmt_process_summary {
 		use_count, device_count, variable_count;
 };
 
-/* Returns the number of a text; UINT32_MAX: out of memory. */
-uint32_t gmt_job_text(struct gmt_job_store *store, const char *text, size_t length);
+/* Stores a text, unless it is stored. Returns its number; UINT32_MAX: out of memory. */
+uint32_t gmt_job_intern_text(struct gmt_job_store *store, const char *text, size_t length);
 
 /* Returns the text of a number, with a NUL. */
 const char *gmt_job_text_of(const struct gmt_job_store *store, uint32_t text);
 
-/* Returns the number of a line; UINT32_MAX: out of memory. */
-uint32_t gmt_job_place(struct gmt_job_store *store, const char *file, size_t file_length,
+/* Stores a line, unless it is stored. Returns its number; UINT32_MAX: out of memory. */
+uint32_t gmt_job_intern_place(struct gmt_job_store *store, const char *file, size_t file_length,
 	const char *function, size_t function_length, uint32_t line);
 
 const struct gmt_job_place *gmt_job_place_of(const struct gmt_job_store *store, uint32_t place);

@@ -26,7 +26,7 @@ static uint32_t place_of_frame(struct gmt_summarizer *summarizer, uint32_t id)
 	if (!*file && !*function)
 		file = gmt_traces_string(traces, frame->module);
 	file = gmt_short_name_of_file(summarizer->input->recording, file);
-	place = gmt_job_place(summarizer->store, file, strlen(file), function, strlen(function),
+	place = gmt_job_intern_place(summarizer->store, file, strlen(file), function, strlen(function),
 		frame->line);
 	summarizer->is_out_of_memory |= place == UINT32_MAX;
 	return place;
@@ -40,7 +40,7 @@ static uint32_t place_of(struct gmt_summarizer *summarizer, uint32_t stack, uint
 		: gmt_traces_stack(summarizer->input->traces, stack, &count);
 
 	if (!count) {
-		uint32_t none = gmt_job_place(summarizer->store, "", 0, "", 0, 0);
+		uint32_t none = gmt_job_intern_place(summarizer->store, "", 0, "", 0, 0);
 
 		summarizer->is_out_of_memory |= none == UINT32_MAX;
 		return none;
@@ -162,7 +162,7 @@ void gmt_summarize_findings(struct gmt_summarizer *summarizer, struct gmt_proces
 		leaks->rows.count < GMT_SUMMARY_FINDINGS ? leaks->rows.count : GMT_SUMMARY_FINDINGS;
 
 	summary->finding_count = leaks->rows.count;
-	summary->why_not_judged = gmt_summarize_text(summarizer, leaks->no_growth);
+	summary->why_not_judged = gmt_summarize_text(summarizer, leaks->why_growth_not_judged);
 	summary->findings = gmt_summarize_rows(summarizer, count, sizeof(*summary->findings));
 	for (size_t i = 0; summary->findings && i < count; i++)
 		summary->findings[summary->findings_kept++] =

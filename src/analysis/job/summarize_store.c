@@ -5,7 +5,7 @@
 
 uint32_t gmt_summarize_text(struct gmt_summarizer *summarizer, const char *text)
 {
-	uint32_t id = gmt_job_text(summarizer->store, text ? text : "", text ? strlen(text) : 0);
+	uint32_t id = gmt_job_intern_text(summarizer->store, text ? text : "", text ? strlen(text) : 0);
 
 	summarizer->is_out_of_memory |= id == UINT32_MAX;
 	return id;

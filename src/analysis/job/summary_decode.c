@@ -18,7 +18,7 @@ struct reader {
 
 static uint32_t text_of(struct reader *reader, const struct gmt_slice *slice)
 {
-	uint32_t id = gmt_job_text(reader->store, slice->text, slice->length);
+	uint32_t id = gmt_job_intern_text(reader->store, slice->text, slice->length);
 
 	reader->is_out_of_memory |= id == UINT32_MAX;
 	return id;
@@ -27,7 +27,7 @@ static uint32_t text_of(struct reader *reader, const struct gmt_slice *slice)
 static uint32_t place_of(struct reader *reader, const struct gmt_slice *file,
 	const struct gmt_slice *function, uint32_t line)
 {
-	uint32_t place = gmt_job_place(reader->store, file->text, file->length, function->text,
+	uint32_t place = gmt_job_intern_place(reader->store, file->text, file->length, function->text,
 		function->length, line);
 
 	reader->is_out_of_memory |= place == UINT32_MAX;

@@ -37,8 +37,8 @@ void gmt_leak_note_compacted(struct gmt_leak_builder *builder)
 	if (!gmt_recording_compacted_events(builder->recording))
 		return;
 	if (is_compacted(builder, GMT_HISTORY_AT_LAST_PHASE))
-		leaks->no_phases = "the last phase ended in the folded part of the recording";
+		leaks->why_phases_not_judged = "the last phase ended in the folded part of the recording";
 	if (is_compacted(builder, GMT_HISTORY_AT_WORK_END))
-		leaks->no_end = "the program's work ended in the folded part of the recording";
-	leaks->is_compacted_away |= leaks->no_phases || leaks->no_end;
+		leaks->why_end_not_judged = "the program's work ended in the folded part of the recording";
+	leaks->is_compacted_away |= leaks->why_phases_not_judged || leaks->why_end_not_judged;
 }

@@ -348,10 +348,10 @@ bool gmt_leak_find_growth(struct gmt_leak_builder *builder)
 		done = judge_series(&search, sites.items, first.items);
 	}
 	if (!builder->timeline->series_count)
-		builder->leaks->no_growth = builder->timeline->why_none;
+		builder->leaks->why_growth_not_judged = builder->timeline->why_no_steps;
 	builder->leaks->is_compacted_away = !any && (no_events || builder->timeline->may_be_compacted);
 	if (!any && builder->timeline->series_count)
-		builder->leaks->no_growth =
+		builder->leaks->why_growth_not_judged =
 			no_events ? no_events : "there are too few steps after the warm-up";
 	gmt_leak_search_fini(&search);
 	gmt_vec_fini(&sites);

@@ -157,9 +157,9 @@ struct gmt_leaks {
 	/* Lines that rose but do not grow: the largest first, at most GMT_LEAK_LINES. */
 	GMT_VEC(struct gmt_leak_line) given_back; /* came down again */
 	GMT_VEC(struct gmt_leak_line) levels_off; /* rise more and more slowly */
-	const char *no_growth; /* why growth could not be judged; NULL: it was judged */
-	const char *no_phases; /* the same for definition phase */
-	const char *no_end;    /* the same for definitions age and exit */
+	const char *why_growth_not_judged; /* NULL: growth was judged */
+	const char *why_phases_not_judged; /* the same for definition phase */
+	const char *why_end_not_judged;    /* the same for definitions age and exit */
 	/* Some definition was not judged because its events are in totals only. */
 	bool is_compacted_away;
 };

@@ -182,7 +182,7 @@ static bool collect_segments(const struct gmt_ooms *ooms, int16_t device, struct
 				if (!range)
 					return false;
 				range->start = segment->address;
-				range->is_of_graph = gmt_spans_have(&ooms->captures, segment->stamp);
+				range->is_of_graph = gmt_mark_spans_have(&ooms->captures, segment->stamp);
 			}
 			range = &ret_ranges->items.items[ret_ranges->items.count - 1];
 			range->end = segment->size_bytes > UINT64_MAX - segment->address
@@ -227,7 +227,7 @@ static bool fill_gaps(struct gmt_oom_row *row, const struct gmt_ooms *ooms,
 	const struct gmt_accounting *accounting, const struct gmt_account *torch)
 {
 	struct ranges driver = { 0 }, blocks = { 0 };
-	bool in_capture = gmt_spans_have(&ooms->captures, row->stamp);
+	bool in_capture = gmt_mark_spans_have(&ooms->captures, row->stamp);
 
 	if (gmt_accounting_block_count(accounting) > MAX_BLOCKS)
 		return true;

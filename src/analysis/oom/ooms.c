@@ -2,7 +2,7 @@
 #include "analysis/oom/ooms.h"
 
 #include "containers/bisect.h"
-#include "analysis/oom/oom_results.h"
+#include "analysis/oom/oom_refusals.h"
 #include "analysis/oom/oom_moment.h"
 #include "reader/load/clock.h"
 
@@ -60,15 +60,15 @@ static void note_driver(struct gmt_ooms *ooms, const struct gmt_oom *oom)
  * Adds rows for the last refusals of each outcome and for the first failure, because later failures
  * may be its consequence.
  */
-static bool add_rows(struct gmt_ooms *ooms, const struct gmt_oom_results *results)
+static bool add_rows(struct gmt_ooms *ooms, const struct gmt_oom_refusals *refusals)
 {
 	uint64_t counts[2] = { 0 }, seen[2] = { 0 };
 
-	for (size_t i = 0; i < results->refusals.count; i++)
-		if (results->refusals.items[i].outcome != GMT_OOM_OUTCOME_PART)
-			counts[results->refusals.items[i].outcome]++;
-	for (size_t i = 0; i < results->refusals.count; i++) {
-		const struct gmt_oom_refusal *refusal = &results->refusals.items[i];
+	for (size_t i = 0; i < refusals->rows.count; i++)
+		if (refusals->rows.items[i].outcome != GMT_OOM_OUTCOME_PART)
+			counts[refusals->rows.items[i].outcome]++;
+	for (size_t i = 0; i < refusals->rows.count; i++) {
+		const struct gmt_oom_refusal *refusal = &refusals->rows.items[i];
 
 		if (refusal->outcome == GMT_OOM_OUTCOME_PART)
 			continue;
@@ -108,15 +108,16 @@ static void add_compacted(struct gmt_ooms *ooms, uint64_t until_ns)
 enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_recording *recording,
 	uint64_t until_ns, struct gmt_error *error)
 {
-	struct gmt_oom_results results = { 0 };
+	struct gmt_oom_refusals refusals = { 0 };
 
 	ret_ooms->recording = recording;
 
-	bool done = gmt_oom_results_find(&results, recording, gmt_replay_count(recording, until_ns)) &&
-		add_rows(ret_ooms, &results) &&
-		gmt_spans_read(&ret_ooms->captures, recording, GMT_MARK_KIND_CAPTURE,
+	bool done =
+		gmt_oom_refusals_find(&refusals, recording, gmt_replay_count(recording, until_ns)) &&
+		add_rows(ret_ooms, &refusals) &&
+		gmt_mark_spans_read(&ret_ooms->captures, recording, GMT_MARK_KIND_CAPTURE,
 			GMT_MARK_KIND_CAPTURED);
-	gmt_oom_results_fini(&results);
+	gmt_oom_refusals_fini(&refusals);
 	if (!done) {
 		gmt_ooms_fini(ret_ooms);
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
@@ -227,5 +228,5 @@ void gmt_ooms_fini(struct gmt_ooms *ooms)
 {
 	gmt_vec_fini(&ooms->rows);
 	gmt_allocator_memory_fini(&ooms->memory);
-	gmt_spans_fini(&ooms->captures);
+	gmt_mark_spans_fini(&ooms->captures);
 }

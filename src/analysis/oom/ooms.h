@@ -29,7 +29,7 @@
 #include "containers/vec.h"
 #include "reader/replay/replay.h"
 #include "reader/load/recording.h"
-#include "reader/load/spans.h"
+#include "reader/load/mark_spans.h"
 
 enum {
 	GMT_OOMS_KEPT =
@@ -87,7 +87,7 @@ struct gmt_ooms {
 	size_t next; /* next row that the observer fills */
 	struct gmt_allocator_memory memory; /* driver memory at the current moment */
 	/* captures of CUDA graphs, which take driver memory for private pools */
-	struct gmt_spans captures;
+	struct gmt_mark_spans captures;
 };
 
 /*

@@ -48,7 +48,7 @@ static bool attribute(struct attributor *attributor, uint32_t of, uint32_t call,
 	uint64_t trace;
 
 	if (!gmt_map_find(&attributor->trace_ids, key, &trace)) {
-		struct gmt_recording_trace *slot = gmt_vec_push(&recording->traces);
+		struct gmt_recording_stack_ids *slot = gmt_vec_push(&recording->traces);
 
 		trace = recording->traces.count - 1;
 		if (!slot || !gmt_map_put(&attributor->trace_ids, key, trace))
@@ -66,7 +66,8 @@ static bool attribute(struct attributor *attributor, uint32_t of, uint32_t call,
 static bool examine_trace(struct attributor *attributor, const struct gmt_recording_event *event,
 	uint32_t *ret_trace)
 {
-	const struct gmt_recording_trace *trace = &attributor->recording->traces.items[event->trace];
+	const struct gmt_recording_stack_ids *trace =
+		&attributor->recording->traces.items[event->trace];
 	uint32_t call;
 
 	*ret_trace = event->trace;

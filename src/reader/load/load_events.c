@@ -21,12 +21,13 @@ bool gmt_load_trace(struct gmt_load_events *loader, uint32_t stack, uint32_t fra
 		key = (uint64_t)pair << 32 | caller;
 	}
 	if (!gmt_map_find(ids, key, &index)) {
-		struct gmt_recording_trace *trace = gmt_vec_push(&recording->traces);
+		struct gmt_recording_stack_ids *trace = gmt_vec_push(&recording->traces);
 
 		index = recording->traces.count - 1;
 		if (!trace || !gmt_map_put(ids, key, index))
 			return false;
-		*trace = (struct gmt_recording_trace){ .stack = stack, .frames = frames, .caller = caller };
+		*trace =
+			(struct gmt_recording_stack_ids){ .stack = stack, .frames = frames, .caller = caller };
 	}
 	*ret_trace = (uint32_t)index;
 	return true;

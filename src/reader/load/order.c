@@ -22,22 +22,22 @@ static uint64_t min_stamp(const struct gmt_order *order)
 		: window->stamp;
 }
 
-/* Adds places, and room for as many keys. Call when no place is free. */
-static bool make_places(struct gmt_order *order)
+/* Adds slots, and room for as many keys. Call when no slot is free. */
+static bool make_slots(struct gmt_order *order)
 {
 	size_t before = order->rows.count, count = before ? 2 * before : FIRST_PLACES;
 
 	if (count > UINT32_MAX || !gmt_vec_reserve(&order->rows, count - before) ||
 		!gmt_vec_reserve(&order->free, (count - before) / 64))
 		return false;
-	/* While rows are taken back, there may be more keys than places. */
+	/* While rows are taken back, there may be more keys than slots. */
 	if (count > order->window.count &&
 		!gmt_vec_reserve(&order->window, count - order->window.count))
 		return false;
 	memset(&order->free.items[before / 64], 0xff, (count - before) / 8);
 	order->rows.count = count;
 	order->free.count = count / 64;
-	order->free_places = count - before;
+	order->free_slots = count - before;
 	order->free_at = before / 64;
 	return true;
 }
@@ -47,15 +47,15 @@ static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_recor
 	size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		if (!order->free_places && !make_places(order))
+		if (!order->free_slots && !make_slots(order))
 			return false;
 
-		uint32_t place = gmt_order_take_place(order);
+		uint32_t slot = gmt_order_take_slot(order);
 
-		if (!gmt_events_row_of(order->shapes, &rows[i], &order->rows.items[place]))
+		if (!gmt_events_row_of(order->shapes, &rows[i], &order->rows.items[slot]))
 			return false;
 		order->window.items[at + i] =
-			(struct gmt_order_key){ .stamp = rows[i].stamp, .place = place };
+			(struct gmt_order_key){ .stamp = rows[i].stamp, .slot = slot };
 	}
 	return true;
 }
@@ -138,7 +138,7 @@ static struct gmt_order_run *run_for(struct gmt_order *order, uint64_t stamp)
 	return last;
 }
 
-/* Packs the first `count` events of the window, which must be sorted, and frees their places. */
+/* Packs the first `count` events of the window, which must be sorted, and frees their slots. */
 static bool pack_events(struct gmt_order *order, struct gmt_events *to, size_t count)
 {
 	const struct gmt_order_key *keys = order->window.items;
@@ -147,13 +147,13 @@ static bool pack_events(struct gmt_order *order, struct gmt_events *to, size_t c
 	for (size_t done = 0, some; done < count; done += some) {
 		some = count - done < GMT_EVENTS_CHUNK ? count - done : GMT_EVENTS_CHUNK;
 		for (size_t i = 0; i < some; i++)
-			rows[i] = &order->rows.items[keys[done + i].place];
+			rows[i] = &order->rows.items[keys[done + i].slot];
 		if (!gmt_events_push_rows(to, rows, some))
 			return false;
 	}
 	for (size_t i = 0; i < count; i++)
-		order->free.items[keys[i].place / 64] |= UINT64_C(1) << keys[i].place % 64;
-	order->free_places += count;
+		order->free.items[keys[i].slot / 64] |= UINT64_C(1) << keys[i].slot % 64;
+	order->free_slots += count;
 	return true;
 }
 
@@ -195,7 +195,7 @@ bool gmt_order_make_room(struct gmt_order *order)
 		order->window_events = FIRST_WINDOW_EVENTS;
 	if (order->window.count >= order->window_events && !emit(order, false))
 		return false;
-	return order->free_places || make_places(order);
+	return order->free_slots || make_slots(order);
 }
 
 bool gmt_order_part(struct gmt_order *order)
@@ -209,7 +209,7 @@ bool gmt_order_part(struct gmt_order *order)
 /* A run that is merged, and its next event. */
 struct source {
 	struct gmt_events_reader reader;
-	size_t place, count;
+	size_t next, count;
 	uint64_t stamp; /* stamp of the next event */
 };
 
@@ -249,15 +249,15 @@ static bool open_sources(struct merger *merger, const struct gmt_order *order, s
 {
 	for (size_t run = first; run < end; run++) {
 		struct source *source = gmt_vec_push(&merger->sources);
-		size_t *slot = gmt_vec_push(&merger->heap);
+		size_t *entry = gmt_vec_push(&merger->heap);
 
-		if (!source || !slot ||
+		if (!source || !entry ||
 			!gmt_events_reader_init(&source->reader, &order->runs.items[run].events,
 				GMT_EVENTS_ALL))
 			return false;
 		source->count = order->runs.items[run].events.count;
 		source->stamp = gmt_events_at(&source->reader, 0)->stamp;
-		*slot = run - first;
+		*entry = run - first;
 	}
 	for (size_t at = merger->heap.count; at-- > 0;)
 		sift_down(merger, at);
@@ -269,10 +269,10 @@ static bool merge_sources(struct merger *merger, struct gmt_events *to)
 	while (merger->heap.count) {
 		struct source *source = &merger->sources.items[merger->heap.items[0]];
 
-		if (!gmt_events_push(to, gmt_events_at(&source->reader, source->place)))
+		if (!gmt_events_push(to, gmt_events_at(&source->reader, source->next)))
 			return false;
-		if (++source->place < source->count)
-			source->stamp = gmt_events_at(&source->reader, source->place)->stamp;
+		if (++source->next < source->count)
+			source->stamp = gmt_events_at(&source->reader, source->next)->stamp;
 		else
 			merger->heap.items[0] = merger->heap.items[--merger->heap.count];
 		if (merger->heap.count)

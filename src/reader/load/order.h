@@ -38,11 +38,11 @@ struct gmt_order {
 	/* keys of the waiting events; the first `sorted` keys are in order */
 	GMT_VEC(struct gmt_order_key) window;
 	size_t sorted, window_events;
-	/* the waiting events, by `place` of their key; rows never move */
+	/* the waiting events, by `slot` of their key; rows never move */
 	GMT_VEC(struct gmt_events_row) rows;
-	GMT_VEC(uint64_t) free; /* one bit for each place: 1 if the place is free */
-	/* number of free places; index of the word of `free` to search first */
-	size_t free_places, free_at;
+	GMT_VEC(uint64_t) free; /* one bit for each slot: 1 if the slot is free */
+	/* number of free slots; index of the word of `free` to search first */
+	size_t free_slots, free_at;
 	/* the least stamp after the first `sorted` keys; undefined without such keys */
 	uint64_t min_stamp;
 	bool is_disordered;   /* the window must be sorted */
@@ -55,10 +55,10 @@ struct gmt_order {
 bool gmt_order_make_room(struct gmt_order *order);
 
 /*
- * Takes a free place; one must exist. Takes places in sequence, so that events that arrive together
+ * Takes a free slot; one must exist. Takes slots in sequence, so that events that arrive together
  * lie together.
  */
-static inline uint32_t gmt_order_take_place(struct gmt_order *order)
+static inline uint32_t gmt_order_take_slot(struct gmt_order *order)
 {
 	uint64_t *word = &order->free.items[order->free_at];
 
@@ -67,11 +67,11 @@ static inline uint32_t gmt_order_take_place(struct gmt_order *order)
 		word = &order->free.items[order->free_at];
 	}
 
-	uint32_t place = (uint32_t)(order->free_at * 64) + (uint32_t)__builtin_ctzll(*word);
+	uint32_t slot = (uint32_t)(order->free_at * 64) + (uint32_t)__builtin_ctzll(*word);
 
 	*word &= *word - 1;
-	order->free_places--;
-	return place;
+	order->free_slots--;
+	return slot;
 }
 
 /*
@@ -80,18 +80,18 @@ static inline uint32_t gmt_order_take_place(struct gmt_order *order)
  */
 static inline struct gmt_events_row *gmt_order_push(struct gmt_order *order, uint64_t stamp)
 {
-	if (order->window.count >= order->window_events || !order->free_places)
+	if (order->window.count >= order->window_events || !order->free_slots)
 		if (!gmt_order_make_room(order))
 			return NULL;
 
 	size_t at = order->window.count++;
-	uint32_t place = gmt_order_take_place(order);
+	uint32_t slot = gmt_order_take_slot(order);
 
 	if (at == order->sorted || stamp < order->min_stamp)
 		order->min_stamp = stamp;
 	order->is_disordered |= at && stamp < order->window.items[at - 1].stamp;
-	order->window.items[at] = (struct gmt_order_key){ .stamp = stamp, .place = place };
-	return &order->rows.items[place];
+	order->window.items[at] = (struct gmt_order_key){ .stamp = stamp, .slot = slot };
+	return &order->rows.items[slot];
 }
 
 bool gmt_order_part(struct gmt_order *order);

@@ -86,7 +86,7 @@ static void put_in_piles(struct gmt_order_sorter *sorter, const struct gmt_order
 
 		for (uint32_t i = first; i < next; i++)
 			*to++ =
-				(struct gmt_order_key){ .stamp = keys[i].stamp, .rank = i, .place = keys[i].place };
+				(struct gmt_order_key){ .stamp = keys[i].stamp, .rank = i, .slot = keys[i].slot };
 		pile->end += next - first;
 	}
 	/* `starts` has room: there are at most as many piles as runs. */

@@ -21,7 +21,7 @@
 struct gmt_order_key {
 	uint64_t stamp;
 	uint32_t rank;  /* set by the sorter: the key's index before the sort */
-	uint32_t place; /* the caller's value; the sorter only copies it */
+	uint32_t slot; /* the caller's value; the sorter only copies it */
 };
 
 /* A sequence of sorted runs whose keys stay in order. */

@@ -36,8 +36,11 @@ struct gmt_recording_totals {
 	uint64_t reserved_bytes;
 };
 
-/* A native stack and a Python stack that one event refers to. */
-struct gmt_recording_trace {
+/*
+ * A trace: the ids of the stacks that an event refers to. Events with equal stacks have the same
+ * trace.
+ */
+struct gmt_recording_stack_ids {
 	uint32_t stack;  /* id; 0: no stack */
 	uint32_t frames; /* id of the Python stack; 0: no stack */
 	/* Python stack of the thread that this thread works for (backward_stacks.h); 0: unknown */
@@ -114,7 +117,7 @@ struct gmt_recording {
 	bool has_torch; /* some events are of layer torch */
 	bool has_pool;  /* some events are of space pool */
 	bool has_refusals; /* some requests were refused */
-	GMT_VEC(struct gmt_recording_trace) traces;
+	GMT_VEC(struct gmt_recording_stack_ids) traces;
 
 	/*
 	 * The compacted prefix (docs/folding.md), if compacted.has_compacted_prefix. The first compacted_events

@@ -29,7 +29,7 @@ static bool merge_all(struct gmt_traces_merger *merger)
 	const struct gmt_recording *recording = merger->recording;
 
 	for (size_t t = 0; t < recording->traces.count; t++) {
-		const struct gmt_recording_trace *trace = &recording->traces.items[t];
+		const struct gmt_recording_stack_ids *trace = &recording->traces.items[t];
 		const struct gmt_stack *stack = gmt_recording_stack(recording, trace->stack);
 		const struct gmt_frames *frames = gmt_recording_frames(recording, trace->frames);
 

@@ -21,7 +21,10 @@ struct gmt_symbols_cache; /* reader/symbols/symbols_cache.h */
 
 enum gmt_place_kind { GMT_PLACE_NATIVE, GMT_PLACE_PYTHON };
 
-/* A frame of a merged stack. Strings are ids in `strings`. Id 0 is the empty string: unknown. */
+/*
+ * A line of the program, which is a frame of merged stacks. Strings are ids in `strings`. Id 0 is
+ * the empty string: unknown.
+ */
 struct gmt_place {
 	uint32_t kind; /* enum gmt_place_kind */
 	uint32_t function;

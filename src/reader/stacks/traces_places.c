@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "reader/symbols/demangle.h"
-#include "reader/symbols/symbols_cold.h"
+#include "reader/symbols/interpreter_loop.h"
 #include "reader/symbols/symbols_elf.h"
 #include "reader/stacks/traces_merger.h"
 
@@ -92,7 +92,7 @@ static bool add_native_place(struct gmt_traces_merger *merger,
  */
 static bool is_eval(const char *function)
 {
-	static const char name[] = GMT_SYMBOLS_LOOP;
+	static const char name[] = GMT_INTERPRETER_LOOP;
 
 	return function && strncmp(function, name, sizeof(name) - 1) == 0 &&
 		(!function[sizeof(name) - 1] || function[sizeof(name) - 1] == '.');

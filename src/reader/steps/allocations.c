@@ -20,7 +20,7 @@ static bool is_allocation(const struct gmt_allocations *allocations,
 		gmt_allocations_includes(allocations->recording, event, allocations->work_end);
 }
 
-static uint32_t place_of(const struct gmt_allocations *allocations,
+static uint32_t origin_of(const struct gmt_allocations *allocations,
 	const struct gmt_recording_event *event)
 {
 	return allocations->by_stack ? allocations->traces->stack_of_trace[event->trace] : event->trace;
@@ -30,13 +30,13 @@ static bool add(struct gmt_allocations *allocations, const struct gmt_recording_
 	size_t event_index)
 {
 	size_t index = allocations->count++;
-	uint64_t *place = allocations->last.count < GMT_ALLOCATIONS_LAST
+	uint64_t *origin = allocations->last.count < GMT_ALLOCATIONS_LAST
 		? gmt_vec_push(&allocations->last)
 		: &allocations->last.items[index % GMT_ALLOCATIONS_LAST];
 
-	if (!place)
+	if (!origin)
 		return false;
-	*place = place_of(allocations, event);
+	*origin = origin_of(allocations, event);
 	if (index % GMT_ALLOCATIONS_BLOCK)
 		return true;
 
@@ -56,7 +56,7 @@ static void reverse(uint64_t *items, size_t begin, size_t end)
 	}
 }
 
-/* Turns the ring of the last places so that the oldest place comes first. */
+/* Turns the ring of the last origins so that the oldest origin comes first. */
 static void turn_last(struct gmt_allocations *allocations)
 {
 	size_t oldest = allocations->count % GMT_ALLOCATIONS_LAST;
@@ -117,7 +117,7 @@ const struct gmt_allocations_block *gmt_allocations_read(struct gmt_allocations 
 		if (!is_allocation(allocations, event))
 			continue;
 		block->stamps[count] = event->stamp;
-		block->places[count++] = place_of(allocations, event);
+		block->origins[count++] = origin_of(allocations, event);
 	}
 	return block;
 }

@@ -15,26 +15,27 @@
 enum {
 	GMT_ALLOCATIONS_BLOCK = 1 << 12, /* allocations of a block */
 	GMT_ALLOCATIONS_KEPT = 1 << 8, /* blocks that are kept */
-	GMT_ALLOCATIONS_LAST = 1 << 21, /* allocations at the end whose places are kept */
+	GMT_ALLOCATIONS_LAST = 1 << 21, /* allocations at the end whose origins are kept */
 	GMT_ALLOCATIONS_FREED_DIVISOR = 4, /* see gmt_allocations_frees_enough */
 };
 
 struct gmt_allocations_block {
 	size_t number_plus_1; /* 0: empty */
 	uint64_t stamps[GMT_ALLOCATIONS_BLOCK];
-	uint32_t places[GMT_ALLOCATIONS_BLOCK];
+	uint32_t origins[GMT_ALLOCATIONS_BLOCK];
 };
 
 struct gmt_allocations {
 	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	uint64_t work_end;
-	bool by_stack; /* a place is a merged stack; else a trace */
+	/* Where an allocation comes from, its origin, is a merged stack; else a trace */
+	bool by_stack;
 	size_t count;
 	uint64_t frees; /* number of frees of such blocks */
 	struct gmt_events_reader reader;
 	GMT_VEC(size_t) begins; /* by block: its first event */
-	/* Places of the last GMT_ALLOCATIONS_LAST allocations, or of all if they are fewer. */
+	/* Origins of the last GMT_ALLOCATIONS_LAST allocations, or of all if they are fewer. */
 	GMT_VEC(uint64_t) last;
 	struct gmt_allocations_block *kept; /* GMT_ALLOCATIONS_KEPT of them; NULL at first */
 };
@@ -47,7 +48,7 @@ bool gmt_allocations_includes(const struct gmt_recording *recording,
 	const struct gmt_recording_event *event, uint64_t work_end);
 
 /*
- * Counts the allocations up to the stamp `work_end`. `by_stack`: places are numbers of merged
+ * Counts the allocations up to the stamp `work_end`. `by_stack`: origins are numbers of merged
  * stacks, else of traces. The arguments must live as long as `ret_allocations`. Returns false when
  * out of memory. The caller must call gmt_allocations_fini in both cases.
  */
@@ -64,7 +65,7 @@ static inline bool gmt_allocations_frees_enough(uint64_t frees, uint64_t allocs)
 	return frees * GMT_ALLOCATIONS_FREED_DIVISOR >= allocs;
 }
 
-/* Frees the places of the last allocations. */
+/* Frees the origins of the last allocations. */
 void gmt_allocations_forget_last(struct gmt_allocations *allocations);
 
 /* Returns the block of an allocation, which must exist; NULL when out of memory. */

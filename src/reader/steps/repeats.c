@@ -19,7 +19,7 @@ enum {
 
 struct finder {
 	struct gmt_allocations allocations;
-	GMT_VEC(uint32_t) period; /* places of the last period */
+	GMT_VEC(uint32_t) period; /* origins of the last period */
 	bool has_python;
 	bool has_failed; /* out of memory */
 };
@@ -33,13 +33,13 @@ static uint64_t stamp_at(struct finder *finder, size_t index)
 	return block ? block->stamps[index % GMT_ALLOCATIONS_BLOCK] : 0;
 }
 
-static uint32_t place_at(struct finder *finder, size_t index)
+static uint32_t origin_at(struct finder *finder, size_t index)
 {
 	const struct gmt_allocations_block *block =
 		gmt_allocations_block_of(&finder->allocations, index);
 
 	finder->has_failed |= !block;
-	return block ? block->places[index % GMT_ALLOCATIONS_BLOCK] : 0;
+	return block ? block->origins[index % GMT_ALLOCATIONS_BLOCK] : 0;
 }
 
 /*
@@ -73,13 +73,13 @@ static bool make_steps(struct finder *finder, size_t first, size_t allocs_a_step
 	return !finder->has_failed;
 }
 
-/* Keeps the places of the last period. */
+/* Keeps the origins of the last period. */
 static bool keep_period(struct finder *finder, size_t period)
 {
 	if (!gmt_vec_reserve(&finder->period, period))
 		return false;
 	for (size_t i = 0; i < period; i++)
-		finder->period.items[i] = place_at(finder, finder->allocations.count - period + i);
+		finder->period.items[i] = origin_at(finder, finder->allocations.count - period + i);
 	return !finder->has_failed;
 }
 
@@ -90,7 +90,7 @@ static bool keep_period(struct finder *finder, size_t period)
 static bool is_at(struct finder *finder, size_t at, size_t period, size_t *left)
 {
 	for (size_t i = 0; i < period; i++) {
-		if (!*left || place_at(finder, at + i) != finder->period.items[i])
+		if (!*left || origin_at(finder, at + i) != finder->period.items[i])
 			return false;
 		--*left;
 	}
@@ -168,8 +168,8 @@ static bool find_period(struct finder *finder, size_t *ret_period, size_t *ret_l
 	if (!*ret_period || *ret_length < last_count)
 		return true;
 	while (*ret_length < count &&
-		place_at(finder, count - *ret_length - 1) ==
-			place_at(finder, count - *ret_length - 1 + *ret_period))
+		origin_at(finder, count - *ret_length - 1) ==
+			origin_at(finder, count - *ret_length - 1 + *ret_period))
 		++*ret_length;
 	if (*ret_length < least)
 		*ret_period = 0;
@@ -229,7 +229,7 @@ bool gmt_repeats_steps(const struct gmt_recording *recording, const struct gmt_t
 	for (uint32_t i = 0; i < traces->stacks.entries.count && !finder.has_python; i++)
 		finder.has_python = gmt_traces_has_python(traces, i);
 	/*
-	 * Without Python, distinguish places by address: without debug information, a native function
+	 * Without Python, distinguish origins by address: without debug information, a native function
 	 * has no lines.
 	 */
 	done = gmt_allocations_compute(&finder.allocations, recording, traces, timeline->work_end,

@@ -268,7 +268,7 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 	return done;
 }
 
-static const char *no_steps(const struct gmt_recording *recording, bool may_be_compacted)
+static const char *text_of_no_steps(const struct gmt_recording *recording, bool may_be_compacted)
 {
 	if (!recording->has_torch)
 		return "the program marks no steps, has no NVTX ranges named like steps, "
@@ -285,13 +285,13 @@ static const char *no_steps(const struct gmt_recording *recording, bool may_be_c
 	return "no optimizer made a step, no module was called, and the program marks no steps";
 }
 
-static void set_why_none(struct gmt_timeline *timeline, const struct gmt_recording *recording,
+static void set_why_no_steps(struct gmt_timeline *timeline, const struct gmt_recording *recording,
 	const char *why_no_repeats)
 {
 	snprintf(timeline->name_text, sizeof(timeline->name_text), "%s%s%s",
-		no_steps(recording, timeline->may_be_compacted), why_no_repeats ? "; " : "",
+		text_of_no_steps(recording, timeline->may_be_compacted), why_no_repeats ? "; " : "",
 		why_no_repeats ? why_no_repeats : "");
-	timeline->why_none = timeline->name_text;
+	timeline->why_no_steps = timeline->name_text;
 }
 
 enum gmt_status gmt_timeline_compute(struct gmt_timeline *ret_timeline,
@@ -337,7 +337,7 @@ enum gmt_status gmt_timeline_compute(struct gmt_timeline *ret_timeline,
 			done = gmt_repeats_steps(recording, traces, timeline, first, &why);
 		timeline->series_count = first->steps.count != 0;
 		if (!timeline->series_count)
-			set_why_none(timeline, recording, why);
+			set_why_no_steps(timeline, recording, why);
 	}
 	if (done)
 		return GMT_OK;

@@ -90,10 +90,10 @@ enum { GMT_TIMELINE_SERIES = 2 }; /* the program's steps, and module calls outsi
 struct gmt_timeline {
 	struct gmt_step_series series[GMT_TIMELINE_SERIES];
 	size_t series_count; /* 0: no steps were found */
-	const char *why_none; /* the reason, for the user, if no steps were found */
+	const char *why_no_steps; /* the reason, for the user, if no steps were found */
 	bool
 		may_be_compacted; /* module calls may be hidden in events that were compacted into totals */
-	/* text of why_none, or the name of steps by loop, pattern or allocations */
+	/* text of why_no_steps, or the name of steps by loop, pattern or allocations */
 	char name_text[320];
 	GMT_VEC(struct gmt_phase) phases; /* in order of `begin` */
 	GMT_VEC(struct gmt_phase_segment) segments; /* of all phases */

@@ -11,7 +11,7 @@
 
 #include "containers/arena.h"
 #include "base/pages.h"
-#include "reader/symbols/symbols_cold.h"
+#include "reader/symbols/interpreter_loop.h"
 #include "reader/symbols/symbols_functions.h"
 
 enum { BUILD_ID_MAX_BYTES = 64 };
@@ -22,11 +22,11 @@ struct gmt_symbols_elf {
 	struct gmt_arena arena;
 	const char *path;
 	char build_id[BUILD_ID_MAX_BYTES * 2 + 1];
-	bool has_symtab, has_lines, refers_further;
+	bool has_symtab, has_lines, has_altlink;
 	struct gmt_symbols_elf_stamp stamp;
 	uint64_t end; /* of the loaded addresses */
 	struct gmt_symbols_functions functions;
-	struct gmt_symbols_cold cold;
+	struct gmt_interpreter_loop interpreter_loop;
 };
 
 static void keep_build_id(struct gmt_symbols_elf *elf, Elf_Data *data)
@@ -76,7 +76,7 @@ static void find_sections(struct gmt_symbols_elf *elf)
 		if (header.sh_type == SHT_PROGBITS && name && strcmp(name, ".debug_line") == 0)
 			elf->has_lines = true;
 		if (name && strcmp(name, ".gnu_debugaltlink") == 0)
-			elf->refers_further = true;
+			elf->has_altlink = true;
 	}
 }
 
@@ -102,7 +102,7 @@ struct gmt_symbols_elf_stamp gmt_symbols_elf_stamp_of(const struct stat *about)
  */
 static void close_descriptor(struct gmt_symbols_elf *elf)
 {
-	if (elf->refers_further || elf_cntl(elf->elf, ELF_C_FDREAD))
+	if (elf->has_altlink || elf_cntl(elf->elf, ELF_C_FDREAD))
 		return;
 	close(elf->fd);
 	elf->fd = -1;
@@ -153,7 +153,7 @@ bool gmt_symbols_elf_has_lines(const struct gmt_symbols_elf *elf)
 
 bool gmt_symbols_elf_has_altlink(const struct gmt_symbols_elf *elf)
 {
-	return elf->refers_further;
+	return elf->has_altlink;
 }
 
 struct Elf *gmt_symbols_elf_handle(const struct gmt_symbols_elf *elf)
@@ -181,7 +181,7 @@ const char *gmt_symbols_elf_find_function(struct gmt_symbols_elf *elf, uint64_t 
 
 	if (function || elf->has_symtab || !gmt_symbols_elf_is_python(elf->path))
 		return function;
-	return gmt_symbols_cold_find(&elf->cold, elf->elf, address);
+	return gmt_interpreter_loop_find_cold(&elf->interpreter_loop, elf->elf, address);
 }
 
 void gmt_symbols_elf_close(struct gmt_symbols_elf *elf)

@@ -197,7 +197,7 @@ void gmt_allocator_state_json(const struct gmt_allocator_state_view *view, struc
 			render_allocator(view, &allocator_state->allocator.devices.items[i], json);
 	gmt_json_end_array(json);
 	gmt_json_key_object(json, "temporaries");
-	gmt_json_key_text(json, "not_known", view->temporaries->no_steps);
+	gmt_json_key_text(json, "not_known", view->temporaries->why_no_steps);
 	render_temporaries(view, "in_step", &view->temporaries->in_step, false, json);
 	render_temporaries(view, "short_lived", &view->temporaries->short_lived, true, json);
 	gmt_json_end_object(json);

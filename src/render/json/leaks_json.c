@@ -176,9 +176,9 @@ void gmt_leaks_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 		"given_back", json);
 	write_lines(view->traces, view->leaks->levels_off.items, view->leaks->levels_off.count,
 		"levels_off", json);
-	gmt_json_key_text(json, "growth_not_judged", view->leaks->no_growth);
-	gmt_json_key_text(json, "phases_not_judged", view->leaks->no_phases);
-	gmt_json_key_text(json, "end_not_judged", view->leaks->no_end);
+	gmt_json_key_text(json, "growth_not_judged", view->leaks->why_growth_not_judged);
+	gmt_json_key_text(json, "phases_not_judged", view->leaks->why_phases_not_judged);
+	gmt_json_key_text(json, "end_not_judged", view->leaks->why_end_not_judged);
 }
 
 static void write_step(const struct gmt_leaks_view *view, size_t series, size_t step,
@@ -314,7 +314,7 @@ void gmt_steps_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 	for (size_t series = 0; series < timeline->series_count; series++)
 		write_steps_of(view, series, json);
 	gmt_json_end_array(json);
-	gmt_json_key_text(json, "no_steps", timeline->why_none);
+	gmt_json_key_text(json, "no_steps", timeline->why_no_steps);
 	if (view->step_parts)
 		write_parts(view, json);
 	gmt_json_key_array(json, "phases");

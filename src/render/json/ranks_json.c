@@ -36,22 +36,22 @@ static void key_place(const struct writer *writer, const char *key, uint32_t id)
 }
 
 static void key_robust(const struct writer *writer, const char *key,
-	const struct gmt_robust *robust)
+	const struct gmt_spread *spread)
 {
 	struct gmt_json *json = writer->json;
 
 	gmt_json_key(json, key);
-	if (!robust->count) {
+	if (!spread->count) {
 		gmt_json_null(json);
 		return;
 	}
 	gmt_json_begin_object(json);
-	gmt_json_key_u64(json, "ranks", robust->count);
-	gmt_json_key_u64(json, "min_bytes", robust->min);
-	gmt_json_key_u64(json, "median_bytes", robust->median);
-	gmt_json_key_u64(json, "max_bytes", robust->max);
-	gmt_json_key_u64(json, "spread_bytes", robust->max - robust->min);
-	gmt_json_key_u64(json, "mad_bytes", robust->mad);
+	gmt_json_key_u64(json, "ranks", spread->count);
+	gmt_json_key_u64(json, "min_bytes", spread->min);
+	gmt_json_key_u64(json, "median_bytes", spread->median);
+	gmt_json_key_u64(json, "max_bytes", spread->max);
+	gmt_json_key_u64(json, "spread_bytes", spread->max - spread->min);
+	gmt_json_key_u64(json, "mad_bytes", spread->mad);
 	gmt_json_end_object(json);
 }
 

@@ -325,8 +325,8 @@ static void write_all_temporaries(const struct writer *writer)
 	if (writer->is_short)
 		return;
 	gmt_plain_heading(&writer->plain, "Temporaries: allocated and freed within one step, by line");
-	if (temporaries->no_steps)
-		fprintf(writer->file, "  not known: %s\n", temporaries->no_steps);
+	if (temporaries->why_no_steps)
+		fprintf(writer->file, "  not known: %s\n", temporaries->why_no_steps);
 	write_temporaries(writer, &temporaries->in_step, false);
 }
 

@@ -6,7 +6,8 @@
 
 enum { NAME_WIDTH = 44, LINE_WIDTH = 100 };
 
-static void write_libraries(const struct gmt_coverage *coverage, const struct gmt_plain *plain)
+static void write_libraries(const struct gmt_function_coverage *coverage,
+	const struct gmt_plain *plain)
 {
 	for (size_t i = 0; i < coverage->libraries.count; i++) {
 		fputs("  ", plain->file);
@@ -16,7 +17,8 @@ static void write_libraries(const struct gmt_coverage *coverage, const struct gm
 	}
 }
 
-static void write_unhooked(const struct gmt_coverage *coverage, const struct gmt_plain *plain)
+static void write_unhooked(const struct gmt_function_coverage *coverage,
+	const struct gmt_plain *plain)
 {
 	fputc('\n', plain->file);
 	if (!coverage->unhooked.count) {
@@ -40,11 +42,12 @@ static void write_unhooked(const struct gmt_coverage *coverage, const struct gmt
 		plain->file);
 }
 
-static void write_called(const struct gmt_coverage *coverage, const struct gmt_plain *plain)
+static void write_called(const struct gmt_function_coverage *coverage,
+	const struct gmt_plain *plain)
 {
 	fprintf(plain->file, "\n  %-*s %-8s %11s\n", NAME_WIDTH, "called", "library", "calls");
 	for (size_t i = 0; i < coverage->called.count; i++) {
-		const struct gmt_coverage_api *row = &coverage->called.items[i];
+		const struct gmt_function_coverage_api *row = &coverage->called.items[i];
 
 		fputs("  ", plain->file);
 		gmt_plain_padded(plain, row->api->name.text, NAME_WIDTH);
@@ -55,7 +58,8 @@ static void write_called(const struct gmt_coverage *coverage, const struct gmt_p
 }
 
 /* Writes one paragraph for each library. */
-static void write_never_called(const struct gmt_coverage *coverage, const struct gmt_plain *plain)
+static void write_never_called(const struct gmt_function_coverage *coverage,
+	const struct gmt_plain *plain)
 {
 	const char *library = "";
 	size_t column = 0;
@@ -82,7 +86,7 @@ static void write_never_called(const struct gmt_coverage *coverage, const struct
 		fputc('\n', plain->file);
 }
 
-void gmt_coverage_text(const struct gmt_coverage *coverage, const struct gmt_plain *plain)
+void gmt_coverage_text(const struct gmt_function_coverage *coverage, const struct gmt_plain *plain)
 {
 	write_libraries(coverage, plain);
 	write_unhooked(coverage, plain);

@@ -81,7 +81,7 @@ static void write_head(const struct writer *writer)
 	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
 }
 
-static const char *place_of(const struct gmt_diff_account *account, char *text, size_t size)
+static const char *device_text(const struct gmt_diff_account *account, char *text, size_t size)
 {
 	if (account->device == GMT_DEVICE_HOST)
 		snprintf(text, size, "the host");
@@ -113,7 +113,7 @@ static void write_account(const struct writer *writer, const struct gmt_diff_acc
 	const struct gmt_diff_pair *amounts = account->amounts;
 
 	snprintf(title, sizeof(title), "%s on %s", gmt_layer_name(account->layer),
-		place_of(account, memory_name, sizeof(memory_name)));
+		device_text(account, memory_name, sizeof(memory_name)));
 	gmt_plain_heading(&writer->plain, title);
 	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
 	fprintf(writer->file, "  %-10s %12s %12s %12s\n", "", "base", "new", "difference");
@@ -257,7 +257,7 @@ static bool write_list(struct writer *writer, const struct gmt_diff_account *acc
 	if (!difference)
 		part.text[0] = 0;
 	snprintf(title, sizeof(title), titles[writer->diff->options.key],
-		gmt_layer_name(account->layer), place_of(account, memory_name, sizeof(memory_name)),
+		gmt_layer_name(account->layer), device_text(account, memory_name, sizeof(memory_name)),
 		gmt_text_size(pair->sides[GMT_DIFF_BASE]).text,
 		gmt_text_size(pair->sides[GMT_DIFF_NEW]).text,
 		difference ? signed_size(difference).text : "no difference", *part.text ? " (" : "",

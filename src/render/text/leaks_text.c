@@ -290,9 +290,11 @@ static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_pl
 		write_counters(view, plain);
 	}
 	fputc('\n', plain->file);
-	write_not_judged(plain, "growth was not judged", view->leaks->no_growth);
-	write_not_judged(plain, "leaks from phases were not judged", view->leaks->no_phases);
-	write_not_judged(plain, "age, exit and cached memory were not judged", view->leaks->no_end);
+	write_not_judged(plain, "growth was not judged", view->leaks->why_growth_not_judged);
+	write_not_judged(plain, "leaks from phases were not judged",
+		view->leaks->why_phases_not_judged);
+	write_not_judged(plain, "age, exit and cached memory were not judged",
+		view->leaks->why_end_not_judged);
 }
 
 /* Writes the largest lines of both lists. Each list is sorted, largest first. */

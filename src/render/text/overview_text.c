@@ -194,8 +194,8 @@ static void write_leak_verdict(struct writer *writer)
 	write_label(writer, "leaks");
 	if (count)
 		write(writer, "%s found", gmt_text_count(count).text);
-	else if (leaks->no_growth)
-		write(writer, "growth was not judged: %s", leaks->no_growth);
+	else if (leaks->why_growth_not_judged)
+		write(writer, "growth was not judged: %s", leaks->why_growth_not_judged);
 	else if (unseen) {
 		write(writer, "none found outside of ");
 		gmt_plain_text(&writer->screen.line, unseen->name);

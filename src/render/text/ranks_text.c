@@ -107,14 +107,14 @@ static void write_missing(struct gmt_ranks_writer *writer)
 }
 
 static void write_spread(struct gmt_ranks_writer *writer, const char *label,
-	const struct gmt_robust *robust)
+	const struct gmt_spread *spread)
 {
 	write_label(writer, label);
-	gmt_ranks_write(writer, "%s to ", gmt_text_size(robust->min).text);
-	gmt_ranks_write(writer, "%s", gmt_text_size(robust->max).text);
-	gmt_ranks_write(writer, ", median %s", gmt_text_size(robust->median).text);
-	gmt_ranks_write(writer, ", spread %s", gmt_text_size(robust->max - robust->min).text);
-	write_share(writer, (int64_t)(robust->max - robust->min), robust->median);
+	gmt_ranks_write(writer, "%s to ", gmt_text_size(spread->min).text);
+	gmt_ranks_write(writer, "%s", gmt_text_size(spread->max).text);
+	gmt_ranks_write(writer, ", median %s", gmt_text_size(spread->median).text);
+	gmt_ranks_write(writer, ", spread %s", gmt_text_size(spread->max - spread->min).text);
+	write_share(writer, (int64_t)(spread->max - spread->min), spread->median);
 	gmt_ranks_end(writer);
 }
 

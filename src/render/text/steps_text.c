@@ -39,10 +39,11 @@ static void write_account(const struct gmt_step_parts_row *rows, const struct gm
 }
 
 /* The section of leaks may have the same reason already. */
-static void write_why_none(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
+static void write_why_no_steps(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
 {
-	const char *why = view->timeline->why_none, *no_growth = view->leaks->no_growth;
-	bool is_written = no_growth && strcmp(why, no_growth) == 0;
+	const char *why = view->timeline->why_no_steps,
+			   *why_no_growth = view->leaks->why_growth_not_judged;
+	bool is_written = why_no_growth && strcmp(why, why_no_growth) == 0;
 
 	char text[400];
 
@@ -59,7 +60,7 @@ void gmt_steps_text(const struct gmt_leaks_view *view, const struct gmt_plain *p
 	const struct gmt_step_parts *parts = view->step_parts;
 
 	if (!view->timeline->series_count) {
-		write_why_none(view, plain);
+		write_why_no_steps(view, plain);
 		return;
 	}
 	for (size_t i = 0; parts && i < parts->rows.count / GMT_STEP_PARTS; i++) {

@@ -9,7 +9,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "helpers"))
 
 from definitions import MarkKind  # noqa: E402
-from snapshots import Recording, records  # noqa: E402
+from recorded_run import Recording, records  # noqa: E402
 
 FAKE_TORCH = os.environ.get("GMT_TEST_FAKE_TORCH", "")
 

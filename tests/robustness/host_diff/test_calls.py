@@ -17,7 +17,7 @@ import compare
 import hosts
 import programs
 import tap
-from snapshots import SHIM, built
+from recorded_run import SHIM, built
 
 EMPTY = built("libempty.so")
 # Calls of the recorder in each started program. It has more segments than an empty library, and writes to two pages of

@@ -9,10 +9,10 @@ import re
 import unittest
 
 import hosts
-import snapshots
+import recorded_run
 import tap
 import witnessed
-from snapshots import built
+from recorded_run import built
 
 DRIVER = built("driver")
 HOST, LINKED = built("cuda-host"), built("cuda-host-linked")
@@ -118,7 +118,7 @@ class CudaHosts(unittest.TestCase):
 
     def test_each_program_was_recorded(self):
         """Without this test, a recorder that never began would pass the comparison."""
-        run = snapshots.Recording([HOST, "errno"], libraries=DRIVER)
+        run = recorded_run.Recording([HOST, "errno"], libraries=DRIVER)
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual(len(run.events()), 24)
 

@@ -13,8 +13,8 @@ import unittest
 import hosts
 import tap
 import witnessed
+from recorded_run import SHIM, Recording, built
 from test_cuda_hosts import DRIVER, HOST, is_the_recorders, row
-from snapshots import SHIM, Recording, built
 
 SANDBOXED = built("sandboxed")
 AUDIT = built("libaudit-of-others.so")

@@ -8,7 +8,7 @@ import re
 
 import compare
 import other_users
-from snapshots import BUILD, SHIM
+from recorded_run import BUILD, SHIM
 
 HERE = os.path.join(BUILD, "tests", "robustness", "host_diff")
 FIRST, LAST = (os.path.join(HERE, f"libwitness-{name}.so") for name in ("first", "last"))

@@ -5,7 +5,7 @@ import os
 import unittest
 
 import tap
-from snapshots import Recording, built
+from recorded_run import Recording, built
 
 PROGRAM = built("descriptors")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))

@@ -7,7 +7,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import SIMCUDA, Recording, built
+from recorded_run import SIMCUDA, Recording, built
 
 PROGRAM = built("last-thread")
 WITHOUT_PROC = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"]

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 import tap
-from snapshots import Recording, built
+from recorded_run import Recording, built
 
 LONG_S = 100  # only an endless wait lasts so long
 REAL_TIME = ["chrt", "-f", "50", "taskset", "-c", str(min(os.sched_getaffinity(0)))]

@@ -6,7 +6,7 @@ import unittest
 import shared_recordings
 import tap
 from definitions import Kind
-from snapshots import Recording, built
+from recorded_run import Recording, built
 
 LINKED, OPENER = (built(name) for name in ("early-host", "early-opener"))
 LIBRARY = built("libearly.so")

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from snapshots import BUILD, SHIM
+from recorded_run import BUILD, SHIM
 
 FOLDER = os.path.join(BUILD, "tests", "robustness", "single_step")
 STEPPER, TARGET, DRIVERS = (os.path.join(FOLDER, name) for name in ("single-step", "step-target", "driver"))

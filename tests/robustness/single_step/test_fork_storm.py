@@ -6,7 +6,7 @@ import os
 import unittest
 
 import tap
-from snapshots import Recording, cli
+from recorded_run import Recording, cli
 from stepping import DRIVERS, FOLDER
 
 LONG = bool(os.environ.get("GMT_TEST_LONG"))

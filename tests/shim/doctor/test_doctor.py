@@ -13,7 +13,7 @@ import unittest
 
 import tap
 from elf_file import OWN_MACHINE, elf
-from snapshots import CLI, SHIM, SIMCUDA, SOURCE, built
+from recorded_run import CLI, SHIM, SIMCUDA, SOURCE, built
 
 BUSY = built("busy-threads")
 FOREIGN_MACHINES = {62: (183, "aarch64"), 183: (62, "x86-64")}

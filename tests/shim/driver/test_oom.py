@@ -6,7 +6,7 @@ import unittest
 import shared_recordings
 import tap
 from definitions import Kind
-from snapshots import Recording, built
+from recorded_run import Recording, built
 
 PROGRAM = built("oom")
 MIB = 1 << 20

@@ -10,7 +10,7 @@ import unittest
 import tap
 import tasks
 from definitions import Kind, SamplePart, Space
-from snapshots import SIMCUDA, Recording, built, cli, records
+from recorded_run import SIMCUDA, Recording, built, cli, records
 
 PROGRAM = built("samples")
 FUTURE = built("libcuda.so.future")

@@ -4,7 +4,7 @@
 import unittest
 
 import tap
-from snapshots import Recording, built
+from recorded_run import Recording, built
 
 CONTEXT_SPACE, ALLOC, ALLOC_FAILED = 17, 1, 3
 

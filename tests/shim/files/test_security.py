@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import SHIM, SIMCUDA, Recording, built
+from recorded_run import SHIM, SIMCUDA, Recording, built
 
 BUSY = built("busy-threads")
 NOBODY = 65534

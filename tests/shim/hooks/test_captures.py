@@ -8,7 +8,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import SIMCUDA, Recording, built
+from recorded_run import SIMCUDA, Recording, built
 
 PROGRAM = built("captures")
 MACHINE = {

@@ -9,7 +9,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import SIMCUDA, SOURCE, Recording, built
+from recorded_run import SIMCUDA, SOURCE, Recording, built
 
 PROGRAM = built("misuse")
 MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_DRIVER_VERSION": "13040"}

@@ -10,8 +10,7 @@ import unittest
 
 import tap
 from definitions import HOST_SPACES, LAYER_OF_SPACE, Kind, Space
-from snapshots import BUILD, SIMCUDA, SOURCE, Recording, built, records
-
+from recorded_run import BUILD, SIMCUDA, SOURCE, Recording, built, records
 
 WITHOUT_DEVICE = ("free", "free_failed", "unmap")  # the block knows
 

@@ -9,7 +9,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import BUILD, CLI, SHIM, SIMCUDA, Recording, built, records
+from recorded_run import BUILD, CLI, SHIM, SIMCUDA, Recording, built, records
 
 AUDIT = os.path.join(BUILD, "preload", "libgpumemtrace-audit.so")
 DEVICE = 1

@@ -7,7 +7,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import Recording, built
+from recorded_run import Recording, built
 
 LONG_S = 240  # only a deadlock lasts so long
 

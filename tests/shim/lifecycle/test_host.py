@@ -9,7 +9,7 @@ import shared_recordings
 import tap
 import tasks
 from definitions import Kind
-from snapshots import SHIM, Recording, built, events, report
+from recorded_run import SHIM, Recording, built, events, report
 
 
 def plain(command, **more):

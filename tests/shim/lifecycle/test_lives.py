@@ -6,7 +6,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import EXEC_FUNCTIONS, Recording, built, cli, events, records, report
+from recorded_run import EXEC_FUNCTIONS, Recording, built, cli, events, records, report
 
 LONG_S = 240  # only a deadlock lasts so long
 CODE = 5  # what lives-ends says in its end

@@ -5,7 +5,7 @@ import unittest
 
 import tap
 from definitions import Loss
-from snapshots import SHIM, Recording, built
+from recorded_run import SHIM, Recording, built
 
 GATE = built("liblives-jumps-gate.so")
 WAYS = ("jump", "deep", "handler", "throw", "cancel", "thread", "exit")

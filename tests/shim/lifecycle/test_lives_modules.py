@@ -5,7 +5,7 @@ import os
 import unittest
 
 import tap
-from snapshots import Recording, built, cli
+from recorded_run import Recording, built, cli
 
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
 ONE, TWO = (built(f"liblives-{name}.so") for name in ("one", "two"))

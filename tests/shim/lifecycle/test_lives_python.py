@@ -10,7 +10,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import SOURCE, Recording, events, records, report
+from recorded_run import SOURCE, Recording, events, records, report
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "lives_python.py")
 SETUP = os.path.join(SOURCE, "scripts", "setup")

@@ -7,7 +7,7 @@ import unittest
 
 import tap
 from definitions import Kind, Loss
-from snapshots import SHIM, Recording, built
+from recorded_run import SHIM, Recording, built
 
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
 TIMEOUT_S = 240

@@ -6,7 +6,7 @@ import unittest
 
 import tap
 from definitions import Kind, Loss
-from snapshots import Recording, built
+from recorded_run import Recording, built
 
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
 TIMEOUT_S = 240

@@ -7,7 +7,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import CUDA, CUSTOM, Recording, built, cli, events, report
+from recorded_run import CUDA, CUSTOM, Recording, built, cli, events, report
 from test_marks import ALLOCATE, PYTHON_MODULE, marks_of
 
 TOOL = built("libnvtx-memory-tool.so")

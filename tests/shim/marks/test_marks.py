@@ -6,7 +6,7 @@ import sys
 import unittest
 
 import tap
-from snapshots import SOURCE, Recording, built, records
+from recorded_run import SOURCE, Recording, built, records
 
 PYTHON_MODULE = os.path.join(SOURCE, "python")
 KINDS = {1: "step", 2: "push", 3: "pop", 4: "start", 5: "stop", 6: "point", 8: "heap"}

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import SHIM, Recording, built
+from recorded_run import SHIM, Recording, built
 from test_marks import marks_of, texts_of_marks
 
 TOOL = built("libnvtx-tool.so")

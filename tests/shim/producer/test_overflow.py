@@ -7,7 +7,7 @@ import unittest
 import tap
 import tasks
 from definitions import Drop, Kind
-from snapshots import Recording, built, cli, events, report
+from recorded_run import Recording, built, cli, events, report
 from running import Running
 
 ROUNDS = 100000

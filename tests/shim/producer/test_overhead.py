@@ -5,7 +5,7 @@ import json
 import unittest
 
 import tap
-from snapshots import cli, events
+from recorded_run import cli, events
 from running import Running
 
 EVERY = 1021  # of a thread's calls, one is timed

@@ -5,7 +5,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import Recording, built
+from recorded_run import Recording, built
 
 PROGRAM = built("host-stack")
 HOST_STACK_BYTES = 1024  # preload/runtime/recorder_stack.h

@@ -9,7 +9,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from snapshots import Recording, built, cli, records
+from recorded_run import Recording, built, cli, records
 
 BUSY = [built("busy-threads"), "1", "20"]
 
@@ -238,7 +238,7 @@ class Output(unittest.TestCase):
     def test_without_libunwind_there_is_one_line_and_stacks_by_libgcc(self):
         with tempfile.TemporaryDirectory() as folder:
             shim = os.path.join(folder, "libgpumemtrace.so")
-            from snapshots import SHIM
+            from recorded_run import SHIM
 
             with open(SHIM, "rb") as source, open(shim, "wb") as copy:
                 copy.write(source.read())

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import SOURCE, Recording, built
+from recorded_run import SOURCE, Recording, built
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 SETUP = os.path.join(SOURCE, "scripts", "setup")

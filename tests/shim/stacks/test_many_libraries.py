@@ -13,7 +13,7 @@ import unittest
 
 import tap
 from callgrind import VALGRIND, instructions_of_threads
-from snapshots import CLI, Recording, built
+from recorded_run import CLI, Recording, built
 
 PROGRAM = built("many-libraries")
 COUNT = 2000

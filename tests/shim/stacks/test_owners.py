@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 import tap
-from snapshots import BUILD, SIMCUDA, Recording
+from recorded_run import BUILD, SIMCUDA, Recording
 
 HOST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "owners_host.py")
 KIB = 1 << 10

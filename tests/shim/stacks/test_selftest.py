@@ -3,7 +3,7 @@
 
 import selftests
 import tap
-from snapshots import Recording, built
+from recorded_run import Recording, built
 
 ONE, TWO = (built(f"liblives-{name}.so") for name in ("one", "two"))
 

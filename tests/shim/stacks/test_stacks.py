@@ -5,7 +5,7 @@ import os
 import unittest
 
 import tap
-from snapshots import SHIM, Recording, built
+from recorded_run import SHIM, Recording, built
 
 WITNESS = [built("stack-witness")]
 

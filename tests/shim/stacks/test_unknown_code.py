@@ -6,7 +6,7 @@ import unittest
 
 import selftests
 import tap
-from snapshots import BUILD, Recording, built, cli
+from recorded_run import BUILD, Recording, built, cli
 
 PROGRAM = built("unknown-code")
 ALLOC = 1

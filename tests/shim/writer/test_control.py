@@ -13,8 +13,8 @@ import tap
 import tasks
 from control_page import ASKED, ControlPage
 from definitions import Kind, MarkKind, MarkSource
+from recorded_run import CLI, events, records, report
 from running import Running, is_complete, wait_for
-from snapshots import CLI, events, records, report
 
 MiB = 1 << 20
 PATIENCE_S = tasks.PATIENCE_S

@@ -11,7 +11,7 @@ import unittest
 import shared_recordings
 import tap
 from definitions import Kind, MarkKind
-from snapshots import CLI, SIMCUDA, Recording, built, events, records, report
+from recorded_run import CLI, SIMCUDA, Recording, built, events, records, report
 
 HOST = built("writer-lazy")
 LIBRARY = built("liblives-one.so")

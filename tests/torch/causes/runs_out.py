@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs out of memory, on a device of 1000 MiB: runs_out.py pool|partly_pool|cached|leak|constant|one_line|beside"""
+"""Runs out of memory, on a device of 1000 MiB: runs_out.py pool|partly_pool|cached|leak|constant|one_line|outside_pytorch"""
 
 import ctypes
 import sys
@@ -51,7 +51,7 @@ def main():
         kept.append([block[0] for block in blocks])
         del blocks
         kept.append(make(400))
-    elif KIND == 'beside':
+    elif KIND == 'outside_pytorch':
         spare = make(400)
         del spare
         pointer = ctypes.c_void_p()

@@ -214,16 +214,16 @@ def sleeping(library):
     moment('sleeper deleted')
 
 
-def beside(*libraries):
+def side_by_side(*libraries):
     """Lets other libraries allocate next to PyTorch."""
     convnet.train(steps=2)
     kept = block(40)
     for library in libraries:
         assert ctypes.CDLL(library).get_memory(runtime(), ctypes.c_size_t(kept.nbytes // 4)) == 0
-    moment('beside')
+    moment('side by side')
     del kept
     torch.cuda.empty_cache()
-    moment('beside emptied')
+    moment('side by side, emptied')
 
 
 def refused():
@@ -247,7 +247,7 @@ WAYS = {
     'async': (train, graphs),
     'refused': (refused,),
     'pluggable': (pluggable,),
-    'beside': (beside,),
+    'side_by_side': (side_by_side,),
     'pluggable-pool': (pool_of_pluggable, sleeping),
 }
 

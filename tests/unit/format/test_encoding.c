@@ -12,7 +12,7 @@
 
 #include "containers/map.h"
 #include "recording_file.h"
-#include "temporary.h"
+#include "temporary_file.h"
 #include "format/encoding/columns.h"
 #include "format/encoding/decode.h"
 #include "format/encoding/event_totals.h"

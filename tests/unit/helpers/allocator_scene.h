@@ -8,7 +8,7 @@
  */
 #include "analysis/allocator/allocator_state.h"
 #include "recording_file.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 #define MIB(n) ((uint64_t)(n) << 20)
 

@@ -8,7 +8,7 @@
  */
 
 #include "recording.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 #define ONE(NAME) (UINT32_C(1) << GMT_LEAK_##NAME)
 

@@ -3,7 +3,7 @@
 #define GMT_TESTS_UNIT_TRACES_STORY_H
 
 /*
- * Snapshots with stacks through two fake libraries, and the reader's traces of them. One file at a
+ * Recordings with stacks through two fake libraries, and the reader's traces of them. One file at a
  * time.
  */
 
@@ -22,7 +22,7 @@
 #include "reader/symbols/symbols_elf.h"
 #include "reader/stacks/traces.h"
 #include "recording_file.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 static struct recording_file file;
 static struct gmt_recording *recording;

@@ -17,7 +17,7 @@
 #include "format/format.h"
 #include "gpumemtrace-read.h"
 #include "recording_file.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 enum { BLOCKS = 300, ERROR_BYTES = 1024 };
 

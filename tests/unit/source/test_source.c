@@ -16,7 +16,7 @@
 
 #include "containers/map.h"
 #include "recording_file.h"
-#include "temporary.h"
+#include "temporary_file.h"
 #include "format/encoding/block.h"
 #include "format/encoding/decode.h"
 #include "source/source.h"

@@ -10,7 +10,7 @@ import { add, button, choice, cutPath, freeSwatch, h, note, replace, select, swa
 import { change as signed, count, percent, size } from "../../ui/format";
 import { makeTable } from "../../ui/table";
 import { hideTip, showTip, tipRow } from "../../ui/tooltip";
-import { nothingThere } from "../nothing";
+import { emptyView } from "../empty_view";
 import { whereOf, type Context, type Mounted, type View } from "../view";
 import { layOut, paintFlame, ROW, type Box } from "./paint";
 
@@ -79,7 +79,7 @@ function mount(box: HTMLElement, context: Context): Mounted {
     zoomed = nodeAt(root, state().root);
     hovered = null;
     const isEmpty = root.value === 0 && root.before === 0;
-    replace(nothing, isEmpty ? nothingThere(where, state().metric) : null);
+    replace(nothing, isEmpty ? emptyView(where, state().metric) : null);
     surface.element.hidden = isEmpty;
     drawHead();
     drawTable();

@@ -9,7 +9,7 @@
 #include "analysis/compare/site_key.h"
 #include "analysis/compare/site_key_names.h"
 #include "recording_file.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 

@@ -84,7 +84,7 @@ static void memory_that_every_step_keeps_is_growth_to_the_byte(void **state)
 	assert_int_equal(leak(0)->first_step, 0);
 	assert_int_equal(leak(0)->steps, 16); /* the first fifth is warm-up */
 	assert_int_equal(leak(0)->ground, GMT_LEAK_GROUND_STEADY);
-	assert_null(recording.leaks.no_growth);
+	assert_null(recording.leaks.why_growth_not_judged);
 	recording_end(&recording);
 }
 
@@ -368,9 +368,9 @@ static void with_few_or_no_steps_growth_is_not_judged_and_the_reason_is_reported
 		}
 		judge();
 		if (steps == 6)
-			assert_null(recording.leaks.no_growth);
+			assert_null(recording.leaks.why_growth_not_judged);
 		else
-			assert_non_null(strstr(recording.leaks.no_growth,
+			assert_non_null(strstr(recording.leaks.why_growth_not_judged,
 				steps ? "too few" : "marks no steps"));
 		assert_int_equal(found(), steps == 6);
 		recording_end(&recording);

@@ -11,7 +11,7 @@
 #include "reader/load/recording.h"
 #include "reader/stacks/traces.h"
 #include "recording_file.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 enum { MIB = 1 << 20, OUT_OF_MEMORY = 2 };
 

@@ -9,7 +9,7 @@
 
 #include "analysis/steps/step_parts.h"
 #include "recording.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 enum { STEPS = 40, KIB = 1024 };
 

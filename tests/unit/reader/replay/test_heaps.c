@@ -11,7 +11,7 @@
 #include "reader/replay/replay.h"
 #include "reader/load/recording.h"
 #include "recording_file.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 enum { ARENA = 1, INNER = 2, OTHER = 7 };
 

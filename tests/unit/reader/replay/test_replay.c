@@ -13,7 +13,7 @@
 #include "reader/replay/replay.h"
 #include "reader/load/recording.h"
 #include "recording_file.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 static struct recording_file file;
 
@@ -407,7 +407,7 @@ static void events_of_thousands_of_traces_keep_their_traces(void **state)
 	assert_int_equal(recording->traces.count, COUNT / 3 * 2); /* UINT32_MAX: no thread */
 	for (uint32_t i = 0; i < 2 * COUNT; i++) {
 		const struct gmt_recording_event *event = gmt_events_at(recording->reader, i);
-		const struct gmt_recording_trace *trace = &recording->traces.items[event->trace];
+		const struct gmt_recording_stack_ids *trace = &recording->traces.items[event->trace];
 
 		assert_int_equal(trace->stack, event->address / 6);
 		assert_int_equal(trace->frames, event->address / 3 % 2);

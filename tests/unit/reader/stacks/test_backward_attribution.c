@@ -8,7 +8,7 @@
 
 #include "reader/stacks/frame_kinds.h"
 #include "recording.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 static struct recording recording;
 static uint32_t in_backward, in_grad, ordinary, hook;

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "recording.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 #define PACKAGES "/env/lib/python3.12/site-packages/"
 #define PROGRAM_PATH "/home/me/bin/train"

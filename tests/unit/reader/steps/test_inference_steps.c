@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "recording.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 static struct recording recording;
 static uint32_t layers[5], head, loss, outside, main_loop, training;

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "recording.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 static struct recording recording;
 static uint64_t kept;
@@ -205,7 +205,8 @@ static void a_program_that_frees_little_has_no_steps_but_a_reason(void **state)
 	}
 	recording_read(&recording);
 	assert_int_equal(recording.timeline.series_count, 0);
-	assert_non_null(strstr(recording.timeline.why_none, "frees less than a quarter of its blocks"));
+	assert_non_null(strstr(recording.timeline.why_no_steps,
+		"frees less than a quarter of its blocks"));
 	recording_end(&recording);
 }
 

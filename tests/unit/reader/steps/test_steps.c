@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "recording.h"
-#include "temporary.h"
+#include "temporary_file.h"
 
 static struct recording recording;
 
@@ -203,7 +203,7 @@ static void without_steps_the_reason_is_reported(void **state)
 			ALLOC(&recording, .size_bytes = 512);
 		recording_read(&recording);
 		assert_int_equal(recording.timeline.series_count, 0);
-		assert_non_null(strstr(recording.timeline.why_none, reasons[i]));
+		assert_non_null(strstr(recording.timeline.why_no_steps, reasons[i]));
 		recording_end(&recording);
 	}
 }

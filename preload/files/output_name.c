@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include "files/output_name.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "system/file_identity.h"
+#include "system/recording_name.h"
+#include "base/text.h"
+#include "runtime/descriptor.h"
+
+enum { MAX_TRIES = 10000 };
+
+/* Variables in which launchers set the rank, the most specific launcher first. */
+static const char *const rank_names[] = {
+	"RANK",
+	"OMPI_COMM_WORLD_RANK",
+	"PMIX_RANK",
+	"PMI_RANK",
+	"MV2_COMM_WORLD_RANK",
+	"SLURM_PROCID",
+	"FLUX_TASK_RANK",
+};
+static const char *const local_rank_names[] = {
+	"LOCAL_RANK",
+	"OMPI_COMM_WORLD_LOCAL_RANK",
+	"MPI_LOCALRANKID",
+	"MV2_COMM_WORLD_LOCAL_RANK",
+	"SLURM_LOCALID",
+	"FLUX_TASK_LOCAL_ID",
+};
+
+/* Returns the first variable that has a number; -1: none has. */
+static int32_t first_number(const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *text = getenv(names[i]);
+		uint64_t value;
+
+		if (text && gmt_text_parse_u64(text, &value) && value <= INT32_MAX)
+			return (int32_t)value;
+	}
+	return -1;
+}
+
+static const char *const variable_names[GMT_LAUNCHER_VARIABLES] = {
+#define GMT_LAUNCHER_VARIABLE(name) name,
+#include "format/launcher_variables.def"
+#undef GMT_LAUNCHER_VARIABLE
+};
+
+/* Copies the launcher's variables. A variable that does not fit is left out. */
+static void copy_variables(struct gmt_output_identity *identity)
+{
+	enum { VALUE_BYTES = 256 };
+
+	for (unsigned i = 0; i < GMT_LAUNCHER_VARIABLES; i++) {
+		const char *value = getenv(variable_names[i]);
+
+		if (!value || !*value ||
+			identity->variable_bytes + VALUE_BYTES > sizeof(identity->variables))
+			continue;
+		gmt_text_copy(identity->variables + identity->variable_bytes, VALUE_BYTES, value);
+		identity->variable_plus_1[i] = (uint16_t)(identity->variable_bytes + 1);
+		identity->variable_bytes += strlen(identity->variables + identity->variable_bytes) + 1;
+	}
+}
+
+const char *gmt_output_identity_variable(const struct gmt_output_identity *identity,
+	unsigned variable, const char **ret_name)
+{
+	*ret_name = variable_names[variable];
+	return identity->variable_plus_1[variable]
+		? identity->variables + identity->variable_plus_1[variable] - 1
+		: NULL;
+}
+
+void gmt_output_identity_init(struct gmt_output_identity *ret_identity)
+{
+	static char executable[4096]; /* one caller; stacks may be small */
+	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
+
+	memset(ret_identity, 0, sizeof(*ret_identity));
+	ret_identity->time_s = time(NULL);
+	ret_identity->rank = first_number(rank_names, sizeof(rank_names) / sizeof(*rank_names));
+	ret_identity->local_rank =
+		first_number(local_rank_names, sizeof(local_rank_names) / sizeof(*local_rank_names));
+	if (gethostname(ret_identity->host, sizeof(ret_identity->host) - 1))
+		strcpy(ret_identity->host, "localhost");
+	copy_variables(ret_identity);
+	executable[length > 0 ? length : 0] = 0;
+
+	const char *slash = strrchr(executable, '/');
+	snprintf(ret_identity->program, sizeof(ret_identity->program), "%s",
+		slash ? slash + 1 : "program");
+}
+
+struct name {
+	char *text;
+	size_t length;
+	size_t bytes;
+	bool too_long;
+};
+
+static void append(struct name *name, const char *text, size_t length)
+{
+	if (name->length + length >= name->bytes) {
+		name->too_long = true;
+		return;
+	}
+	memcpy(name->text + name->length, text, length);
+	name->length += length;
+	name->text[name->length] = 0;
+}
+
+static void append_text(struct name *name, const char *text)
+{
+	append(name, text, strlen(text));
+}
+
+/* Appends a value from outside. It must stay one part of a path, so each "/" in it becomes "_". */
+static void append_part(struct name *name, const char *text)
+{
+	for (; *text; text++)
+		append(name, *text == '/' ? "_" : text, 1);
+}
+
+static void append_number(struct name *name, int64_t number)
+{
+	char digits[24];
+
+	snprintf(digits, sizeof(digits), "%lld", (long long)number);
+	append_text(name, digits);
+}
+
+static void append_time(struct name *name, int64_t time_s)
+{
+	char text[32];
+	time_t now = (time_t)time_s;
+	struct tm local;
+
+	/* UTC: localtime takes a lock and reads files. */
+	gmtime_r(&now, &local);
+	strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &local);
+	append_text(name, text);
+}
+
+static void append_rank(struct name *name, int32_t rank)
+{
+	append_text(name, ".r");
+	append_number(name, rank);
+}
+
+/*
+ * Appends the value of an environment variable for %q{VAR}. `at` points behind the q. Returns the
+ * address behind the closing brace, or NULL on error.
+ */
+static const char *append_variable(struct name *name, const char *at)
+{
+	char variable[128];
+	const char *end = *at == '{' ? strchr(at, '}') : NULL;
+
+	if (!end || (size_t)(end - at) > sizeof(variable))
+		return NULL;
+	snprintf(variable, sizeof(variable), "%.*s", (int)(end - at - 1), at + 1);
+
+	const char *value = getenv(variable);
+	append_part(name, value ? value : "");
+	return end + 1;
+}
+
+/* Returns whether the template has %r or %l. */
+static bool has_rank_token(const char *template)
+{
+	for (const char *at = strchr(template, '%'); at && at[1]; at = strchr(at + 2, '%'))
+		if (at[1] == 'r' || at[1] == 'l')
+			return true;
+	return false;
+}
+
+/*
+ * Returns where ".r<rank>" is inserted: behind the first %h, or else before the suffix. Returns
+ * NULL if it is not inserted.
+ */
+static const char *rank_place(const char *template, const struct gmt_output_identity *identity)
+{
+	if (identity->rank < 0 || has_rank_token(template))
+		return NULL;
+
+	const char *host = strstr(template, "%h");
+	return host ? host + 2 : gmt_recording_name_suffix(template);
+}
+
+bool gmt_output_expand(const char *template, const struct gmt_output_identity *identity,
+	uint32_t number, char *ret_path, size_t path_bytes, char *ret_why, size_t why_bytes)
+{
+	struct name name = { .text = ret_path, .bytes = path_bytes };
+	const char *rank_at = rank_place(template, identity);
+
+	ret_path[0] = 0;
+	if (template[0] != '/' && identity->folder[0]) {
+		append_text(&name, identity->folder);
+		append_text(&name, "/");
+	}
+	for (const char *at = template; at && (*at || at == rank_at);) {
+		if (at == rank_at) {
+			append_rank(&name, identity->rank);
+			rank_at = NULL;
+			continue;
+		}
+		if (*at != '%') {
+			append(&name, at++, 1);
+			continue;
+		}
+		at += 2;
+		switch (at[-1]) {
+		case 'p':
+			append_number(&name, getpid());
+			break;
+		case 'h':
+			append_part(&name, identity->host);
+			break;
+		case 'e':
+			append_part(&name, identity->program);
+			break;
+		case 't':
+			append_time(&name, identity->time_s);
+			break;
+		case 'r':
+			append_number(&name, identity->rank < 0 ? 0 : identity->rank);
+			break;
+		case 'l':
+			append_number(&name, identity->local_rank < 0 ? 0 : identity->local_rank);
+			break;
+		case 'n':
+			append_number(&name, number);
+			break;
+		case '%':
+			append_text(&name, "%");
+			break;
+		case 'q':
+			at = append_variable(&name, at);
+			break;
+		default:
+			at = NULL;
+		}
+		if (!at) {
+			snprintf(ret_why, why_bytes,
+				"output=%s has an unknown token; known: "
+				"%%p %%h %%e %%t %%r %%l %%n %%q{VAR} %%%%",
+				template);
+			return false;
+		}
+	}
+	if (name.too_long)
+		snprintf(ret_why, why_bytes, "output=%.64s... results in a name that is too long",
+			template);
+	return !name.too_long;
+}
+
+/*
+ * Makes the folders in front of the last slash, like mkdir -p. A failure shows up when the file is
+ * created.
+ */
+static void make_folders(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		mkdir(path, 0777);
+		*slash = '/';
+	}
+}
+
+int gmt_output_create(const char *template, const struct gmt_output_identity *identity,
+	char *ret_path, size_t path_bytes, char *ret_why, size_t why_bytes)
+{
+	bool has_number_token = strstr(template, "%n") != NULL;
+
+	for (uint32_t number = 0; number < MAX_TRIES; number++) {
+		if (!gmt_output_expand(template, identity, number, ret_path, path_bytes - 16, ret_why,
+				why_bytes))
+			return -1;
+		if (number && !has_number_token)
+			/* Uses the 16 bytes that gmt_output_expand left free. */
+			gmt_recording_name_number(ret_path, path_bytes, number);
+		make_folders(ret_path);
+
+		/*
+		 * Only the user may read the file, because it contains stacks and arguments. O_NOFOLLOW: do
+		 * not follow a link that another user has made. O_RDWR: the compaction also reads the file
+		 * (writer/file_compaction_rewrite.h).
+		 */
+		int fd = open(ret_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd >= 0)
+			return gmt_descriptor_move_high(fd);
+		if (errno != EEXIST)
+			break;
+		/*
+		 * Only for devices: any user can make a pipe or a socket with this name, so these must not
+		 * stop the recording.
+		 */
+		if (gmt_file_is_device(ret_path)) {
+			snprintf(ret_why, why_bytes, "%.512s is a device; output= names a file", ret_path);
+			return -1;
+		}
+	}
+	snprintf(ret_why, why_bytes, "%.512s: %s", ret_path, strerror(errno));
+	return -1;
+}

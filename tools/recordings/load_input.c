@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/recordings/load_input.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "tools/recordings/shared_recordings.h"
+#include "tools/output/message.h"
+
+static void step(void *user, uint64_t read_bytes, uint64_t file_bytes)
+{
+	gmt_progress_step(user, "reading", read_bytes, file_bytes);
+}
+
+/* `events`: how many events are only in the memory that the process left. */
+static void hint_at_recovery(const char *path, uint64_t events)
+{
+	if (events)
+		gmt_message_hint("%s: %s events are in the memory of the killed process; "
+						 "`gpumemtrace recover` adds them to the file",
+			path, gmt_text_count(events).text);
+	else
+		gmt_message_hint("%s: the process was killed, and the file has all of its events; "
+						 "`gpumemtrace recover` completes the file",
+			path);
+}
+
+int gmt_input_load(const char *path, struct gmt_recording **ret_recording)
+{
+	struct gmt_progress progress = { 0 };
+	uint32_t recording_pid;
+	struct gmt_shared_recording *shared_recording =
+		gmt_shared_recordings_find(path, &recording_pid);
+	struct gmt_recording_load_options options = {
+		.progress = step,
+		.user = &progress,
+		.shared_recording = shared_recording,
+		.recording_pid = recording_pid,
+	};
+	struct gmt_error error = { 0 };
+	enum gmt_status status;
+
+	*ret_recording = NULL;
+	status = gmt_recording_load(path, &options, ret_recording, &error);
+	gmt_progress_end(&progress);
+	if (shared_recording && !status && !(*ret_recording)->recovered.was_whole)
+		hint_at_recovery(path, (*ret_recording)->recovered.events);
+	gmt_shared_recording_close(shared_recording);
+	if (status == GMT_NO_MEMORY)
+		gmt_error_set(&error, status, "%s: out of memory", path);
+	if (status == GMT_FORMAT && recording_pid)
+		gmt_error_set(&error, status,
+			"%s: in progress: process %u is recording, but has written no data yet", path,
+			recording_pid);
+	if (status)
+		return gmt_message_failure(&error);
+	if ((*ret_recording)->recording_pid)
+		gmt_message_hint(
+			"%s: in progress: process %u is still recording; the file has %s events so far", path,
+			recording_pid, gmt_text_count((*ret_recording)->seen_events).text);
+	if ((*ret_recording)->damaged)
+		gmt_message_warning("%s: %s; the output covers the %s events before that", path,
+			(*ret_recording)->damage, gmt_text_count((*ret_recording)->seen_events).text);
+	return 0;
+}
+
+char *gmt_input_read_text(const char *path)
+{
+	enum { MAX_BYTES = 64 << 20 };
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	size_t size = 0, length = 0;
+
+	while (file && !ferror(file) && !feof(file) && size < MAX_BYTES) {
+		char *more = realloc(text, (size = size ? 2 * size : 65536) + 1);
+
+		if (!more)
+			break;
+		text = more;
+		length += fread(text + length, 1, size - length, file);
+	}
+	bool done = file && feof(file) && !ferror(file);
+	int why = file && feof(file) ? errno : file ? EFBIG : errno;
+	if (file)
+		fclose(file);
+	if (!done) {
+		free(text);
+		errno = why;
+		return NULL;
+	}
+	text[length] = 0;
+	return text;
+}
