@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "reader/symbols/demangle.h"
-#include "reader/symbols/interpreter_loop.h"
+#include "reader/symbols/symbols_interpreter_loop.h"
 #include "reader/symbols/symbols_elf.h"
 #include "reader/stacks/traces_merger.h"
 

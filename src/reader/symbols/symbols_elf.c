@@ -11,7 +11,7 @@
 
 #include "containers/arena.h"
 #include "base/pages.h"
-#include "reader/symbols/interpreter_loop.h"
+#include "reader/symbols/symbols_interpreter_loop.h"
 #include "reader/symbols/symbols_functions.h"
 
 enum { BUILD_ID_MAX_BYTES = 64 };

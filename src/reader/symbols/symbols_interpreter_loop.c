@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reader/symbols/interpreter_loop.h"
+#include "reader/symbols/symbols_interpreter_loop.h"
 
 #include <dwarf.h>
 #include <gelf.h>

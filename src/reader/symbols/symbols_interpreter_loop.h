@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_READER_SYMBOLS_INTERPRETER_LOOP_H
-#define GMT_READER_SYMBOLS_INTERPRETER_LOOP_H
+#ifndef GMT_READER_SYMBOLS_SYMBOLS_INTERPRETER_LOOP_H
+#define GMT_READER_SYMBOLS_SYMBOLS_INTERPRETER_LOOP_H
 
 /*
  * Finds the second part of the interpreter's loop, if the compiler split the loop. Code that a
