@@ -8,8 +8,7 @@ import re
 import sys
 
 
-def main():
-    template, page, output = sys.argv[1:]
+def fill(template, page, output):
     with open(page, encoding="utf-8", newline="") as file:
         source = file.read()
     data = re.findall(r'<script type="application/[^"]*" id="[^"]*">[^<]*</script>\n', source)
@@ -25,4 +24,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    fill(*sys.argv[1:])

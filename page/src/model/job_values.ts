@@ -6,6 +6,7 @@ import type { Grid } from "./job_grid";
 export interface Show {
   id: string;
   name: string;
+  /** What a value is; `%` stands for the step or the time of a column. */
   title: string;
   /** The values are differences: the scale has 0 in its middle. */
   signed: boolean;
@@ -14,9 +15,9 @@ export interface Show {
 }
 
 export const SHOWS: Show[] = [
-  { id: "peak", name: "Peak", title: "The most that the rank held in the step", signed: false },
-  { id: "end", name: "End of the step", title: "What the rank still held when the step ended", signed: false },
-  { id: "more", name: "Difference to median", title: "The peak, less the median of all ranks in the same step", signed: true },
+  { id: "peak", name: "Peak", title: "The most that the rank held in the %", signed: false },
+  { id: "end", name: "Held at the end", title: "What the rank still held at the end of the %", signed: false },
+  { id: "more", name: "Difference to median", title: "The peak, less the median of all ranks in the same %", signed: true },
   { id: "reserved", name: "Reserved", title: "The most that PyTorch held from CUDA: one value for each rank", signed: false, constant: (rank) => rank.reserved_peak_bytes },
   { id: "used", name: "Device in use", title: "In use on the device, as the driver reported it at the peak: one value for each rank", signed: false, constant: (rank) => rank.in_use_bytes },
 ];

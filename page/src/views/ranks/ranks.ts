@@ -28,7 +28,7 @@ function controls(job: Job): HTMLElement {
   const rows = rowsOf(job, "rank").length;
   const axis = gridOf(job, now.axis).kind === "step" ? "step" : "time";
   return h("div", { class: "controls heat-controls" },
-    select("Show", showsOf(job).map((show) => ({ value: show.id, text: show.name })), showOf(now.show).id, (show) => change({ show }), showOf(now.show).title),
+    select("Show", showsOf(job).map((show) => ({ value: show.id, text: show.name })), showOf(now.show).id, (show) => change({ show })),
     select("Rows by", ORDERS, now.order, (order) => change({ order })),
     rows * HIGH > plotHeight(rows) ? h("span", { class: "field" }, h("span", { class: "field-name" }, "Height"), choice("Height of a row", ZOOMS, String(zoomNow()), (zoom) => change({ zoom: Number(zoom) }))) : null,
     hasSteps(job) && hasTimes(job) ? choice("Axis", [{ value: "step", text: "Step" }, { value: "time", text: "Time" }], axis, (to) => change({ axis: to, step: null })) : null);
@@ -51,7 +51,7 @@ function mountJob(box: HTMLElement, job: Job): Mounted {
     replace(controlBox, controls(job));
     const show = showOf(state().show);
     const { grid } = values();
-    replace(showNote, `${show.title}. ${grid.kind === "step" && grid.unit > 1 ? `A column is ${grid.unit} steps. ` : ""}${grid.kind === "own" ? "The clocks of the ranks differ, so each rank begins at 0. " : ""}Hatched: no data.`);
+    replace(showNote, `${show.title.replace("%", grid.kind === "step" ? "step" : "stretch of time")}. ${grid.kind === "step" && grid.unit > 1 ? `A column is ${grid.unit} steps. ` : ""}${grid.kind === "own" ? "The clocks of the ranks differ, so each rank begins at 0. " : ""}Hatched: no data.`);
     if (report.ranks.length > 0) legend.draw();
   };
   const drawPanel = (): void => replace(panelBox, selectedPanel(job, state().rank, index()));
