@@ -23,13 +23,18 @@ const row = (name, value) => console.log(`${name.padEnd(44)} ${value}`);
 row("page", `${(statSync(page).size / 2 ** 20).toFixed(2)} MiB`);
 row("start of the browser", `${launched} ms`);
 const tab = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+const session = await tab.context().newCDPSession(tab);
+await session.send("Performance.enable");
+const mainThread = async () => (await session.send("Performance.getMetrics")).metrics.find((each) => each.name === "TaskDuration").value * 1000;
 async function open(name) {
   await tab.goto("about:blank");
+  const before = await mainThread();
   const begin = Date.now();
   await tab.goto(`file://${page}`);
   await tab.waitForSelector("html[data-ready]", { timeout: 60000 });
   await tab.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   row(name, `${Date.now() - begin} ms`);
+  row("  main thread until then", `${Math.round((await mainThread()) - before)} ms`);
 }
 await open("first picture, first time");
 await open("first picture, again");

@@ -2,11 +2,12 @@
 """usage: make_job_page.py KIND TEMPLATE OUTPUT.html
 
 Writes the files of a made job, and its page by `gpumemtrace ranks --html`: the program's data in the template of
-page/build. KIND is one of the names in KINDS.
+page/build. If TEMPLATE is "-", the page stays as the program wrote it. KIND is one of the names in KINDS.
 """
 
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -61,7 +62,9 @@ def noisy(folder, world=4096, steps=128):
         length = random.randrange(10**10, 11 * 10**9)
         own = {
             STEPS: lambda block: curve(STEPS, block, range),
-            TIMES: lambda block, length=length: curve(TIMES, block, lambda rows: range(length, length * (rows + 1), length)),
+            TIMES: lambda block, length=length: curve(
+                TIMES, block, lambda rows: range(length, length * (rows + 1), length)
+            ),
         }
         curves = [(number, own[number](block) if number in own else block) for number, block in blocks]
         job_story.place_summary(
@@ -127,7 +130,10 @@ def main():
         os.mkdir(f"{folder}/job")
         KINDS[kind](f"{folder}/job")
         subprocess.run([PROGRAM, "ranks", "--html=page.html", "job"], cwd=folder, check=True)
-        fill_template.fill(template, f"{folder}/page.html", output)
+        if template == "-":
+            shutil.copy(f"{folder}/page.html", output)
+        else:
+            fill_template.fill(template, f"{folder}/page.html", output)
 
 
 if __name__ == "__main__":

@@ -95,11 +95,11 @@ export interface RanksReport {
 
 /** The curves of all ranks, one after the other: rank i has the rows from `begin[i]` to `begin[i + 1]`. */
 export interface Curves {
-  begin: number[];
+  begin: readonly number[];
   /** First step of the row, or the end of its time since the start of the process. */
-  at: Float64Array;
-  peak: Float64Array;
-  end: Float64Array;
+  readonly at: Float64Array;
+  readonly peak: Float64Array;
+  readonly end: Float64Array;
 }
 
 export interface Job {
@@ -114,11 +114,22 @@ export interface Job {
 
 export const hasJob = (): boolean => document.getElementById("job") !== null;
 
-function curves(counts: Float64Array, at: Float64Array, peak: Float64Array, end: Float64Array): Curves {
+/** The columns are decoded when they are first used: the curves by time are half of the data, and rarely shown. */
+function curves(counts: Float64Array, at: () => Float64Array, peak: () => Float64Array, end: () => Float64Array): Curves {
   const begin = [0];
   for (let i = 0; i < counts.length; i++) begin.push(begin[i]! + counts[i]!);
-  if (begin[counts.length]! > at.length || at.length !== peak.length || at.length !== end.length) throw new Error("the curves of the ranks are cut");
-  return { begin, at, peak, end };
+  return {
+    begin,
+    get at() {
+      return at();
+    },
+    get peak() {
+      return peak();
+    },
+    get end() {
+      return end();
+    },
+  };
 }
 
 async function decode(): Promise<Job> {
@@ -130,8 +141,8 @@ async function decode(): Promise<Job> {
     report: header.ranks,
     recording: column("rank.recording"),
     files: header.recording_files,
-    steps: curves(column("rank.steps"), column("step.first"), column("step.peak_bytes"), column("step.end_bytes")),
-    times: curves(column("rank.times"), column("time.end_ns"), column("time.peak_bytes"), column("time.end_bytes")),
+    steps: curves(column("rank.steps"), () => column("step.first"), () => column("step.peak_bytes"), () => column("step.end_bytes")),
+    times: curves(column("rank.times"), () => column("time.end_ns"), () => column("time.peak_bytes"), () => column("time.end_bytes")),
   };
 }
 

@@ -16,8 +16,9 @@ export interface Grid {
 const MOST_STEPS = 128;
 const TIMES = 128;
 
-export const hasSteps = (job: Job): boolean => job.steps.at.length > 0;
-export const hasTimes = (job: Job): boolean => job.times.at.length > 0;
+const hasRows = (curves: Curves): boolean => curves.begin[curves.begin.length - 1]! > 0;
+export const hasSteps = (job: Job): boolean => hasRows(job.steps);
+export const hasTimes = (job: Job): boolean => hasRows(job.times);
 
 function emptyGrid(kind: Grid["kind"], ranks: number, columns: number, unit: number): Grid {
   return { kind, columns, unit, peak: new Float64Array(ranks * columns).fill(NaN), end: new Float64Array(ranks * columns).fill(NaN) };
@@ -31,7 +32,7 @@ function put(grid: Grid, cell: number, peak: number, end: number): void {
 
 /** A row of a curve has a power of two of steps, so the longest row of all ranks is a whole number of each. */
 function stepGrid(job: Job): Grid {
-  const { begin, at } = job.steps;
+  const { begin, at, peak, end: held } = job.steps;
   const ranks = job.report.ranks.length;
   let unit = 1;
   let last = 0;
@@ -45,7 +46,7 @@ function stepGrid(job: Job): Grid {
   for (let i = 0; i < ranks; i++) {
     for (let row = begin[i]!; row < begin[i + 1]!; row++) {
       const column = Math.floor(at[row]! / unit);
-      if (column >= 0 && column < grid.columns) put(grid, i * grid.columns + column, job.steps.peak[row]!, job.steps.end[row]!);
+      if (column >= 0 && column < grid.columns) put(grid, i * grid.columns + column, peak[row]!, held[row]!);
     }
   }
   return grid;
@@ -61,7 +62,9 @@ function timeOfRow(curves: Curves, rank: number, row: number): [begin: number, e
 }
 
 function timeGrid(job: Job): Grid {
-  const { report, times } = job;
+  const { report } = job;
+  // The members are getters: this takes them once.
+  const times: Curves = { ...job.times };
   const kind = report.clocks_differ ? "own" : "clock";
   let origin = Infinity;
   for (const rank of report.ranks) origin = Math.min(origin, rank.start_time_ns);

@@ -15,6 +15,9 @@ import { makeMultiples } from "./multiples";
 import { openRank, selectedPanel } from "./rank_detail";
 import { rankTable, sumTables } from "./tables";
 
+/** Below a map that is lower than this, there is room for the selected rank. */
+const LOW = 300;
+
 function verdictRow({ label, text, bad, lines, ranks }: Verdict): HTMLElement {
   return h("tr", { class: bad ? "is-bad" : "" },
     h("th", { scope: "row" }, label),
@@ -59,7 +62,7 @@ function mountJob(box: HTMLElement, job: Job): Mounted {
   drawControls();
   drawPanel();
   add(box,
-    h("section", { class: "job-top" },
+    h("section", { class: plotHeight(rowsOf(job, "rank").length) < LOW ? "job-top is-low" : "job-top" },
       h("header", { class: "job-head" }, h("h1", { class: "headline job-headline" }, headlineOf(report)), h("p", { class: "muted" }, titleOf(report))),
       h("table", { class: "verdicts" }, h("caption", { class: "hidden-text" }, "Verdicts on the job"), h("tbody", {}, ...verdictsOf(job).map(verdictRow))),
       h("div", { class: "job-map" }, controlBox, curves ? map.element : note("No rank has a curve: nothing was allocated on a device."), legend.element, showNote),
