@@ -17,8 +17,8 @@ struct builder {
 	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	GMT_VEC(bool) place_is_comprehension; /* by place */
-	GMT_VEC(bool) place_is_interpreter_or_libc;      /* by place: frame of the interpreter or of libc */
-	GMT_VEC(uint32_t) frames;             /* frames of the current stack: ids in texts */
+	GMT_VEC(bool) place_is_interpreter_or_libc; /* by place: frame of the interpreter or of libc */
+	GMT_VEC(uint32_t) frames; /* frames of the current stack: ids in texts */
 };
 
 /*
