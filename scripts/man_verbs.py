@@ -143,6 +143,7 @@ ABOUT = {
         (
             ("Compare the ranks of a job, whose files are in a folder:", "gpumemtrace ranks job"),
             ("Show all ranks, and all lines that make a difference:", "gpumemtrace ranks --full job"),
+            ("Write a page for the browser, with a map of all ranks and steps:", "gpumemtrace ranks --html job"),
         ),
         ("summarize", "report", "leaks"),
     ),

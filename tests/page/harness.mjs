@@ -53,6 +53,16 @@ export function fixture(kind) {
   return made.get(kind);
 }
 
+/** The path of a page of `gpumemtrace ranks --html` of a made job (make_job_page.py). */
+export function jobPage(kind) {
+  if (!made.has(`job ${kind}`)) {
+    const path = join(folder, `job-${kind}.html`);
+    execFileSync("/usr/bin/env", ["python3", join(here, "make_job_page.py"), kind, join(folder, "template.html"), path]);
+    made.set(`job ${kind}`, path);
+  }
+  return made.get(`job ${kind}`);
+}
+
 /** Reads a data element of a page as the contract describes it: the header, and a function for columns. */
 export function packetOf(path, id) {
   const text = new RegExp(`<script type="application/octet-stream" id="${id}">([^<]*)<`).exec(readFileSync(path, "utf8"))[1];

@@ -26,6 +26,11 @@ export interface State {
   filter: string;
   selected: string;
   theme: string; // "", light, dark
+  show: string; // what the map of ranks shows
+  order: string; // by what its rows are ordered
+  zoom: number; // height of a row in pixels; 0: all rows fit
+  rank: string; // key of the selected rank
+  step: number | null; // first step or nanosecond of the selected column
 }
 
 const DEFAULTS: State = {
@@ -53,11 +58,16 @@ const DEFAULTS: State = {
   filter: "",
   selected: "",
   theme: "",
+  show: "peak",
+  order: "rank",
+  zoom: 0,
+  rank: "",
+  step: null,
 };
 
 type Key = keyof State;
 const KEYS = Object.keys(DEFAULTS) as Key[];
-const NUMBERS: ReadonlySet<Key> = new Set<Key>(["recording", "device", "cursor", "from", "to", "left", "right", "other"]);
+const NUMBERS: ReadonlySet<Key> = new Set<Key>(["recording", "device", "cursor", "from", "to", "left", "right", "other", "zoom", "step"]);
 
 export function parseHash(hash: string): State {
   const state: Record<string, unknown> = { ...DEFAULTS };
@@ -96,6 +106,13 @@ let pending: Set<Key> | null = null;
 let push = false;
 
 export const state = (): Readonly<State> => current;
+
+/** Sets the view that the page shows if the URL names none. */
+export function setFirstView(view: string): void {
+  const isGiven = new URLSearchParams(location.hash.replace(/^#/, "")).has("view");
+  DEFAULTS.view = view;
+  if (!isGiven) current = { ...current, view };
+}
 
 /** Changes the state. Listeners run once in the next frame. A new view or recording is a step that "Back" undoes. */
 export function change(patch: Partial<State>): void {

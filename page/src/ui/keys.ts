@@ -7,6 +7,7 @@ import { button, h } from "./dom";
 
 const KEYS: [string, string][] = [
   ["1 \u2026 9", "open a view"],
+  ["r", "the ranks of the job, if the page has one"],
   ["[ and ]", "previous and next view"],
   ["/", "search or filter in this view"],
   ["\u2190 and \u2192", "move the cursor: by one step on the axis of steps"],
@@ -18,6 +19,9 @@ const KEYS: [string, string][] = [
   ["a and b", "begin and end the range at the cursor"],
   ["z", "zoom the timeline to the range"],
   ["Escape", "clear the range; show all frames of the flame graph"],
+  ["\u2190 \u2191 \u2192 \u2193", "in the map of ranks: choose rank and step; with Shift by ten"],
+  ["n and Shift + n", "in the map of ranks: the next rank that stands out, the one before"],
+  ["Enter", "in the map of ranks: open the rank's own views"],
   ["t", "next theme"],
   ["?", "this list"],
 ];

@@ -5,7 +5,9 @@ import { makeStrip } from "../chart/strip";
 import type { Surface } from "../chart/surface";
 import { change, state } from "../state/state";
 import { deviceName, layerName, type Context, type View } from "../views/view";
+import type { Job } from "../data/job";
 import type { PageIndex } from "../data/index";
+import { titleOf } from "../model/job_verdict";
 import { add, button, h, replace, select } from "./dom";
 import { layerMeaning } from "./meanings";
 import { clean, duration } from "./format";
@@ -13,7 +15,7 @@ import { clean, duration } from "./format";
 export interface Shell {
   view: HTMLElement;
   /** Draws the header and the navigation for what is loaded. */
-  show(context: Context | null, current: View): void;
+  show(context: Context | null, current: View, job: Job | null): void;
   drawStrip(): void;
 }
 
@@ -36,10 +38,12 @@ export function makeShell(root: HTMLElement, index: PageIndex, views: View[], he
   const navigation = h("nav", { class: "tabs", "aria-label": "Views" });
   const stripBox = h("div", { class: "strip-box" });
   const view = h("main", { class: "view", id: "view", tabindex: "-1" });
+  const isAlone = views.length === 1;
+  if (isAlone) navigation.hidden = true;
   add(root,
     h("a", { class: "skip", href: "#view", onclick: (event: Event) => { event.preventDefault(); view.focus(); } }, "Skip to the content"),
     h("header", { class: "top" }, title, choices, h("div", { class: "tools" }, themeButton, button("Keys", help, { class: "quiet", title: "Key: ?" }))),
-    h("div", { class: "body" }, navigation, h("div", { class: "content" }, stripBox, view)));
+    h("div", { class: isAlone ? "body is-alone" : "body" }, navigation, h("div", { class: "content" }, stripBox, view)));
   let strip: Surface | null = null;
   let stripOf: unknown = null;
 
@@ -49,6 +53,11 @@ export function makeShell(root: HTMLElement, index: PageIndex, views: View[], he
       h("span", { class: "title-name cut", title: entry?.title ?? "" }, entry?.title || entry?.file || "gpumemtrace"),
       entry ? h("span", { class: "muted cut title-more", title: entry.file }, `${entry.file}, ${duration(entry.duration_ns)}${entry.rank === null ? "" : `, rank ${entry.rank}`}`) : null);
     document.title = entry ? `${clean(entry.title || entry.file, 100)} \u2013 gpumemtrace` : "gpumemtrace";
+  };
+  const drawJobTitle = (job: Job): void => {
+    const { report } = job;
+    replace(title, h("span", { class: "title-name cut" }, report.ranks[0]?.program || "gpumemtrace"), h("span", { class: "muted cut title-more" }, report.job ?? ""));
+    document.title = `${clean(titleOf(report), 100)} \u2013 gpumemtrace`;
   };
   const drawChoices = (context: Context | null): void => {
     replace(choices);
@@ -78,9 +87,14 @@ export function makeShell(root: HTMLElement, index: PageIndex, views: View[], he
   };
   return {
     view,
-    show(context, current) {
-      drawTitle(context);
-      drawChoices(context);
+    show(context, current, job) {
+      if (current.mountJob && job) {
+        drawJobTitle(job);
+        replace(choices);
+      } else {
+        drawTitle(context);
+        drawChoices(context);
+      }
       drawNavigation(context, current);
       themeButton.textContent = THEME_TEXT[state().theme] ?? THEME_TEXT[""]!;
       const wanted = current.strip && context?.layer && context.layer.buckets > 0 ? context.layer : null;

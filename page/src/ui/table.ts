@@ -25,6 +25,8 @@ export interface TableOptions<Row> {
   onsort?: (sort: string) => void;
   /** What a row shows below itself when it is opened. */
   detail?: (row: Row) => Child;
+  /** What the detail is; by default "the stacks". */
+  detailName?: string;
   key?: (row: Row) => string;
   opened?: string;
   onopen?: (key: string) => void;
@@ -107,7 +109,7 @@ export function makeTable<Row>(options: TableOptions<Row>): HTMLElement {
           options.opened = open ? "" : key;
           options.onopen?.(options.opened);
           draw();
-        }, { class: "toggle", "aria-expanded": String(open), "aria-label": open ? "Hide the stacks" : "Show the stacks" });
+        }, { class: "toggle", "aria-expanded": String(open), "aria-label": `${open ? "Hide" : "Show"} ${options.detailName ?? "the stacks"}` });
         line.append(h("td", { class: `${className} first` }, h("span", { class: "with-toggle" }, toggle, child)));
       } else {
         line.append(h("td", { class: `${className}${at === 0 ? " first" : ""}${column.wide ? " wide-cell" : ""}`, "data-label": at === 0 || !column.name ? undefined : column.name }, child));

@@ -2,6 +2,7 @@
 // What a view is given, and what it gives back.
 import type { Device, Layer } from "../data/device";
 import type { DeviceEntry, PageIndex, RecordingEntry } from "../data/index";
+import type { Job } from "../data/job";
 import type { Recording } from "../data/recording";
 import type { DeviceReport, LayerReport, Peak } from "../data/report";
 import type { Where } from "../model/weights";
@@ -34,6 +35,8 @@ export interface View {
   /** Whether the view has nothing to show. Its tab is then less prominent. */
   isEmpty?(context: Context): boolean;
   mount(box: HTMLElement, context: Context): Mounted | void;
+  /** Shows the job of the page. Such a view needs no recording. */
+  mountJob?(box: HTMLElement, job: Job): Mounted;
 }
 
 /** The moment and range that the views share, or null if the recording has no blocks. */

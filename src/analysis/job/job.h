@@ -21,6 +21,7 @@
 enum {
 	GMT_JOB_LINES = 3,   /* most lines that explain a difference */
 	GMT_JOB_GROUPS = 16, /* most groups of ranks with like peaks */
+	GMT_JOB_PATH = 4096, /* bytes of a path */
 };
 
 /* A line that one rank holds more of than another. */
@@ -135,6 +136,13 @@ enum gmt_status gmt_job_init(struct gmt_job *ret_job, const struct gmt_job_input
 
 /* Writes ranks as "3, 5-7, 12" into `ret_text`; what does not fit becomes "...". */
 void gmt_job_list(const uint32_t *ranks, size_t count, char *ret_text, size_t bytes);
+
+/*
+ * Writes the path of a rank's recording to `ret_path`, and returns it. If a summary was read, its
+ * recording is expected in the same folder; it need not exist.
+ */
+const char *gmt_job_recording(const struct gmt_job *job, const struct gmt_job_rank *rank,
+	char ret_path[GMT_JOB_PATH]);
 
 void gmt_job_fini(struct gmt_job *job);
 

@@ -151,25 +151,11 @@ static void write_rows(struct gmt_ranks_writer *writer, const struct row *rows, 
 	}
 }
 
-/* Writes the path of a rank's recording, which may be summarized in the file that was read. */
-static void write_recording(struct gmt_ranks_writer *writer, const struct gmt_job_rank *rank)
-{
-	const char *path = rank->summary->path;
-	const char *name = gmt_job_text_of(writer->job->store, rank->summary->file);
-	const char *slash = strrchr(path, '/');
-	char recording[4096];
-
-	snprintf(recording, sizeof(recording), "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path,
-		*name       ? name
-			: slash ? slash + 1
-					: path);
-	gmt_plain_argument(&writer->screen.line, recording);
-}
-
 /* The command that looks into the rank that stands out most. */
 static void write_next(struct gmt_ranks_writer *writer, const struct row *rows, size_t count)
 {
 	const struct row *most = NULL;
+	char recording[GMT_JOB_PATH];
 
 	for (size_t i = 0; i < count; i++)
 		if (rows[i].weight > 1 && (!most || compare_rows(&rows[i], most) < 0))
@@ -181,7 +167,7 @@ static void write_next(struct gmt_ranks_writer *writer, const struct row *rows, 
 		const struct gmt_job_rank *rank = &writer->job->ranks.items[most->index];
 
 		gmt_ranks_write(writer, "%s ", rank->growth ? "leaks" : "report");
-		write_recording(writer, rank);
+		gmt_plain_argument(&writer->screen.line, gmt_job_recording(writer->job, rank, recording));
 		gmt_ranks_write(writer, "   # ");
 		gmt_ranks_name(writer, most->index);
 	}
