@@ -175,13 +175,16 @@ static const char *append_variable(struct name *name, const char *at)
 	return end + 1;
 }
 
-/* Returns whether the template has %r or %l. */
-static bool has_rank_token(const char *template)
+/*
+ * Returns the first token of the template that has one of these letters, at its percent sign. Returns
+ * NULL if there is none. `%%` is a percent sign, and the letter behind it is no token's.
+ */
+static const char *find_token(const char *template, const char *letters)
 {
 	for (const char *at = strchr(template, '%'); at && at[1]; at = strchr(at + 2, '%'))
-		if (at[1] == 'r' || at[1] == 'l')
-			return true;
-	return false;
+		if (strchr(letters, at[1]))
+			return at;
+	return NULL;
 }
 
 /*
@@ -190,10 +193,10 @@ static bool has_rank_token(const char *template)
  */
 static const char *rank_place(const char *template, const struct gmt_output_identity *identity)
 {
-	if (identity->rank < 0 || has_rank_token(template))
+	if (identity->rank < 0 || find_token(template, "rl"))
 		return NULL;
 
-	const char *host = strstr(template, "%h");
+	const char *host = find_token(template, "h");
 	return host ? host + 2 : gmt_recording_name_suffix(template);
 }
 

@@ -99,9 +99,30 @@ def read_reports(paths: Sequence[str], *options: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in _run(["report", "--json", *options, "--", *paths]).splitlines()]
 
 
+def _read_snapshot(path: str, phase: Optional[str]) -> list[dict[str, Any]]:
+    """Returns the report on a copy of the recording; if possible, only on one phase."""
+    options = ["--limit=1", "--native=none"]
+    if phase is not None:
+        try:
+            return read_reports([path], f"--phase={phase}", *options)
+        except NotReadable:
+            pass  # It has no such phase. The whole report says which snapshot it is, and more about a broken file.
+    return read_reports([path], *options)
+
+
 def phases_of(report: dict[str, Any]) -> list[Phase]:
-    """Returns the phases of the program, by their begin, that are counted."""
-    return [_phase(phase) for phase in report["phases"] if phase["source"] == "program" and phase["memory"] is not None]
+    """Returns the phases of the program, by their begin, that are counted.
+
+    A report on one phase (``report --phase``) has only that one.
+    """
+    if "phases" not in report:
+        memory = report["memory"]
+        return [] if memory is None else [_phase(report["phase"], report["from_ns"], report["until_ns"], memory)]
+    return [
+        _phase(phase["name"], phase["begin_ns"], phase["end_ns"], phase["memory"])
+        for phase in report["phases"]
+        if phase["source"] == "program" and phase["memory"] is not None
+    ]
 
 
 def why_incomplete(report: dict[str, Any]) -> Optional[str]:
@@ -109,7 +130,7 @@ def why_incomplete(report: dict[str, Any]) -> Optional[str]:
     return None if report["complete"] else next(iter(report["remarks"]), "events are missing")
 
 
-def _phase(phase: dict[str, Any]) -> Phase:
+def _phase(name: str, begin_ns: int, end_ns: int, memory: list[dict[str, Any]]) -> Phase:
     rows = [
         Row(
             device=row["device"],
@@ -122,14 +143,14 @@ def _phase(phase: dict[str, Any]) -> Phase:
                 row["alloc_count"],
                 row["free_count"],
             ),
-            begin_ns=phase["begin_ns"],
+            begin_ns=begin_ns,
             peak_ns=row["peak_ns"],
-            end_ns=phase["end_ns"],
+            end_ns=end_ns,
         )
-        for row in phase["memory"]
+        for row in memory
         if row["device"] is not None and row["device"] >= 0
     ]
-    return Phase(phase["name"], phase["begin_ns"], tuple(rows))
+    return Phase(name, begin_ns, tuple(rows))
 
 
 @dataclass(frozen=True)
@@ -137,7 +158,7 @@ class Snapshot:
     """A copy of the recording. Without a recording there is no path, and each phase has no memory."""
 
     path: Optional[str]
-    phases: list[Phase]
+    phases: list[Phase]  # all of them, or the one that was asked for
     why_incomplete: Optional[str] = None  # events are missing, so the numbers may be wrong
 
     def find(self, name: str) -> Phase:
@@ -182,19 +203,22 @@ class Recording:
         return None
 
     @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
-        """Yields a copy of the recording up to now, and removes it."""
+    def snapshot(self, phase: Optional[str] = None) -> Iterator[Snapshot]:
+        """Yields a copy of the recording up to now, and removes it.
+
+        With the name of a phase, only the newest phase of this name is read. That takes much less time.
+        """
         path = self.find()
         if path is None:
             yield Snapshot(None, [])
             return
-        copy = self._copy(path)
+        copy = self._copy(path, phase)
         try:
             yield copy
         finally:
             os.unlink(copy.path or "")
 
-    def _copy(self, path: str) -> Snapshot:
+    def _copy(self, path: str, phase: Optional[str]) -> Snapshot:
         if not is_recording(path):
             raise NotReadable(f"the name of the recording does not end in .gmt.gz: {path}")
         pattern = glob.escape(path[: -len(".gmt.gz")]) + ".snapshot-*.gmt.gz"
@@ -207,7 +231,7 @@ class Recording:
         gpumemtrace.snapshot(name)
         while time.monotonic() < end:
             for copy in set(glob.glob(pattern)) - before:
-                reports = read_reports([copy], "--limit=1", "--native=none")
+                reports = _read_snapshot(copy, phase)
                 # Another thread or a user may have asked for a snapshot too.
                 if reports and any(note.endswith(f": {name}") for note in reports[0]["notes"]):
                     return Snapshot(copy, phases_of(reports[0]), why_incomplete(reports[0]))
@@ -274,8 +298,9 @@ class Stretch:
         return self._name
 
     def _read(self) -> Phase:
-        with self._recording.snapshot() as snapshot:
-            return snapshot.find(self._phase_name())
+        name = self._phase_name()
+        with self._recording.snapshot(name) as snapshot:
+            return snapshot.find(name)
 
     def usage(self, device: Optional[int] = None, layer: Optional[str] = None) -> Usage:
         """Returns the numbers of one GPU, or the sums over all."""

@@ -138,7 +138,7 @@ class Session:
     def _check(self, item: pytest.Item, limits: list[Limit]) -> None:
         """Fails the test if it broke a limit."""
         try:
-            with self.recording.snapshot() as snapshot:
+            with self.recording.snapshot(self.now.open_phase) as snapshot:
                 self.summary.note_incomplete(snapshot.why_incomplete)
                 phase = snapshot.find(self.now.open_phase)
                 broken = [text for limit in limits for text in self._judge(limit, phase, snapshot)]

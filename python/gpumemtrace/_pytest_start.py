@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -81,7 +82,8 @@ def _only_prints(config: pytest.Config) -> bool:
 def _environment(folder: str, is_kept: bool) -> dict[str, str]:
     """Returns the environment of the new pytest. Raises UsageError if there is no recorder."""
     program = _program.find()
-    pattern = os.path.join(folder, "gpumemtrace.%e.%h.%p.gmt.gz")
+    # A `%` in the folder's name is no token of the recording's name.
+    pattern = os.path.join(folder.replace("%", "%%"), "gpumemtrace.%e.%h.%p.gmt.gz")
     command = [program, "env", "--json", f"--output={pattern}", "--overflow=wait", "--writer=thread"]
     if not is_kept:
         # The recorder would warn that the file was removed. The end of the run shows what is missing in a recording.
@@ -132,11 +134,16 @@ def restart(config: pytest.Config) -> None:
     if not sys.executable:
         raise pytest.UsageError("--gpumemtrace: Python does not know its own program (sys.executable)")
     folder, is_kept = _make_folder(config)
-    environment = _environment(folder, is_kept)
-    # The new pytest must get the streams of this one, not its temporary files.
-    capture = config.pluginmanager.getplugin("capturemanager")
-    if capture is not None:
-        capture.stop_global_capturing()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.execve(sys.executable, [sys.executable, *_words()], environment)
+    try:
+        environment = _environment(folder, is_kept)
+        # The new pytest must get the streams of this one, not its temporary files.
+        capture = config.pluginmanager.getplugin("capturemanager")
+        if capture is not None:
+            capture.stop_global_capturing()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.execve(sys.executable, [sys.executable, *_words()], environment)
+    finally:
+        # Only a failure comes here, before there is a recording.
+        if not is_kept:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -43,9 +43,15 @@ def _frames(raw: dict[str, Any]) -> tuple[Frame, ...]:
     return tuple(_make(Frame, one, library=one.get("module")) for one in raw.get("stack", ()))
 
 
-def _own_frame(raw: dict[str, Any]) -> Optional[Frame]:
-    frames, number = _frames(raw), raw.get("own_frame")
-    return frames[number] if number is not None and number < len(frames) else None
+def _with_stack(kind: type[Made], raw: dict[str, Any]) -> Made:
+    """Makes an object of a dataclass that has a stack, and the frame by which the user knows the stack."""
+    stack, number = _frames(raw), raw.get("own_frame")
+    own_line = stack[number] if number is not None and number < len(stack) else None
+    return _make(kind, raw, own_line=own_line, stack=stack)
+
+
+def _all_with_stacks(kind: type[Made], rows: list[dict[str, Any]]) -> tuple[Made, ...]:
+    return tuple(_with_stack(kind, row) for row in rows)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,10 +118,6 @@ class Finding:
     raw: dict[str, Any] = _RAW
 
 
-def _finding(raw: dict[str, Any]) -> Finding:
-    return _make(Finding, raw, own_line=_own_frame(raw), stack=_frames(raw))
-
-
 @dataclasses.dataclass(frozen=True)
 class Leaks:
     """What `gpumemtrace leaks` finds."""
@@ -130,7 +132,7 @@ class Leaks:
 
 
 def leaks_of(raw: dict[str, Any]) -> Leaks:
-    return _make(Leaks, raw, findings=tuple(map(_finding, raw["leaks"])))
+    return _make(Leaks, raw, findings=_all_with_stacks(Finding, raw["leaks"]))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,8 +176,8 @@ def report_of(raw: dict[str, Any]) -> Report:
         recorded_events=events["recorded"],
         dropped_events=events["dropped"],
         totals=tuple(totals),
-        sites=tuple(_make(Site, one, own_line=_own_frame(one), stack=_frames(one)) for one in raw["sites"]),
-        findings=tuple(map(_finding, raw["leaks"])),
+        sites=_all_with_stacks(Site, raw["sites"]),
+        findings=_all_with_stacks(Finding, raw["leaks"]),
     )
 
 
@@ -232,9 +234,7 @@ def check_of(raw: dict[str, Any]) -> Check:
         Check,
         raw,
         checks=tuple(_make(Rule, one) for one in raw["checks"]),
-        findings=tuple(
-            _make(RuleFinding, one, own_line=_own_frame(one), stack=_frames(one)) for one in raw["findings"]
-        ),
+        findings=_all_with_stacks(RuleFinding, raw["findings"]),
     )
 
 

@@ -102,6 +102,14 @@ class Ci(unittest.TestCase):
         other = self.act("python3 train.py", folder=first.folder, output_folder="other folder")
         self.assertEqual((other.code, other.outputs["verdict"]), (0, "passed"), other.log)
 
+    def test_the_output_folder_may_have_any_name(self):
+        action = self.act("RANK=1 python3 train.py", output_folder="a,b: 100%hot %p 'c'")
+        self.assertEqual((action.code, action.outputs["verdict"]), (0, "passed"), action.log)
+        folder = os.path.join(os.path.realpath(action.folder), "a,b: 100%hot %p 'c'")
+        self.assertEqual(os.path.dirname(action.outputs["recording"]), folder)
+        self.assertEqual(os.listdir(action.folder).count("train.py"), 1)
+        self.assertEqual(len(os.listdir(action.folder)), 2)
+
     def test_each_process_of_the_command_has_a_recording(self):
         action = self.act("python3 train.py\nRANK=1 python3 train.py")
         paths = action.outputs["recording"].splitlines()

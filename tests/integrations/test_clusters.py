@@ -130,14 +130,16 @@ class Slurm(unittest.TestCase):
         variables = {**self.installed.environment(**self.cluster.variables), **variables}
         return recipes.run("bash", "-c", line, cwd=folder, **variables)
 
-    def submit(self, *arguments):
+    def submit(self, *arguments, **variables):
         """Submits the batch script and waits. Returns the exit code, the job's output, and the folder of its recordings."""
         line = commands("clusters.md", "Slurm")[1]
         folder = self.installed.place()
         script = re.search(r"sbatch (\S+)", line)[1]
         os.makedirs(os.path.join(folder, os.path.dirname(script)))
         shutil.copy(os.path.join(recipes.SOURCE, script), os.path.join(folder, script))
-        done = self.run_line(" ".join([line, *arguments]), folder, SBATCH_WAIT="1", SBATCH_OUTPUT="job.out")
+        done = self.run_line(
+            " ".join([line, *arguments]), folder, SBATCH_WAIT="1", SBATCH_OUTPUT="job.out", **variables
+        )
         job = re.search(r"Submitted batch job (\d+)", done.stdout)
         self.assertIsNotNone(job, done.stdout + done.stderr)
         with open(os.path.join(folder, "job.out"), encoding="utf-8") as file:
@@ -163,6 +165,15 @@ class Slurm(unittest.TestCase):
         self.assertEqual([re.search(r"\.r(\d)\.", name)[1] for name in names], ["0", "1"])
         for name in names:
             check_train(self, self.installed.report(f"{folder}/{name}"))
+
+    def test_the_folder_of_the_batch_script_may_have_any_name(self):
+        wanted = os.path.join(self.installed.place(), "a,b: 100%p 'c'")
+        code, output, _ = self.submit(RECORDINGS=wanted)
+        self.assertEqual(code, 0, output)
+        names = recordings(wanted)
+        self.assertEqual([re.search(r"\.r(\d)\.", name)[1] for name in names], ["0", "1"])
+        for name in names:
+            check_train(self, self.installed.report(f"{wanted}/{name}"))
 
     def test_the_batch_script_fails_for_a_leak_and_for_a_failed_task(self):
         code, output, _ = self.submit("leak")

@@ -89,6 +89,16 @@ class Forms(unittest.TestCase):
         path = os.path.join("integrations", "jenkins", "Jenkinsfile")
         self.check_file(path, "    always {\n", "    always\n", "groovyc", "-d", self.folder)
 
+    def test_the_page_names_the_placeholders_and_the_files_that_have_them(self):
+        section = read("docs", "install.md").partition("\n## What to replace\n")[2].partition("\n## ")[0]
+        rows = re.findall(r"^\| `(\S+)`.*? \| (.*?) \|", section, re.M)
+        self.assertEqual(len(rows), 4)
+        for placeholder, places in rows:
+            links = re.findall(r"\]\((\S+?)\)", places)
+            self.assertTrue(links, placeholder)
+            for link in links:
+                self.assertIn(placeholder, read("docs", link), link)
+
     def test_shellcheck_accepts_each_script(self):
         gitlab = read("integrations", "gitlab", "gpumemtrace.yml")
         jenkins = read("integrations", "jenkins", "Jenkinsfile")

@@ -32,6 +32,14 @@ def must(*command, **more):
     return done.stdout
 
 
+def make(what, *arguments):
+    """Builds packages by scripts/package and returns their paths. This takes minutes."""
+    return [
+        os.path.join(SOURCE, line)
+        for line in must(os.path.join(SOURCE, "scripts", "package"), what, *arguments, timeout=3000).splitlines()
+    ]
+
+
 def debian_python():
     """Returns Debian's Python, whose packages pip and venv need; another one if there is none."""
     return "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable

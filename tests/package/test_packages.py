@@ -15,9 +15,8 @@ import unittest
 
 import packages
 import tap
-from packages import SOURCE, TABLES, check_recording, check_report, check_tables, must, run
+from packages import SOURCE, TABLES, check_recording, check_report, check_tables, make, must, run
 
-DIST = os.path.join(SOURCE, "dist")
 SETUP = os.path.join(SOURCE, "scripts", "setup")
 NOBODY = 65534
 MAX_BYTES = 4 << 20
@@ -35,14 +34,6 @@ def set_up(script, *arguments):
     if done.returncode:
         raise AssertionError(done.stderr[-2000:])
     return last_line(done.stdout)
-
-
-def make(what, *arguments):
-    """Builds packages and returns their paths."""
-    return [
-        os.path.join(SOURCE, line)
-        for line in must(os.path.join(SOURCE, "scripts", "package"), what, *arguments, timeout=3000).splitlines()
-    ]
 
 
 class Root:

@@ -148,6 +148,7 @@ class Start(Project):
         self.write_tests("def test_one(): pass\n")
         output = self.record(code=4, PATH="/usr/bin:/bin")
         self.assertRegex(output, r"ERROR: --gpumemtrace: cannot start \S+gpumemtrace: No such file or directory\n")
+        self.assertEqual(self.left_behind(), [])
 
     def test_without_cuda_calls_the_table_says_so(self):
         self.write_tests("@pytest.mark.limit_gpu_leaks(0)\ndef test_one(): pass\n")
@@ -177,6 +178,13 @@ class Start(Project):
         # The setup ended before the first CUDA call, with which the recording begins.
         for phase in "test_one", "test_one (call)", "test_one (teardown)":
             self.assertIn(f'"name":"test_project.py::{phase}"', done.stdout)
+
+    def test_the_folder_of_the_recordings_may_have_any_name(self):
+        self.write_tests("@pytest.mark.limit_gpu_memory(0)\ndef test_one(): work(KiB)\n")
+        name = "a,b: 100%hot %p 'c'"
+        output = self.record("--gpumemtrace-output", name, code=1, RANK="1")
+        self.assertEqual(table(output), {"test_project.py::test_one": ("1.50 KiB", "0 B", 2)})
+        self.assertEqual(len(os.listdir(self.place(name))), 1)
 
     def test_options_of_the_recorder_that_the_user_set_still_count(self):
         self.write_tests("@pytest.mark.limit_gpu_memory(0)\ndef test_one(): work(KiB)\n")

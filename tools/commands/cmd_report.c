@@ -185,7 +185,7 @@ static int report_stretch(const void *user, const char *path,
 	const struct context *context = user;
 	const struct gmt_traces_options traces = traces_options(context);
 	const struct gmt_report_stretch stretch = { context->options->stretch, context->options->until,
-		&traces };
+		context->options->limit, &traces };
 	int code = gmt_report_stretch(&stretch, path, output);
 
 	gmt_symbols_cache_close(traces.symbols_cache);

@@ -62,7 +62,7 @@ static enum gmt_status replay(struct gmt_pipeline *pipeline, uint64_t until_ns,
 		gmt_step_parts_init(&pipeline->step_parts, &pipeline->timeline, &pipeline->traces);
 		observers[options.observer_count++] = pipeline->step_parts.observer;
 		if (!gmt_phase_memory_init(&pipeline->phase_memory, &pipeline->timeline,
-				pipeline->recording, &pipeline->traces))
+				pipeline->recording, &pipeline->traces, SIZE_MAX))
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 		observers[options.observer_count++] = pipeline->phase_memory.observer;
 		gmt_curves_init(&pipeline->curves);

@@ -22,6 +22,7 @@ static enum gmt_status find_phase(const char *name, const struct gmt_recording *
 		return gmt_error_set(error, GMT_USAGE,
 			"%s: the phase `%s` began in the folded part, of which only totals are known",
 			recording->path, name);
+	range->phase = (size_t)(phase - timeline->phases.items);
 	range->from_ns = gmt_clock_time_ns(recording, phase->begin);
 	range->first = GMT_BISECT(at, recording->events.count,
 		gmt_recording_event(recording, at).stamp <= phase->begin);
@@ -56,7 +57,7 @@ enum gmt_status gmt_stretch_resolve(const struct gmt_stretch_option *option,
 {
 	enum gmt_status status;
 
-	*ret_range = (struct gmt_stretch_range){ .until_ns = until_ns };
+	*ret_range = (struct gmt_stretch_range){ .until_ns = until_ns, .phase = SIZE_MAX };
 	status = option->phase
 		? find_phase(option->phase, recording, timeline, ret_range, error)
 		: find_from(&option->from, recording, traces, timeline, ret_range, error);

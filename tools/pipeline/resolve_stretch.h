@@ -20,6 +20,7 @@ struct gmt_stretch_option {
 struct gmt_stretch_range {
 	uint64_t from_ns, until_ns; /* since the recording began; GMT_REPLAY_TO_END: its end */
 	size_t first; /* number of its first event in order of time */
+	size_t phase; /* index in the timeline's phases; SIZE_MAX: the stretch is not a phase */
 };
 
 static inline bool gmt_stretch_is_given(const struct gmt_stretch_option *option)

@@ -14,6 +14,7 @@ struct state {
 	struct gmt_timeline timeline;
 	struct gmt_stretch_range range;
 	struct gmt_stretch stretch;
+	struct gmt_phase_memory phase_memory; /* of the stretch's phase, if it is one */
 	struct gmt_replay replay;
 	struct gmt_warnings warnings;
 };
@@ -38,8 +39,8 @@ static enum gmt_status replay(struct state *state, const struct gmt_report_stret
 	struct gmt_error *error)
 {
 	const struct gmt_recording *recording = state->recording;
-	struct gmt_replay_options options = { .observers = &state->stretch.observer,
-		.observer_count = 1 };
+	struct gmt_replay_observer observers[2];
+	struct gmt_replay_options options = { .observers = observers, .observer_count = 1 };
 	uint64_t until_ns;
 	enum gmt_status status;
 
@@ -51,6 +52,13 @@ static enum gmt_status replay(struct state *state, const struct gmt_report_stret
 			 until_ns, &state->range, error)))
 		return status;
 	gmt_stretch_init(&state->stretch, recording, state->range.first);
+	observers[0] = state->stretch.observer;
+	if (state->range.phase != SIZE_MAX) {
+		if (!gmt_phase_memory_init(&state->phase_memory, &state->timeline, recording,
+				&state->traces, state->range.phase))
+			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+		observers[options.observer_count++] = state->phase_memory.observer;
+	}
 	options.until_ns = state->range.until_ns;
 	if ((status = gmt_replay_run(&state->replay, recording, &state->traces, &options, error)))
 		return status;
@@ -76,6 +84,10 @@ int gmt_report_stretch(const struct gmt_report_stretch *wanted, const char *path
 				.warnings = &state.warnings,
 				.stretch = &state.stretch,
 				.phase = wanted->stretch.phase,
+				.memory = state.range.phase == SIZE_MAX
+					? NULL
+					: &state.phase_memory.phases.items[state.range.phase],
+				.limit = wanted->limit,
 				.from_ns = state.range.from_ns,
 			},
 			&output->json);
@@ -83,6 +95,7 @@ int gmt_report_stretch(const struct gmt_report_stretch *wanted, const char *path
 	}
 	gmt_warnings_fini(&state.warnings);
 	gmt_replay_fini(&state.replay);
+	gmt_phase_memory_fini(&state.phase_memory);
 	gmt_stretch_fini(&state.stretch);
 	gmt_timeline_fini(&state.timeline);
 	gmt_traces_fini(&state.traces);

@@ -13,6 +13,7 @@
 struct gmt_report_stretch {
 	struct gmt_stretch_option stretch;
 	struct gmt_moment until;
+	uint64_t limit; /* most sites; UINT64_MAX: all */
 	const struct gmt_traces_options *traces;
 };
 

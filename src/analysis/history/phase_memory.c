@@ -48,7 +48,8 @@ static bool open_next(struct gmt_phase_memory *memory)
 {
 	uint32_t phase = (uint32_t)memory->next++;
 
-	if (memory->timeline->phases.items[phase].source != GMT_MARK_SOURCE_PROGRAM ||
+	if ((memory->only != SIZE_MAX && memory->only != phase) ||
+		memory->timeline->phases.items[phase].source != GMT_MARK_SOURCE_PROGRAM ||
 		memory->timeline->phases.items[phase].begin < memory->first_stamp ||
 		memory->open.count == GMT_PHASE_MEMORY_OPEN || memory->counted == GMT_PHASE_MEMORY_PHASES)
 		return true;
@@ -202,10 +203,11 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 }
 
 bool gmt_phase_memory_init(struct gmt_phase_memory *memory, const struct gmt_timeline *timeline,
-	const struct gmt_recording *recording, const struct gmt_traces *traces)
+	const struct gmt_recording *recording, const struct gmt_traces *traces, size_t only)
 {
 	memory->timeline = timeline;
 	memory->traces = traces;
+	memory->only = only;
 	if (recording->compacted.has_compacted_prefix)
 		memory->first_stamp = recording->compacted.fold.stamp;
 	memory->observer = (struct gmt_replay_observer){

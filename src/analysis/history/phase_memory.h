@@ -55,6 +55,7 @@ struct gmt_phase_memory {
 	struct gmt_replay_observer observer; /* registered with the replay */
 	const struct gmt_timeline *timeline;
 	const struct gmt_traces *traces;
+	size_t only; /* index of the only phase that is counted; SIZE_MAX: all */
 	GMT_VEC(struct gmt_phase_memory_phase) phases; /* by index in the timeline's phases */
 	GMT_VEC(struct gmt_phase_memory_account) accounts;
 	struct gmt_map account_ids; /* from layer and device to index in accounts */
@@ -67,11 +68,12 @@ struct gmt_phase_memory {
 
 /*
  * Prepares the observer. `memory` (zeroed) must not move while it observes, and ends with
- * gmt_phase_memory_fini. The timeline must already end at the moment at which the replay ends.
- * Returns false when out of memory.
+ * gmt_phase_memory_fini. The phases that are counted must end at the end of the replay, or before.
+ * `only` is the index of the only phase to count, or SIZE_MAX: all. Returns false when out of
+ * memory.
  */
 bool gmt_phase_memory_init(struct gmt_phase_memory *memory, const struct gmt_timeline *timeline,
-	const struct gmt_recording *recording, const struct gmt_traces *traces);
+	const struct gmt_recording *recording, const struct gmt_traces *traces, size_t only);
 
 void gmt_phase_memory_fini(struct gmt_phase_memory *memory);
 

@@ -3,6 +3,7 @@
 
 #include "analysis/history/categories.h"
 #include "reader/load/clock.h"
+#include "render/phase_memory.h"
 #include "render/space.h"
 #include "render/stack_json.h"
 
@@ -274,36 +275,6 @@ static void write_steps_of(const struct gmt_leaks_view *view, size_t series, str
 	}
 }
 
-static void write_phase_memory(const struct gmt_leaks_view *view, size_t phase,
-	struct gmt_json *json)
-{
-	const struct gmt_phase_memory_phase *counted = &view->phase_memory->phases.items[phase];
-
-	if (!counted->is_counted) {
-		gmt_json_key(json, "memory");
-		gmt_json_null(json);
-		return;
-	}
-	gmt_json_key_array(json, "memory");
-	for (size_t i = 0; i < counted->rows.count; i++) {
-		const struct gmt_phase_memory_row *row = &counted->rows.items[i];
-
-		gmt_json_begin_object(json);
-		gmt_json_key_text(json, "layer",
-			row->layer == GMT_PHASE_MEMORY_PROGRAM ? NULL : gmt_layer_name(row->layer));
-		gmt_json_key_device(json, row->device);
-		gmt_json_key_u64(json, "begin_bytes", row->begin_bytes);
-		gmt_json_key_u64(json, "peak_bytes", row->peak_bytes);
-		gmt_json_key_u64(json, "peak_ns", gmt_clock_time_ns(view->recording, row->peak_stamp));
-		gmt_json_key_u64(json, "end_bytes", row->end_bytes);
-		gmt_json_key_u64(json, "alloc_count", row->alloc_count);
-		gmt_json_key_u64(json, "free_count", row->free_count);
-		gmt_json_key_u64(json, "alloc_bytes", row->alloc_bytes);
-		gmt_json_end_object(json);
-	}
-	gmt_json_end_array(json);
-}
-
 void gmt_steps_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 {
 	const struct gmt_timeline *timeline = view->timeline;
@@ -329,7 +300,7 @@ void gmt_steps_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 		gmt_json_key_text(json, "source", gmt_mark_source_name(phase->source));
 		gmt_json_key_u64(json, "depth", phase->depth);
 		if (view->phase_memory && !view->is_bounded)
-			write_phase_memory(view, i, json);
+			gmt_phase_memory_json(&view->phase_memory->phases.items[i], view->recording, json);
 		gmt_json_end_object(json);
 	}
 	gmt_json_end_array(json);

@@ -3,6 +3,7 @@
 
 #include "reader/load/clock.h"
 #include "render/head.h"
+#include "render/phase_memory.h"
 #include "render/space.h"
 #include "render/stack_json.h"
 
@@ -62,6 +63,7 @@ void gmt_stretch_json(const struct gmt_stretch_view *view, struct gmt_json *json
 	gmt_json_key_bool(json, "complete", gmt_recording_complete(view->recording));
 	gmt_head_json_in_progress(json, view->recording);
 	gmt_head_json_remarks(json, view->warnings);
+	gmt_json_key_texts(json, "notes", view->recording->notes.items, view->recording->notes.count);
 	gmt_json_key_text(json, "phase", view->phase);
 	gmt_json_key_u64(json, "from_ns", view->from_ns);
 	gmt_json_key_u64(json, "until_ns", view->replay->end_time_ns);
@@ -69,10 +71,15 @@ void gmt_stretch_json(const struct gmt_stretch_view *view, struct gmt_json *json
 	for (size_t id = 0; id < view->stretch->accounts.count; id++)
 		render_account(view, id, json);
 	gmt_json_end_array(json);
+	if (view->memory)
+		gmt_phase_memory_json(view->memory, view->recording, json);
 	gmt_json_key_array(json, "sites");
-	for (uint32_t id = 0; id < view->stretch->sites.count; id++)
-		if (view->stretch->sites.items[id].allocs)
+	for (uint32_t id = 0, written = 0; id < view->stretch->sites.count && written < view->limit;
+		id++)
+		if (view->stretch->sites.items[id].allocs) {
 			render_site(view, id, json);
+			written++;
+		}
 	gmt_json_end_array(json);
 	gmt_json_end_object(json);
 }

@@ -86,7 +86,15 @@ class PhaseMemory(unittest.TestCase):
                     story.drop(blocks.pop(choice.randrange(len(blocks))))
             while story.open:
                 story.pop()
-            self.check(story, cli.report(story.write(f"random-{seed}.gmt.gz")))
+            path = story.write(f"random-{seed}.gmt.gz")
+            report = cli.report(path)
+            self.check(story, report)
+            for phase in report["phases"][:: len(report["phases"]) // 6]:
+                (one,) = cli.reports("report", f"--phase={phase['name']}", path)
+                self.assertEqual(
+                    (one["memory"], one["from_ns"], one["until_ns"]),
+                    (phase["memory"], phase["begin_ns"], phase["end_ns"]),
+                )
 
     def test_the_sites_at_the_peak_of_a_phase_add_up_to_its_peak(self):
         story = Phases()
@@ -121,7 +129,9 @@ class PhaseMemory(unittest.TestCase):
         story = Phases()
         story.push("range", MarkSource.NVTX)
         story.make(MiB)
-        self.assertIsNone(cli.report(story.write("nvtx.gmt.gz"))["phases"][0]["memory"])
+        path = story.write("nvtx.gmt.gz")
+        self.assertIsNone(cli.report(path)["phases"][0]["memory"])
+        self.assertIsNone(cli.reports("report", "--phase=range", path)[0]["memory"])
 
     def test_blocks_of_the_programs_own_pools_do_not_count_twice(self):
         story = Phases()

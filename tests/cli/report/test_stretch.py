@@ -70,6 +70,17 @@ class Stretch(unittest.TestCase):
             {("torch", 3): (2, 9 * MiB, MiB, 1, 8 * MiB, 1), ("torch", 4): (1, 512, 512, 1, 0, 0)},
         )
 
+    def test_a_stretch_that_is_no_phase_has_no_memory_of_a_phase(self):
+        path = self.story().write("moment.gmt.gz")
+        self.assertNotIn("memory", stretch(path, "--from=1ns"))
+        self.assertIn("memory", stretch(path, "--phase=In [1]"))
+
+    def test_a_limit_leaves_out_sites(self):
+        path = self.story().write("limit.gmt.gz")
+        whole, one = stretch(path, "--phase=In [1]"), stretch(path, "--phase=In [1]", "--limit=1")
+        self.assertEqual((len(whole["sites"]), one["sites"]), (2, whole["sites"][:1]))
+        self.assertEqual(one["accounts"], whole["accounts"])
+
     def test_the_last_phase_of_a_name_counts(self):
         story = self.story()
         push(story, "In [1]")

@@ -177,6 +177,10 @@ class Output(unittest.TestCase):
         (process,) = run.records("process")
         self.assertEqual((process["rank"], process["local_rank"]), (5, 2))
 
+    def test_a_percent_sign_that_is_written_twice_begins_no_token(self):
+        _, (name,) = self.files("100%%hot %%r/x.gmt.gz", {"RANK": "3"})
+        self.assertEqual(name, "100%hot %r/x.r3.gmt.gz")
+
     def test_the_variables_of_the_launcher_are_in_the_file_and_no_other_variable(self):
         launcher = {"RANK": "3", "WORLD_SIZE": "8", "SLURM_JOB_ID": "4711", "TORCHELASTIC_RUN_ID": "x" * 300}
         run = Recording(BUSY, environment={**launcher, "MASTER_ADDR": "", "SECRET_TOKEN": "hidden"})
