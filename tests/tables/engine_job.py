@@ -14,6 +14,7 @@ from recording import MiB
 
 PAGE = os.path.join(stories.SOURCE, "docs", "engines.md")
 WORLD = 9
+TABLES = ("process", "sites", "curve", "findings", "events", "devices")  # that the questions use
 
 
 def _refuse(story):
@@ -55,9 +56,10 @@ class Question:
 
 
 def questions():
-    """Returns the questions of the page: SQL blocks whose first line is a comment, and which end with the answer."""
+    """Returns the questions of the page: each begins with a comment, `-- 1. ...`, and ends with the answer."""
     with open(PAGE, encoding="utf-8") as file:
-        blocks = re.findall(r"^```sql\n-- (\d+\.[^\n]*)\n(.*?)^```\n", file.read(), re.M | re.S)
+        (block,) = re.findall(r"^```sql\n(.*?)^```\n", file.read(), re.M | re.S)
+    blocks = re.findall(r"^-- (\d+\.[^\n]*)\n(.*?)(?:\n\n|\Z)", block, re.M | re.S)
     found = []
     for title, body in blocks:
         lines = body.splitlines()

@@ -4,6 +4,8 @@
 import os
 import re
 import shutil
+import subprocess
+import sys
 import unittest
 
 import stories
@@ -16,6 +18,7 @@ import engine_job  # noqa: E402
 import tap  # noqa: E402
 
 import gpumemtrace  # noqa: E402
+import gpumemtrace.dask  # noqa: E402
 
 
 def ask(connection):
@@ -63,6 +66,51 @@ class Questions(unittest.TestCase):
         with open(engine_job.PAGE, encoding="utf-8") as file:
             (version,) = set(re.findall(r"table version (\d+)", file.read()))
         self.assertEqual(version.encode(), self.job.table("sites").schema.metadata[b"gpumemtrace.table_version"])
+
+
+class Dask(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = engine_job.write("in-dask")
+
+    def test_counts_sums_and_peaks_are_those_of_the_program(self):
+        job = engine_job.ranks(self.folder)
+        sites = gpumemtrace.dask.read(self.folder, "sites", layer="torch", files_per_task=3)
+        self.assertEqual(sites.npartitions, 3)
+        peaks = sites.groupby("rank")["peak_bytes"].sum().compute()
+        wanted = [(rank["rank"], rank["peak_bytes"]) for rank in job["ranks"]]
+        self.assertEqual(sorted(peaks.to_dict().items()), wanted)
+        events = gpumemtrace.open_job(self.folder).table("events").to_pyarrow()
+        self.assertEqual(len(gpumemtrace.dask.read(self.folder, "events")), len(events))
+
+    def test_the_processes_of_dask_read_the_recordings(self):
+        program = cli.place("by_processes.py")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write(
+                "import sys\nimport gpumemtrace.dask\n"
+                "if __name__ == '__main__':\n"
+                "    events = gpumemtrace.dask.read(sys.argv[1], 'events', files_per_task=4)\n"
+                "    print(events['size_bytes'].sum().compute(scheduler='processes', num_workers=2))\n"
+            )
+        done = subprocess.run(
+            [sys.executable, program, self.folder],
+            env={**os.environ, "PYTHONPATH": stories.PACKAGE},
+            capture_output=True,
+            text=True,
+        )
+        events = gpumemtrace.open_job(self.folder).table("events").to_pyarrow()
+        self.assertEqual((done.stdout, done.returncode), (f"{sum(events['size_bytes'].to_pylist())}\n", 0), done.stderr)
+
+    def test_columns_and_filters_select_and_wrong_names_are_errors(self):
+        frame = gpumemtrace.dask.read(self.folder, "steps", columns=["rank", "step"], rank=3, steps=(2, 4)).compute()
+        self.assertEqual(set(frame.itertuples(index=False, name=None)), {(3, 2), (3, 3)})
+        for words, arguments in (
+            ("there is no table site", {"table": "site"}),
+            ("there is no filter ranks", {"ranks": 3}),
+            ("cannot be filtered by time", {"time": (0, 1)}),
+        ):
+            with self.assertRaisesRegex(gpumemtrace.ArgumentError, words):
+                gpumemtrace.dask.read(self.folder, **arguments)
 
 
 if __name__ == "__main__":

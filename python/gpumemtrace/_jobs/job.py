@@ -37,6 +37,8 @@ def _values(name: str, value: Any) -> tuple[Any, ...]:
 
 def choose(name: str, columns: Optional[Iterable[str]], filters: dict[str, Any], places: dict[str, Any]) -> rows.Choice:
     """Returns the choice of a table's rows. Raises ArgumentError for what the table does not have."""
+    if unknown := sorted(set(places) - set(rows.PLACE)):
+        raise _errors.ArgumentError(f"there is no filter {unknown[0]}")
     if isinstance(columns, str):
         raise _errors.ArgumentError(f"columns: {columns!r} is one text; give a list of names")
     choice = rows.Choice(
