@@ -44,7 +44,7 @@ extern "C" {
 #endif
 
 /* The version of this header: major * 1000 + minor. */
-#define GPUMEMTRACE_READ_VERSION 1000
+#define GPUMEMTRACE_READ_VERSION 1001
 
 /*
  * The Arrow C data interface and C stream interface. Other headers may declare the same
@@ -201,6 +201,15 @@ struct gpumemtrace_read_options {
 GPUMEMTRACE_READ_API int gpumemtrace_read_stream(gpumemtrace_recording *recording,
 	const char *table, const struct gpumemtrace_read_options *options,
 	struct ArrowArrayStream *ret_stream, char *error, size_t error_bytes);
+
+/*
+ * Makes the schema of the streams with these arguments, without a recording. Its metadata has
+ * `gpumemtrace.table` and `gpumemtrace.table_version` only. The caller releases `ret_schema` as the
+ * interface says. Since version 1001.
+ */
+GPUMEMTRACE_READ_API int gpumemtrace_read_schema(const char *table,
+	const struct gpumemtrace_read_options *options, struct ArrowSchema *ret_schema, char *error,
+	size_t error_bytes);
 
 /*
  * Checks the arguments of gpumemtrace_read_stream, without a recording. Returns

@@ -2,6 +2,8 @@
 /* The tables `devices` and `process`. */
 #include <string.h>
 
+#include "analysis/job/launcher.h"
+#include "analysis/job/summarize.h"
 #include "library/names.h"
 #include "reader/steps/phases.h"
 
@@ -67,6 +69,29 @@ static int32_t intern_command(struct gmt_read_cursor *cursor, const struct gmt_r
 		GMT_SET_KNOWN(row, process, column, id_ >= 0, id_); \
 	} while (0)
 
+/* Sets the columns about the place in a job, from the summary that `ranks` makes. */
+static void set_job(struct gmt_read_cursor *cursor, const struct gmt_recording *loaded,
+	struct gmt_row_process *row)
+{
+	struct gmt_job_store store = { 0 };
+	struct gmt_process_summary summary = { 0 };
+	struct gmt_launch launch;
+	struct gmt_error error = { 0 };
+
+	if (gmt_summarize_process(&store, loaded, &summary, &error) ||
+		!gmt_launch_init(&store, &summary, &launch)) {
+		cursor->failed = true;
+	} else {
+		row->job =
+			gmt_read_text(cursor, GMT_COLUMN_process_job, gmt_job_text_of(&store, launch.key));
+		row->attempt = launch.attempt;
+		GMT_SET_KNOWN(row, process, world_size, launch.world_size >= 0, (int32_t)launch.world_size);
+		SET_TEXT(cursor, row, program, gmt_job_text_of(&store, summary.program));
+		SET_TEXT(cursor, row, recording_id, gmt_job_text_of(&store, summary.recording));
+	}
+	gmt_job_store_fini(&store);
+}
+
 bool gmt_open_process(struct gmt_read_cursor *cursor)
 {
 	const struct gmt_recording *loaded = cursor->recording->pipeline.recording;
@@ -99,6 +124,7 @@ bool gmt_open_process(struct gmt_read_cursor *cursor)
 	SET_TEXT(cursor, row, damage, loaded->damage);
 	GMT_SET_KNOWN(row, process, work_end_time_ns, work_end != UINT64_MAX,
 		gmt_read_recording_time_ns(cursor->recording, work_end));
+	set_job(cursor, loaded, row);
 	return !cursor->failed;
 }
 

@@ -236,6 +236,28 @@ int gpumemtrace_read_stream(gpumemtrace_recording *recording, const char *table,
 	return gmt_read_recording_status(status);
 }
 
+int gpumemtrace_read_schema(const char *table, const struct gpumemtrace_read_options *options,
+	struct ArrowSchema *ret_schema, char *error, size_t error_bytes)
+{
+	struct gmt_stream_column columns[GMT_READ_MAX_COLUMNS] = { 0 };
+	char version[16];
+	const char *metadata[] = { "gpumemtrace.table", table, "gpumemtrace.table_version", version,
+		NULL };
+	struct gmt_error failure = { 0 };
+	struct gmt_choice choice;
+	enum gmt_status status = gmt_choice_read(&choice, table, options, &failure);
+
+	*ret_schema = (struct ArrowSchema){ 0 };
+	snprintf(version, sizeof(version), "%d", GMT_READ_TABLES_VERSION);
+	for (size_t i = 0; !status && i < choice.column_count; i++)
+		columns[i].about = &choice.table->columns[choice.columns[i]];
+	if (!status && !gmt_schema_export(columns, choice.column_count, metadata, ret_schema))
+		status = gmt_error_set(&failure, GMT_NO_MEMORY, "out of memory");
+	if (status && error && error_bytes)
+		snprintf(error, error_bytes, "%s", failure.text);
+	return gmt_read_recording_status(status);
+}
+
 int gpumemtrace_read_check(const char *table, const struct gpumemtrace_read_options *options,
 	char *error, size_t error_bytes)
 {

@@ -53,6 +53,10 @@ EXITS = {
         "4",
         "A rank is missing or its recording is incomplete, and\n.Fl -strict\nwas given.",
     ),
+    "incomplete": (
+        "4",
+        "A recording is incomplete or could not be read, and\n.Fl -strict\nwas given.",
+    ),
     "skipped": ("4", "A part of the analysis was skipped, and nothing was written."),
     "not_judged": (
         "4",
@@ -154,6 +158,17 @@ ABOUT = {
             ("Write the summary to another folder:", "gpumemtrace summarize train.r0.gmt.gz -o summaries/r0.summary.gz"),
         ),
         ("ranks", "fold"),
+    ),
+    "export": About(
+        ("read", "usage", "no_file", "incomplete"),
+        (
+            ("Write all tables of a job, for DuckDB, polars or Spark:", "gpumemtrace export -o tables job"),
+            (
+                "Write two tables, with a folder for each rank:",
+                "gpumemtrace export --table=sites --table=steps --partition=rank -o tables job",
+            ),
+        ),
+        ("ranks", "report"),
     ),
     "recover": About(
         ("done", "usage", "no_memory"),

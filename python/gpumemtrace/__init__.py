@@ -23,6 +23,9 @@ Recordings are read with :func:`open`, which is loaded at its first use::
         print(recording.leaks().findings)
         blocks = recording.table("blocks").to_pandas()
 
+:func:`open_job` reads the tables of many recordings, :func:`export` writes them as Parquet. :mod:`gpumemtrace.spark`,
+:mod:`gpumemtrace.ray` and :mod:`gpumemtrace.dask` give them to these engines.
+
 In a notebook, ``%load_ext gpumemtrace`` adds the magics ``%%gpumemtrace`` and ``%gpumemtrace``.
 """
 
@@ -45,6 +48,11 @@ if TYPE_CHECKING:
     from gpumemtrace._errors import InstallationError as InstallationError
     from gpumemtrace._errors import NewerError as NewerError
     from gpumemtrace._errors import OutOfMemoryError as OutOfMemoryError
+    from gpumemtrace._jobs.export import Export as Export
+    from gpumemtrace._jobs.export import export as export
+    from gpumemtrace._jobs.job import Job as Job
+    from gpumemtrace._jobs.job import JobTable as JobTable
+    from gpumemtrace._jobs.job import open_job as open_job
     from gpumemtrace._recording import Page as Page
     from gpumemtrace._recording import Recording as Recording
     from gpumemtrace._recording import open as open
@@ -86,15 +94,20 @@ def unload_ipython_extension(shell: object) -> None:
 _LAZY = {
     "ArgumentError": "_errors",
     "Error": "_errors",
+    "Export": "_jobs.export",
     "FileError": "_errors",
     "FormatError": "_errors",
     "InstallationError": "_errors",
+    "Job": "_jobs.job",
+    "JobTable": "_jobs.job",
     "NewerError": "_errors",
     "OutOfMemoryError": "_errors",
     "Page": "_recording",
     "Recording": "_recording",
     "Table": "_tables",
+    "export": "_jobs.export",
     "open": "_recording",
+    "open_job": "_jobs.job",
 }
 
 

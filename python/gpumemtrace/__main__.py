@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`python -m gpumemtrace`: starts the program gpumemtrace of this package, with the same arguments.
 
-`python -m gpumemtrace kernelspec` is the only verb that this package does itself: it belongs to this Python.
+This package does two verbs itself, in this Python: `python -m gpumemtrace kernelspec` and `... export`.
 """
 
 import os
@@ -15,6 +15,10 @@ def main() -> None:
         from gpumemtrace import kernelspec
 
         sys.exit(kernelspec.main(sys.argv[2:]))
+    if sys.argv[1:2] == ["export"]:
+        from gpumemtrace._jobs import command
+
+        sys.exit(command.main(sys.argv[2:]))
     program = _program.find()
     try:
         os.execv(program, ["gpumemtrace", *sys.argv[1:]])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Optional
 
 SONAME = "libgpumemtrace-read.so.1"
-HEADER_VERSION = 1000  # GPUMEMTRACE_READ_VERSION: the oldest library that this module can use
+HEADER_VERSION = 1001  # GPUMEMTRACE_READ_VERSION: the oldest library that this module can use
 ANY = -(2**63)  # GPUMEMTRACE_READ_ANY
 ANY_DEVICE = -100  # GPUMEMTRACE_READ_ANY_DEVICE
 ERROR_BYTES = 1024
@@ -86,7 +86,7 @@ class Library:
         self._library = _load()
         pointer, text, size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
         version = self._function("version", ctypes.c_int)()
-        if not HEADER_VERSION <= version < HEADER_VERSION + 1000:
+        if not HEADER_VERSION <= version < HEADER_VERSION // 1000 * 1000 + 1000:
             raise _errors.InstallationError(
                 f"{SONAME} has version {version}, this package needs {HEADER_VERSION}: install gpumemtrace again"
             )
@@ -100,6 +100,7 @@ class Library:
         self.table_name = self._function("table_name", text, size)
         self.column_name = self._function("column_name", text, size, size)
         self.check = self._function("check", ctypes.c_int, text, ctypes.POINTER(Options), text, size)
+        self.schema = self._function("schema", ctypes.c_int, text, ctypes.POINTER(Options), pointer, text, size)
         self.stream = self._function(
             "stream", ctypes.c_int, pointer, text, ctypes.POINTER(Options), pointer, text, size
         )

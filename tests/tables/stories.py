@@ -65,10 +65,10 @@ def damaged(name):
     return whole
 
 
-def environment():
-    """Returns the Python of scripts/setup/tables, or None and why there is none."""
+def environment(script="tables", *words):
+    """Returns the Python of a script of scripts/setup, or None and why there is none."""
     done = subprocess.run(
-        [os.path.join(SOURCE, "scripts", "setup", "tables"), "--if-ready"],
+        [os.path.join(SOURCE, "scripts", "setup", script), "--if-ready", *words],
         capture_output=True,
         text=True,
         env=USERS,
@@ -78,9 +78,12 @@ def environment():
     return done.stdout.strip(), ""
 
 
-def enter_environment(script):
-    """Starts this test again in the environment, unless it runs there. Without one, its tests are skipped."""
-    python, why = environment()
+def enter_environment(script, *setup):
+    """Starts this test again in the environment, unless it runs there. Without one, its tests are skipped.
+
+    `setup`: the words of another script than scripts/setup/tables, such as "engine", "spark".
+    """
+    python, why = environment(*(setup or ("tables",)))
     if python is None:
         print(f"1..0 # SKIP {why}")
         sys.exit(0)

@@ -344,7 +344,7 @@ class Readers(unittest.TestCase):
         units = ("_bytes", "_ns", "_id", "_tid", "blocks", "step", "steps")
         counts = "event address result device depth frames own_frame line_number allocs frees series bytes".split()
         counts += "steps_to_oom bytes_per_step confidence pid parent_pid rank local_rank events".split()
-        counts += ["folded_events", "dropped_events"]
+        counts += ["folded_events", "dropped_events", "attempt", "world_size"]
         for name in self.recording.tables:
             for field in self.recording.table(name).to_pyarrow().schema:
                 if pyarrow.types.is_integer(field.type) or pyarrow.types.is_floating(field.type):

@@ -210,6 +210,19 @@ static void make_uses(struct gmt_summarizer *summarizer, struct gmt_process_summ
 	}
 }
 
+enum gmt_status gmt_summarize_process(struct gmt_job_store *store,
+	const struct gmt_recording *recording, struct gmt_process_summary *ret_summary,
+	struct gmt_error *error)
+{
+	const struct gmt_summarize_input input = { .recording = recording };
+	struct gmt_summarizer summarizer = { .store = store, .input = &input };
+
+	copy_process(&summarizer, ret_summary);
+	copy_machine(&summarizer, ret_summary);
+	return summarizer.is_out_of_memory ? gmt_error_set(error, GMT_NO_MEMORY, "out of memory")
+									   : GMT_OK;
+}
+
 enum gmt_status gmt_summarize(struct gmt_job_store *store, const struct gmt_summarize_input *input,
 	struct gmt_process_summary *ret_summary, struct gmt_error *error)
 {

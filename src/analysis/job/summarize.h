@@ -34,4 +34,13 @@ struct gmt_summarize_input {
 enum gmt_status gmt_summarize(struct gmt_job_store *store, const struct gmt_summarize_input *input,
 	struct gmt_process_summary *ret_summary, struct gmt_error *error);
 
+/*
+ * Makes the part of a summary that the recording says itself: the process, its devices and the
+ * variables of its launcher. It needs no replay. `ret_summary` is zeroed, and borrows the
+ * recording's path. Fails only for lack of memory.
+ */
+enum gmt_status gmt_summarize_process(struct gmt_job_store *store,
+	const struct gmt_recording *recording, struct gmt_process_summary *ret_summary,
+	struct gmt_error *error);
+
 #endif

@@ -291,6 +291,37 @@ static void text_that_is_not_utf_8_is_repaired(void **state)
 	gpumemtrace_read_close(recording);
 }
 
+static void a_schema_without_a_recording_is_that_of_the_stream(void **state)
+{
+	static const char *const columns[] = { "rank", "job" };
+	struct gpumemtrace_read_options options = GPUMEMTRACE_READ_EVERYTHING;
+	gpumemtrace_recording *recording = open_recording();
+	struct ArrowArrayStream stream;
+	struct ArrowSchema alone, of_stream;
+
+	(void)state;
+	options.columns = columns;
+	options.column_count = 2;
+	stream = open_stream(recording, "process", &options);
+	assert_int_equal(stream.get_schema(&stream, &of_stream), 0);
+	assert_int_equal(gpumemtrace_read_schema("process", &options, &alone, error, ERROR_BYTES), 0);
+	assert_int_equal(alone.n_children, of_stream.n_children);
+	for (int64_t i = 0; i < alone.n_children; i++) {
+		assert_string_equal(alone.children[i]->name, columns[i]);
+		assert_string_equal(alone.children[i]->format, of_stream.children[i]->format);
+		assert_int_equal(alone.children[i]->flags, of_stream.children[i]->flags);
+		assert_int_equal(!alone.children[i]->dictionary, !of_stream.children[i]->dictionary);
+	}
+	alone.release(&alone);
+	of_stream.release(&of_stream);
+	stream.release(&stream);
+	gpumemtrace_read_close(recording);
+	assert_int_equal(gpumemtrace_read_schema("no such table", NULL, &alone, error, ERROR_BYTES),
+		GPUMEMTRACE_READ_ARGUMENT);
+	assert_non_null(strstr(error, "no such table"));
+	assert_null(alone.release);
+}
+
 static void *read_from_a_thread(void *user)
 {
 	static const char *const tables[] = { "events", "blocks", "curve", "sites" };
@@ -437,6 +468,7 @@ int main(void)
 		cmocka_unit_test(columns_and_dictionaries_that_were_moved_out_outlive_their_batch),
 		cmocka_unit_test(a_stream_may_be_released_in_the_middle),
 		cmocka_unit_test(text_that_is_not_utf_8_is_repaired),
+		cmocka_unit_test(a_schema_without_a_recording_is_that_of_the_stream),
 		cmocka_unit_test(several_threads_read_one_recording),
 		cmocka_unit_test(a_stream_may_go_on_in_another_thread),
 		cmocka_unit_test(wrong_arguments_are_named),

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""Tables of recordings in Ray Data::
+
+import gpumemtrace.ray
+
+sites = gpumemtrace.ray.read("job/*.gmt.gz", "sites")
+print(sites.groupby("rank").sum("peak_bytes").take_all())
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Optional
+
+import ray  # type: ignore[import-not-found,import-untyped,unused-ignore]
+from ray.data.block import BlockMetadata  # type: ignore[import-not-found,import-untyped,unused-ignore]
+from ray.data.datasource import Datasource, ReadTask  # type: ignore[import-not-found,import-untyped,unused-ignore]
+
+from gpumemtrace._jobs import files, rows
+from gpumemtrace._jobs.job import Job, choose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gpumemtrace._jobs.files import Paths
+
+
+def _read(paths: tuple[str, ...], choice: rows.Choice, is_strict: bool) -> list[Any]:
+    """Returns the rows of one task as one block. Ray calls it in its workers."""
+    return [rows.arrow().Table.from_batches(rows.read(paths, choice, is_strict), rows.schema(choice))]
+
+
+class Source(Datasource):
+    """The recordings of a job. It can be sent to other processes."""
+
+    def __init__(self, job: Job, choice: rows.Choice, files_per_task: int, is_strict: bool) -> None:
+        super().__init__()
+        self._tasks = files.tasks(job.paths, files_per_task)
+        self._choice = choice
+        self._is_strict = is_strict
+
+    def get_name(self) -> str:
+        return "gpumemtrace"
+
+    def estimate_inmemory_data_size(self) -> Optional[int]:
+        return None
+
+    def get_read_tasks(self, parallelism: int, *_: Any, **__: Any) -> list[Any]:
+        schema = rows.schema(self._choice)
+        return [
+            ReadTask(
+                functools.partial(_read, paths, self._choice, self._is_strict),
+                BlockMetadata(num_rows=None, size_bytes=None, input_files=list(paths), exec_stats=None),
+                schema,
+            )
+            for paths in self._tasks
+        ]
+
+
+def read(
+    paths: Paths,
+    table: str = "sites",
+    *,
+    columns: Optional[Iterable[str]] = None,
+    files_per_task: int = files.TASK_FILES,
+    strict: bool = False,
+    **filters: Any,
+) -> Any:
+    """Returns a ray.data.Dataset of a table of many recordings.
+
+    ``filters``: those of ``Job.table``: time, steps, device, layer, rank, host, job. ``files_per_task``: at most; large
+    files get a task each. ``strict``: a recording that cannot be read raises its exception, instead of one line.
+    """
+    job = Job(paths, strict)
+    for remark in job.remarks:
+        files.say(remark)
+    of_rows = {name: filters.pop(name, None) for name in ("time", "steps", "device", "layer")}
+    choice = choose(table, columns, of_rows, filters)
+    return ray.data.read_datasource(Source(job, choice, files_per_task, strict))

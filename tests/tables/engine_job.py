@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""The job of docs/engines.md, and its questions as SQL with the answers that the page shows."""
+
+import dataclasses
+import json
+import os
+import re
+
+import cli
+import job_story
+import stories
+from definitions import Kind
+from recording import MiB
+
+PAGE = os.path.join(stories.SOURCE, "docs", "engines.md")
+WORLD = 9
+TABLES = ("process", "sites", "curve", "findings", "events", "devices")  # that the questions use
+
+
+def _refuse(story):
+    """Asks for 16 GiB, which the driver refuses. The program goes on without it."""
+    story.event(Kind.ALLOC_FAILED, size_bytes=16 << 30, frames=story.stack("/home/me/train.py:70 in gather"), result=2)
+
+
+def _shared(story):
+    story.uuid = "GPU-6"
+
+
+def write(folder="job"):
+    """Writes 8 of 9 ranks on 3 hosts: one leaks, one holds more, one fails, one is killed, two share a GPU."""
+    of_rank = {
+        2: {"leak": 2 * MiB},
+        3: {"size": 68 * MiB},
+        4: {"environment": {"TORCHELASTIC_RESTART_COUNT": "1"}},
+        5: {"also": _refuse},
+        6: {"ends": False},
+        7: {"also": _shared},
+    }
+    for rank in range(WORLD - 1):
+        job_story.write_rank(rank, WORLD, folder, **{"host_ranks": 3, **of_rank.get(rank, {})})
+    return cli.place(folder)
+
+
+def ranks(folder):
+    """Returns what `ranks --json` prints."""
+    done = cli.run("ranks", "--json", folder)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@dataclasses.dataclass
+class Question:
+    title: str
+    statements: list  # SQL; the last one is the question
+    answer: list  # lines
+
+
+def questions():
+    """Returns the questions of the page: each begins with a comment, `-- 1. ...`, and ends with the answer."""
+    with open(PAGE, encoding="utf-8") as file:
+        (block,) = re.findall(r"^```sql\n(.*?)^```\n", file.read(), re.M | re.S)
+    blocks = re.findall(r"^-- (\d+\.[^\n]*)\n(.*?)(?:\n\n|\Z)", block, re.M | re.S)
+    found = []
+    for title, body in blocks:
+        lines = body.splitlines()
+        answer = [line[3:].strip() for line in lines if line.startswith("-- ")]
+        sql = "\n".join(line for line in lines if not line.startswith("--"))
+        found.append(Question(title, [one.strip() for one in sql.split(";") if one.strip()], answer))
+    return found
+
+
+def shown(rows):
+    """Returns rows as the page shows them. A long answer is cut after three rows."""
+    lines = [", ".join("null" if value is None else str(value) for value in row) for row in rows]
+    return lines if len(lines) <= 4 else [*lines[:3], "..."]
+
+
+def check(test, answers, folder):
+    """Compares the rows that an engine gave for each question with `ranks --json`."""
+    job = ranks(folder)
+    of_rank = {rank["rank"]: rank for rank in job["ranks"]}
+    test.assertEqual(len(answers), 12)
+
+    def same(number, wanted):
+        with test.subTest(question=number):
+            test.assertGreater(len(wanted), 0)
+            test.assertEqual([tuple(row) for row in answers[number - 1]], wanted)
+
+    same(
+        1,
+        [
+            (
+                len(job["ranks"]),
+                len(job["hosts"]),
+                job["world_size"],
+                job["incomplete_ranks"],
+            )
+        ],
+    )
+    missing = job["missing_ranks"]
+    same(2, [(missing[0], missing[-1])])
+    same(3, [(number, rank["peak_bytes"]) for number, rank in of_rank.items()])
+    peaks = job["peaks"]
+    same(4, [tuple(peaks[f"{name}_bytes"] for name in ("min", "median", "max", "spread"))])
+    same(5, [(one["rank"], one["difference_bytes"]) for one in job["outliers"]])
+    first = job["outliers"][0]
+    test.assertEqual((first["rank"], of_rank[first["compared_with_rank"]]["peak_bytes"]), (2, of_rank[4]["peak_bytes"]))
+    same(
+        6,
+        [
+            (f"/home/me/{line['place']['file']}:{line['place']['line']}", line["difference_bytes"])
+            for line in first["lines"]
+        ],
+    )
+    same(7, [(host["host"], host["ranks"], host["sum_peak_bytes"]) for host in job["hosts"]])
+    same(8, [(number, rank["peak_step"]) for number, rank in of_rank.items()])
+    grown = {number: rank["growth"] for number, rank in of_rank.items() if rank["growth"]}
+    test.assertEqual((len(grown), min(grown)), (job["growth"]["ranks"], job["growth"]["first_rank"]))
+    same(
+        9,
+        [
+            (number, one["first_step"], one["step_bytes"], f"/home/me/{one['place']['file']}:{one['place']['line']}")
+            for number, one in grown.items()
+        ],
+    )
+    failed = of_rank[job["out_of_memory"]["first_rank"]]
+    place = failed["first_failure"]["place"]
+    same(
+        10,
+        [
+            (
+                failed["rank"],
+                failed["first_failure"]["requested_bytes"],
+                failed["start_time_ns"] + failed["first_failure"]["time_ns"],
+                f"/home/me/{place['file']}:{place['line']}",
+            )
+        ],
+    )
+    same(11, [(one["host"], one["uuid"], one["processes"]) for one in job["shared_devices"]])
+    same(12, [(number, rank["attempt"]) for number, rank in of_rank.items() if rank["attempt"]])
+
+
+def update(answers):
+    """Writes the answers into the page: `GMT_TEST_UPDATE=1 meson test -C build tables-engines`."""
+    with open(PAGE, encoding="utf-8") as file:
+        page = file.read()
+    for question, rows in zip(questions(), answers):
+        before = "\n".join(f"-- {line}" for line in question.answer)
+        at = page.index(before, page.index(f"-- {question.title}\n") + len(question.title))
+        after = "\n".join(f"-- {line}" for line in shown(rows))
+        page = page[:at] + after + page[at + len(before) :]
+    with open(PAGE, "w", encoding="utf-8") as file:
+        file.write(page)
