@@ -16,9 +16,9 @@ import tap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(os.path.dirname(HERE), "package"))
-import packages
-from packages import SOURCE, must, run
-from test_aarch64 import CROSS, QEMU, SYSROOT, needs_compiler, needs_qemu
+import packages  # noqa: E402
+from packages import SOURCE, must, run  # noqa: E402
+from test_aarch64 import CROSS, QEMU, SYSROOT, needs_compiler, needs_qemu  # noqa: E402
 
 CLI = os.path.join(packages.BUILD, "tools", "gpumemtrace")
 # Numbers of record.c.

@@ -17,7 +17,11 @@ def use_torch():
     kept.extend(torch.empty(MIB, dtype=torch.uint8, device="cuda") for _ in range(10))
     del kept[5:]
     stats = torch.cuda.memory_stats()
-    return {"layer": "torch", "total": stats["allocated_bytes.all.allocated"], "peak": torch.cuda.max_memory_allocated()}
+    return {
+        "layer": "torch",
+        "total": stats["allocated_bytes.all.allocated"],
+        "peak": torch.cuda.max_memory_allocated(),
+    }
 
 
 def use_cupy():
