@@ -3,8 +3,8 @@
 #define GMT_LIBRARY_CURSOR_H
 
 /*
- * A pass over the rows of one table: which rows and columns are wanted, and the texts that they
- * refer to. The functions of this header hold the recording's lock.
+ * A cursor passes once over the rows of one table. It has the choice of rows and columns, and the
+ * texts that the rows refer to. The caller of each function here holds the recording's lock.
  */
 
 #include "containers/intern.h"
@@ -14,8 +14,8 @@
 /* The rows that are wanted. */
 struct gmt_read_filter {
 	unsigned wanted; /* enum gmt_read_filters: the filters that are in force */
-	int64_t begin_time_ns, end_time_ns; /* from the first on, before the second */
-	int64_t begin_step, end_step;       /* the same */
+	int64_t begin_time_ns, end_time_ns; /* begin <= time < end */
+	int64_t begin_step, end_step;       /* begin <= step < end */
 	int32_t device;
 	uint32_t layer;
 };
@@ -24,9 +24,9 @@ struct gmt_read_cursor {
 	struct gpumemtrace_recording *recording;
 	const struct gmt_read_table *table;
 	struct gmt_read_filter filter;
-	uint64_t columns; /* bits by number: the columns that are wanted */
-	struct gmt_intern texts[GMT_READ_MAX_COLUMNS]; /* by column: what its numbers stand for */
-	/* of a table whose rows `open` makes: the rows, and the next one */
+	uint64_t columns; /* the wanted columns: bit n is column n */
+	struct gmt_intern texts[GMT_READ_MAX_COLUMNS]; /* of each TEXT column */
+	/* for tables that make all rows in `open`: these rows, and the next row to read */
 	GMT_VEC(uint8_t) rows;
 	size_t next_row;
 	void *state;  /* of the table's functions */
@@ -39,12 +39,12 @@ static inline bool gmt_cursor_wants(const struct gmt_read_cursor *cursor, int co
 }
 
 /*
- * Stores a text in a TEXT column, unless it is stored, and returns its number. Bytes that are not
+ * Returns the number of a text in a TEXT column. Stores the text if it is new. Bytes that are not
  * UTF-8 become U+FFFD. When out of memory, returns 0 and sets cursor->failed.
  */
 int32_t gmt_cursor_intern_text(struct gmt_read_cursor *cursor, int column, const char *text);
 
-/* Return whether the filter lets a row pass, by one of its values. */
+/* Return whether the filter accepts a row with this time, step, device or layer. */
 static inline bool gmt_filter_time(const struct gmt_read_cursor *cursor, int64_t time_ns)
 {
 	return !(cursor->filter.wanted & GMT_FILTER_TIME) ||
@@ -68,12 +68,16 @@ static inline bool gmt_filter_layer(const struct gmt_read_cursor *cursor, uint32
 	return !(cursor->filter.wanted & GMT_FILTER_LAYER) || layer == cursor->filter.layer;
 }
 
-/* Returns a new row, all zeros, of a table whose rows `open` makes. NULL: sets cursor->failed. */
+/*
+ * Adds a row of zeros, in the `open` function of a table. Returns the row. When out of memory,
+ * returns NULL and sets cursor->failed.
+ */
 void *gmt_cursor_add_row(struct gmt_read_cursor *cursor);
 
-/* The functions `read` and `close` of a table whose rows `open` makes. */
+/* Copies up to `max` of the added rows, and returns their number. */
 size_t gmt_cursor_read_rows(struct gmt_read_cursor *cursor, void *ret_rows, size_t max);
 
+/* Defines `read` and `close` for a table that makes all rows in `open`. */
 #define GMT_ROWS_ARE_MADE_AT_OPEN(name) \
 	size_t gmt_read_##name(struct gmt_read_cursor *cursor, void *ret_rows, size_t max) \
 	{ \
@@ -84,13 +88,13 @@ size_t gmt_cursor_read_rows(struct gmt_read_cursor *cursor, void *ret_rows, size
 		(void)cursor; \
 	}
 
-/* The functions of a table, which tables.c lists. */
+/* Declares the functions of a table. tables.c has the list of all tables. */
 #define GMT_TABLE_FUNCTIONS(name) \
 	bool gmt_open_##name(struct gmt_read_cursor *cursor); \
 	size_t gmt_read_##name(struct gmt_read_cursor *cursor, void *ret_rows, size_t max); \
 	void gmt_close_##name(struct gmt_read_cursor *cursor);
 
-/* Frees what the cursor holds, without `state`. */
+/* Frees the memory of the cursor. Does not free `state`. */
 void gmt_cursor_fini(struct gmt_read_cursor *cursor);
 
 #endif

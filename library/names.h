@@ -3,8 +3,8 @@
 #define GMT_LIBRARY_NAMES_H
 
 /*
- * What stacks, sites and threads are called in the rows of tables: the texts of a table are
- * interned once, when it is opened, so that all batches have one dictionary.
+ * Makes the names of stacks, sites and threads for the rows of tables. The texts of a table are
+ * interned once, when the table is opened. So all batches have the same dictionary.
  */
 
 #include "library/cursor.h"
@@ -14,29 +14,29 @@ struct gmt_name_columns {
 	int line, function, operator, module, library;
 };
 
-/* The texts of a stack; below 0: none. */
+/* The texts of a stack, as numbers in their columns. Below 0: no text. */
 struct gmt_stack_texts {
 	int32_t line, function, operator, module, library;
 };
 
-/* The texts of all stacks of a recording, by stack. */
+/* The texts of all stacks of a recording. */
 struct gmt_stack_names {
 	struct gmt_name_columns columns;
 	GMT_VEC(struct gmt_stack_texts) stacks;
 	GMT_VEC(bool) has_texts; /* by stack */
 };
 
-/* Makes room for all stacks, without texts. False: out of memory; then cursor->failed is set. */
+/* Makes room for all stacks, without texts. When out of memory: false, and sets cursor->failed. */
 bool gmt_stack_names_init(struct gmt_stack_names *ret_names, struct gmt_read_cursor *cursor,
 	struct gmt_name_columns columns);
 
-/* Interns the texts of a stack, unless that was done, and returns them. */
+/* Returns the texts of a stack. Interns them at the first call. */
 const struct gmt_stack_texts *gmt_stack_names_get(struct gmt_stack_names *names,
 	struct gmt_read_cursor *cursor, uint32_t stack);
 
 void gmt_stack_names_fini(struct gmt_stack_names *names);
 
-/* Returns whether a stack has a frame: stacks without one are null in tables. */
+/* Returns whether a stack has a frame. Tables have null for stacks without frames. */
 bool gmt_has_frames(const struct gmt_read_cursor *cursor, uint32_t stack);
 
 /* Returns the text `file:line` of a frame in `ret_text`, cut to `size` bytes. "": unknown. */
@@ -44,8 +44,8 @@ void gmt_name_line(const struct gmt_traces *traces, const struct gmt_place *plac
 	size_t size);
 
 /*
- * Return the number of a name in a column, for a number of format/: of a layer, a space or a kind.
- * A number that this version does not know has the name "space-9".
+ * Return the number of the text that names a layer or a space in a column. `layer` and `space` are
+ * numbers of the file format. An unknown number gets a name such as "space-9".
  */
 int32_t gmt_name_layer(struct gmt_read_cursor *cursor, int column, uint32_t layer);
 int32_t gmt_name_space(struct gmt_read_cursor *cursor, int column, uint32_t space);

@@ -59,7 +59,7 @@ bool gmt_open_sites(struct gmt_read_cursor *cursor)
 {
 	const struct gmt_sites *sites = &cursor->recording->pipeline.sites;
 	struct gmt_stack_names names;
-	bool done = gmt_stack_names_init(&names, cursor,
+	bool ok = gmt_stack_names_init(&names, cursor,
 		(struct gmt_name_columns){
 			.line = GMT_COLUMN_sites_line,
 			.function = GMT_COLUMN_sites_function,
@@ -68,12 +68,12 @@ bool gmt_open_sites(struct gmt_read_cursor *cursor)
 			.library = GMT_READ_NO_COLUMN,
 		});
 
-	for (size_t i = 0; done && i < sites->rows.count; i++)
+	for (size_t i = 0; ok && i < sites->rows.count; i++)
 		if (gmt_filter_device(cursor, sites->rows.items[i].device) &&
 			gmt_filter_layer(cursor, sites->rows.items[i].layer))
-			done = add_site(cursor, &names, &sites->rows.items[i]);
+			ok = add_site(cursor, &names, &sites->rows.items[i]);
 	gmt_stack_names_fini(&names);
-	return done && !cursor->failed;
+	return ok && !cursor->failed;
 }
 
 GMT_ROWS_ARE_MADE_AT_OPEN(sites)
@@ -144,7 +144,7 @@ bool gmt_open_findings(struct gmt_read_cursor *cursor)
 {
 	const struct gmt_leaks *leaks = &cursor->recording->pipeline.leaks;
 	struct gmt_stack_names names;
-	bool done = gmt_stack_names_init(&names, cursor,
+	bool ok = gmt_stack_names_init(&names, cursor,
 		(struct gmt_name_columns){
 			.line = GMT_COLUMN_findings_line,
 			.function = GMT_COLUMN_findings_function,
@@ -153,12 +153,12 @@ bool gmt_open_findings(struct gmt_read_cursor *cursor)
 			.library = GMT_READ_NO_COLUMN,
 		});
 
-	for (size_t i = 0; done && i < leaks->rows.count; i++)
+	for (size_t i = 0; ok && i < leaks->rows.count; i++)
 		if (gmt_filter_device(cursor, leaks->rows.items[i].device) &&
 			gmt_filter_layer(cursor, leaks->rows.items[i].layer))
-			done = add_finding(cursor, &names, &leaks->rows.items[i]);
+			ok = add_finding(cursor, &names, &leaks->rows.items[i]);
 	gmt_stack_names_fini(&names);
-	return done && !cursor->failed;
+	return ok && !cursor->failed;
 }
 
 GMT_ROWS_ARE_MADE_AT_OPEN(findings)

@@ -81,7 +81,7 @@ static enum gmt_python_state check_layout(enum gmt_python_state otherwise)
 	if (!thread || python.running_thread() != thread || python.is_finalizing())
 		return state;
 	/*
-	 * Another thread is comparing. Pairs with the clear below: this thread then sees that result.
+	 * Another thread compares: do not wait. Pairs with the clear: later threads see the result.
 	 */
 	if (atomic_flag_test_and_set_explicit(&python.is_checking, memory_order_acquire))
 		return state;

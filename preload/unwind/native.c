@@ -328,7 +328,10 @@ static inline bool has_known_id(const struct gmt_walk *walk, uint32_t generation
 		walk->ends != GMT_STACK_CUT;
 }
 
-/* Stores the walked stack and returns its id. `depth` is the same in all calls. */
+/*
+ * Stores the walked stack and returns its id. `depth` is the largest number of frames of a stack.
+ * It must be the same in all calls.
+ */
 __attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk,
 	const struct gmt_walk_start *start, struct gmt_depot *depot, uint32_t depth,
 	uint32_t generation, bool *ret_lost)

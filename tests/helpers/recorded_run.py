@@ -75,7 +75,7 @@ def run_again_after_aborts(command, clean_up=lambda: None, meanwhile=None, **how
         if not ended_by_pytorch(run):
             break
         Aborts.count += 1
-        print(f"# PyTorch aborted at its own end, for the {Aborts.count}. time here: asked once more", flush=True)
+        print(f"# PyTorch aborted at its own end (abort {Aborts.count}): the program is run again", flush=True)
         clean_up()
     return run
 

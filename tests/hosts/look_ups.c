@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes all kinds of look-ups, valid and invalid, and prints each answer: the symbol, its object,
- * and the results of two dlerror() calls. One look-up probes for CUDA. The program does not look up
- * functions of libc that a recorder replaces, such as dlsym.
+ * and the results of two dlerror() calls. The output must be the same with and without a recorder.
+ * So the program does not look up functions of libc that a recorder replaces, such as dlsym.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -25,7 +25,7 @@ static void report_error(void)
 	printf(" then [%s]\n", dlerror() ? "an error" : "no error");
 }
 
-static void print_found(const char *question, const void *found)
+static void print_answer(const char *question, const void *found)
 {
 	Dl_info info;
 
@@ -39,7 +39,7 @@ static void print_found(const char *question, const void *found)
 	report_error();
 }
 
-static void look_up_all(const char *of, void *handle)
+static void look_up_all(const char *scope, void *handle)
 {
 	static const char *const names[] = { "malloc", "printf", "environ", "stdout", "pthread_create",
 		"cos", "no_such_function", "", "main", "cuInit", "cuGetProcAddress", "cudaMalloc",
@@ -52,11 +52,11 @@ static void look_up_all(const char *of, void *handle)
 	char text[256];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		snprintf(text, sizeof(text), "dlsym %s %s", of, names[i]);
-		print_found(text, dlsym(handle, names[i]));
+		snprintf(text, sizeof(text), "dlsym %s %s", scope, names[i]);
+		print_answer(text, dlsym(handle, names[i]));
 		for (size_t j = 0; j < version_count; j++) {
-			snprintf(text, sizeof(text), "dlvsym %s %s %s", of, names[i], versions[j]);
-			print_found(text, dlvsym(handle, names[i], versions[j]));
+			snprintf(text, sizeof(text), "dlvsym %s %s %s", scope, names[i], versions[j]);
+			print_answer(text, dlvsym(handle, names[i], versions[j]));
 		}
 	}
 }
@@ -88,7 +88,7 @@ static void *in_thread(void *nothing)
 	(void)nothing;
 	printf("in a thread before:");
 	report_error();
-	print_found("in a thread", dlsym(RTLD_DEFAULT, "no_such_function_either"));
+	print_answer("in a thread", dlsym(RTLD_DEFAULT, "no_such_function_either"));
 	dlsym(RTLD_DEFAULT, "left_behind");
 	return NULL;
 }
@@ -111,7 +111,7 @@ int main(void)
 	pthread_t thread;
 	int count = 0;
 
-	print_found("at first", NULL);
+	print_answer("at first", NULL);
 	look_up_all("default", RTLD_DEFAULT);
 	look_up_all("next", RTLD_NEXT);
 	open_and_close(NULL, RTLD_NOW);
@@ -124,14 +124,14 @@ int main(void)
 	printf("in the main thread after:");
 	report_error();
 
-	void *apart = dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW);
+	void *separate = dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW);
 
-	printf("dlmopen %s", apart ? "open" : "nothing");
+	printf("dlmopen %s", separate ? "open" : "nothing");
 	report_error();
-	if (apart) {
-		print_found("in a namespace", dlsym(apart, "cos"));
-		print_found("in a namespace", dlsym(apart, "cuInit"));
-		printf("dlclose %d", dlclose(apart));
+	if (separate) {
+		print_answer("in a namespace", dlsym(separate, "cos"));
+		print_answer("in a namespace", dlsym(separate, "cuInit"));
+		printf("dlclose %d", dlclose(separate));
 		report_error();
 	}
 	dl_iterate_phdr(count_objects, &count);

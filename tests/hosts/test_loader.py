@@ -21,7 +21,7 @@ def run(host, place, preload, libraries):
         outcome = compare.run(host, place, preload, libraries)
         if PYTORCH_ABORT.encode() not in outcome.err:
             break
-        print("# PyTorch aborted at its own end: asked once more", flush=True)
+        print("# PyTorch aborted at its own end: the program is run again", flush=True)
     return outcome
 
 

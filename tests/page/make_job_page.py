@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """usage: make_job_page.py KIND TEMPLATE OUTPUT.html
 
-Writes the files of a made job, and its page by `gpumemtrace ranks --html`: the program's data in the template of
-page/build. If TEMPLATE is "-", the page stays as the program wrote it. KIND is one of the names in KINDS.
+Generates the recordings of a job and makes its page by `gpumemtrace ranks --html`. Then puts the data of this page into
+TEMPLATE, a template from page/build. If TEMPLATE is "-", the page stays as the program wrote it. KIND is one of KINDS.
 """
 
 import os
@@ -22,16 +22,17 @@ from definitions import Kind
 from job_story import write_rank
 from recording import MiB, Story, train
 
-STEPS, TIMES = 66, 67  # records of a summary: its curves
+STEPS, TIMES = 66, 67  # record numbers of the two curves in a summary
 SCRIPT = "</script><img src=x onerror=alert(1)>\u202e<b>"
 PROGRAM = os.environ.get("GMT_TEST_PAGE_CLI", os.path.join(cli.BUILD, "tests", "cli", "gpumemtrace-with-page"))
 
 
-def refuse(story):
+def refuse_request(story):
     story.event(Kind.ALLOC_FAILED, size_bytes=16 << 30, frames=story.stack("/home/me/train.py:70 in gather"), result=2)
 
 
 def write(folder, count, world=None, **of_rank):
+    """Writes recordings of `count` ranks. `of_rank` has, for each argument of write_rank, a function of the rank."""
     for rank in range(count):
         options = {key: value(rank) for key, value in of_rank.items()}
         write_rank(rank, world or count, folder, name=f"{folder}/train.r{rank}.gmt.gz", **options)
@@ -42,7 +43,7 @@ def large(folder):
 
 
 def noisy(folder, world=4096, steps=128):
-    """The largest curves: 128 steps and 64 times of each rank, each with its own bytes. Sizes are multiples of 512."""
+    """Each rank has the longest curves: 128 steps and 64 times, all with different sizes (multiples of 512)."""
     story = job_story.rank_story(0, world)
     train(story, steps=steps, size=64 * MiB)
     header, blocks = job_story.blocks_of(job_story.summary(story.write("noisy.gmt.gz")))
@@ -51,7 +52,7 @@ def noisy(folder, world=4096, steps=128):
     def curve(number, block, first):
         rows = int.from_bytes(block[4:8], "little")
         sizes = [[(1 << 32) + 512 * random.randrange(1 << 21) for _ in range(rows)] for _ in range(2)]
-        columns = [w.column("D", first(rows)), *(w.column("U", [max(pair) for pair in zip(*sizes)]) for _ in range(1))]
+        columns = [w.column("D", first(rows)), w.column("U", [max(pair) for pair in zip(*sizes)])]
         ends = w.column("U", [min(pair) for pair in zip(*sizes)])
         if number == STEPS:
             columns.insert(1, w.column("D", [1000 * (row + 1) + random.randrange(500) for row in range(rows)]))
@@ -78,7 +79,7 @@ def eight(folder):
         folder, 8,
         steps=lambda rank: 30 if rank == 2 else 60, leak=lambda rank: 4 * MiB * (rank == 5),
         size=lambda rank: (96 if rank >= 6 else 64) * MiB, ends=lambda rank: rank != 2,
-        also=lambda rank: refuse if rank == 4 else None, host_ranks=lambda _: 4,
+        also=lambda rank: refuse_request if rank == 4 else None, host_ranks=lambda _: 4,
     )  # fmt: skip
 
 

@@ -65,7 +65,7 @@ class Gate(unittest.TestCase):
             # A shell and `run` return 128 + SIGABRT.
             if done.returncode != 134 or recorded_run.PYTORCH_ABORT not in done.stderr:
                 break
-            print("# PyTorch aborted at its own end: asked once more", flush=True)
+            print("# PyTorch aborted at its own end: the program is run again", flush=True)
         return done
 
     def test_a_commit_that_leaks_fails_the_gate_and_its_repair_passes(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The summary of scripts/test, for a reader who has only its output."""
+"""Tests scripts/count_tests.py, which writes the summary at the end of scripts/test."""
 
 import json
 import os
@@ -16,7 +16,7 @@ CASE = "<testcase>{}</testcase>"
 
 
 class Reporting(unittest.TestCase):
-    def text_of(self, stdout, result="OK", stderr="", cases=("",), builds=1):
+    def summary_of(self, stdout, result="OK", stderr="", cases=("",), builds=1):
         with tempfile.TemporaryDirectory() as folder:
             logs = os.path.join(folder, "meson-logs")
             os.mkdir(logs)
@@ -30,7 +30,7 @@ class Reporting(unittest.TestCase):
             ).stdout.splitlines()
 
     def test_a_failure_is_shown_with_the_output_around_it(self):
-        summary = self.text_of(
+        summary = self.summary_of(
             "1..3\nok 1 - fine\n# of the fine one\nnot ok 2 - bad\n# AssertionError: why\nok 3 - end\n",
             "FAIL",
             cases=("", "<failure/>", ""),
@@ -47,28 +47,26 @@ class Reporting(unittest.TestCase):
         )
 
     def test_a_long_failure_is_shown_from_both_ends(self):
-        summary = self.text_of(
+        summary = self.summary_of(
             "not ok 1 - bad\n" + "".join(f"# {line}\n" for line in range(500)), "FAIL", cases=("<failure/>",)
         )
         self.assertEqual(len(summary), 63)
         self.assertEqual((summary[1], summary[-2]), ("  not ok 1 - bad", "  # 499"))
 
     def test_the_end_of_output_without_tap_is_shown(self):
-        summary = self.text_of("FAILED test_steps.py\n", "TIMEOUT", "died here\n", cases=("<failure/>",))
+        summary = self.summary_of("FAILED test_steps.py\n", "TIMEOUT", "died here\n", cases=("<failure/>",))
         self.assertEqual(summary[1:-1], ["  FAILED test_steps.py", "  died here"])
 
     def test_a_skipped_test_is_named_with_its_reason(self):
-        summary = self.text_of("ok 1 - on a device # SKIP needs one\n", cases=("<skipped/>", ""))
+        summary = self.summary_of("ok 1 - on a device # SKIP needs one\n", cases=("<skipped/>", ""))
         self.assertEqual(summary[0], "skipped: torch steps: on a device: needs one")
 
     def test_an_abort_by_pytorch_itself_is_counted_and_shown(self):
-        summary = self.text_of("# PyTorch aborted at its own end, for the 1. time here: asked once more\nok 1 - fine\n")
-        self.assertEqual(
-            summary[0], "torch steps: PyTorch aborted at its own end, for the 1. time here: asked once more"
-        )
+        summary = self.summary_of("# PyTorch aborted at its own end (abort 1): the program is run again\nok 1 - fine\n")
+        self.assertEqual(summary[0], "torch steps: PyTorch aborted at its own end (abort 1): the program is run again")
 
     def test_tests_of_several_builds_are_counted_as_one_run(self):
-        summary = self.text_of("not ok 1 - bad\n", "FAIL", cases=("<failure/>", "", "<skipped/>"), builds=2)
+        summary = self.summary_of("not ok 1 - bad\n", "FAIL", cases=("<failure/>", "", "<skipped/>"), builds=2)
         self.assertEqual(summary[-1], "2 passed, 2 failed, 2 skipped")
         self.assertEqual(summary.count("  not ok 1 - bad"), 2)
 

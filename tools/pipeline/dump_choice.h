@@ -43,10 +43,9 @@ static inline bool gmt_dump_choice_has_times(const struct gmt_dump_choice *choic
 
 /*
  * Prepares the choice. If times were given, reads the clocks of the recording and sets `from` and
- * `until`. For a moment that is no time, such as the peak, it reads the whole recording. Marks the
- * parts of the file in choice->members that
- * need not be read. Returns 0, or an exit code after an error message. In both cases, end it with
- * gmt_dump_choice_fini.
+ * `until`. For a moment that is no time, such as the peak, reads the whole recording. Marks the
+ * parts of the file in choice->members that need not be read. Returns 0, or an exit code after an
+ * error message. In both cases the caller ends `choice` with gmt_dump_choice_fini.
  */
 int gmt_dump_choice_init(struct gmt_dump_choice *choice, const char *path);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The first view: the curve and the answer. Each card leads to the view with its details.
+// The first view: the memory curve, and whether the program leaks or ran out of memory. Each card links to its view.
 import { momentOf } from "../chart/columns";
 import { cursorAt } from "../chart/strip";
 import { makeSurface, type Surface } from "../chart/surface";

@@ -43,11 +43,11 @@ struct gmt_allocator_stat {
 	uint64_t allocated, freed; /* sums over all time */
 };
 
-/* Segments without a block that PyTorch gave back to the driver together. */
+/* Empty segments that PyTorch gave back to the driver, with no allocation in between. */
 struct gmt_cache_release {
 	uint64_t stamp; /* when PyTorch gave back the first segment */
 	uint64_t bytes, segments; /* segments or pages */
-	/* part of `bytes` that PyTorch got again before the next one, within GMT_REACQUIRE_STEPS steps */
+	/* part of `bytes` that PyTorch got again before the next release, within GMT_REACQUIRE_STEPS */
 	uint64_t reacquired_bytes;
 	bool after_refusal; /* the driver had just refused a request */
 };
@@ -61,7 +61,8 @@ struct gmt_allocator_device {
 	uint64_t cache_release_count, released_bytes,
 		reacquired_bytes; /* sums over all cache releases */
 	struct gmt_cache_release last; /* the newest cache release */
-	bool is_releasing, refused;
+	bool is_releasing; /* PyTorch allocated no block since the newest cache release */
+	bool refused; /* the driver refused a request; since then, no release and no new block */
 	uint64_t outside_blocks; /* blocks, over the whole run, that lay in no known segment */
 	uint64_t mismatches; /* events that contradict the known behaviour of PyTorch's allocator */
 };

@@ -2,15 +2,18 @@
 #ifndef GMT_ANALYSIS_HISTORY_HISTORY_CAPTURES_H
 #define GMT_ANALYSIS_HISTORY_HISTORY_CAPTURES_H
 
-/* The moments whose live blocks a history stores. Part of analysis/history. */
+/*
+ * Captures the live blocks at a few moments of a replay, for example the end of the last step. Part
+ * of analysis/history.
+ */
 
 #include "analysis/history/history.h"
 
-/* Selects the moments that lie within `until_ns`. */
+/* Selects the moments to capture, from those that are not later than `until_ns`. */
 void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_recording *recording,
 	const struct gmt_timeline *timeline, uint64_t until_ns);
 
-/* Stores the blocks that live now. False when out of memory. */
+/* Stores the blocks that are live now. Returns false when out of memory. */
 bool gmt_history_capture_now(struct gmt_history_capture *capture,
 	const struct gmt_accounting *accounting);
 

@@ -3,19 +3,19 @@
 #define GMT_ANALYSIS_HISTORY_HISTORY_STEPS_H
 
 /*
- * Follows one series of steps during a replay: what accounts do in the current step, and which
- * sites changed since the last sample. Part of analysis/history. Single-threaded. Functions return
- * false when out of memory.
+ * Follows one series of steps during a replay. It keeps the peak of each account in the current
+ * step, and the sites that changed since the last sample. Part of analysis/history. One thread.
+ * Functions of type bool return false when out of memory.
  */
 
 #include "analysis/history/history.h"
 
-/* An account in the current step. */
+/* State of an account in the current step. */
 struct gmt_history_running {
 	uint64_t peak_bytes;
 };
 
-/* A series that is followed. */
+/* Follows one series. */
 struct gmt_history_follower {
 	const struct gmt_step_series *steps;
 	struct gmt_history_series *series;
@@ -24,10 +24,10 @@ struct gmt_history_follower {
 	GMT_VEC(struct gmt_history_running) accounts;
 	GMT_VEC(uint32_t) touched;    /* sites that changed since the last sample */
 	GMT_VEC(uint8_t) is_touched;  /* by site */
-	/* By touched site: least that it held at the end of a step since the last sample. */
+	/* by touched site: the least that it held at ends of steps since the last sample */
 	GMT_VEC(uint64_t) lows;
 	bool has_end; /* a step has ended since the last sample */
-	/* By row of series->samples: its site, until the samples are sorted. */
+	/* by row of series->samples: its site; until the samples are sorted */
 	GMT_VEC(uint32_t) log_sites;
 };
 
@@ -50,7 +50,7 @@ static inline bool gmt_history_touch(struct gmt_history_follower *follower, uint
 bool gmt_history_follow(struct gmt_history_follower *follower,
 	const struct gmt_accounting *accounting, uint64_t stamp);
 
-/* Returns the stamp up to which gmt_history_follow has nothing to do. */
+/* Returns the stamp at which the next step begins or the current step ends, or UINT64_MAX. */
 uint64_t gmt_history_next(const struct gmt_history_follower *follower);
 
 /* Ends the current step. If no step is current, begins and ends the next step. */

@@ -3,8 +3,8 @@
 #define GMT_ANALYSIS_TABLES_STACK_NAMES_H
 
 /*
- * Finds what a stack belongs to, from its frames. Names are cut to `size` bytes. "": there is no
- * name.
+ * Finds the operator, the modules and the library of a stack in its frames. A name is cut to `size`
+ * bytes. If the stack has no such name, `ret_name` is "".
  */
 
 #include <stddef.h>

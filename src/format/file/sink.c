@@ -88,10 +88,11 @@ static const char *why_not_writable(const struct gmt_sink *sink)
 	return (uint64_t)about.st_size < sink->written_bytes ? "the file was truncated" : NULL;
 }
 
-static bool may_pass(int error_number)
+/* Returns whether a later write may succeed after this error. */
+static bool is_temporary(int error_number)
 {
 	switch (error_number) {
-	case EBADF: /* waiting does not bring this descriptor back */
+	case EBADF: /* the program closed the descriptor */
 	case EFAULT:
 	case EFBIG:
 	case EINVAL:
@@ -120,7 +121,7 @@ static enum gmt_status write_out(struct gmt_sink *sink, struct gmt_error *error)
 			continue;
 		if (written <= 0) {
 			is_stalled = true;
-			if (sink->wait && may_pass(error_number) &&
+			if (sink->wait && is_temporary(error_number) &&
 				sink->wait(sink->wait_context, error_number))
 				continue;
 			sink->failed = true;
@@ -128,7 +129,7 @@ static enum gmt_status write_out(struct gmt_sink *sink, struct gmt_error *error)
 			return gmt_error_set(error, GMT_WRITE, "%s", strerror(error_number));
 		}
 		if (is_stalled)
-			sink->wait(sink->wait_context, 0);
+			sink->wait(sink->wait_context, 0); /* reports the end of the stall */
 		is_stalled = false;
 		at += written;
 		left -= (size_t)written;
@@ -217,7 +218,7 @@ uint64_t gmt_sink_pushed_bytes(const struct gmt_sink *sink)
 enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, const struct gmt_member_about *about,
 	struct gmt_error *error)
 {
-	enum { UNIX = 3 };
+	enum { UNIX = 3 }; /* the operating system, as gzip headers name it (RFC 1952) */
 
 	if (sink->failed)
 		return GMT_OK;
@@ -232,7 +233,7 @@ enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, const struct gmt_memb
 		.length = (uint32_t)sink->stream.total_in,
 	};
 
-	/* The output buffer does not change. */
+	/* The reset keeps the output buffer, next_out and avail_out. */
 	deflateReset(&sink->stream);
 	sink->member_begin = sink->written_bytes;
 	if (about)
@@ -251,7 +252,10 @@ bool gmt_sink_move(struct gmt_sink *sink, int fd, uint64_t written_bytes)
 		return false;
 	sink->fd = fd;
 	sink->file = file;
-	/* The result may wrap for a moment. Only differences matter. */
+	/*
+	 * If the new file is shorter, member_begin may wrap below 0. Only its difference from
+	 * written_bytes is used.
+	 */
 	sink->member_begin += written_bytes - sink->written_bytes;
 	sink->written_bytes = written_bytes;
 	return true;

@@ -26,7 +26,7 @@ def fresh(name):
 
 
 def job(name, count, **of_rank):
-    """Writes a job of `count` ranks. `of_rank` has a function of the rank for each argument of write_rank."""
+    """Writes recordings of `count` ranks. `of_rank` has, for each argument of write_rank, a function of the rank."""
     folder = fresh(name)
     for rank in range(count):
         write_rank(rank, count, name, **{key: value(rank) for key, value in of_rank.items()})
@@ -45,7 +45,7 @@ def ranks_of(*arguments):
 
 class RanksPage(PageChecks):
     def job_page(self, *paths, options=(), code=0):
-        """Returns the page of a job, and the packet of the job in it."""
+        """Makes the page of a job. Returns the page, and the packet with the data of the job."""
         target = cli.place("ranks.html")
         done = run("ranks", f"--html={target}", *options, *paths)
         self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
@@ -53,7 +53,7 @@ class RanksPage(PageChecks):
         return page, page_packets.Packet(page.elements.scripts["job"])
 
     def curve(self, packet, index, kind, *columns):
-        """Returns the rows of a rank's curve."""
+        """Returns the columns of the curve of the rank at `index`. `kind` is "step" or "time"."""
         counts = packet[f"rank.{kind}s"]
         begin = sum(counts[:index])
         return [packet[f"{kind}.{column}"][begin : begin + counts[index]] for column in columns]
@@ -207,7 +207,7 @@ class Document(RanksPage):
             self.assertTrue(os.path.exists(path), path)
             os.unlink(path)
 
-    def test_options_that_do_not_fit_are_said(self):
+    def test_wrong_options_are_refused(self):
         folder = job("wrong", 2)
         for options, message in (
             (["--html", "--json"], "--html and --json exclude each other"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Small curves of the ranks that stand out, each with its neighbours and the median of all ranks.
+// Small multiples: one small chart for each rank that stands out, with its neighbours and the median of all ranks.
 import { FONT, makeSurface, type Surface } from "../../chart/surface";
 import type { Job } from "../../data/job";
 import { gridOf, type Grid } from "../../model/job_grid";
@@ -10,7 +10,7 @@ import { button, cut, h } from "../../ui/dom";
 import { size } from "../../ui/format";
 import { columnTick } from "./layout";
 
-const MOST = 8;
+const MOST = 8; // charts
 
 /** Indices of the ranks that stand out, the most important first, then the middle of each group. */
 export function notable(job: Job): number[] {
@@ -25,6 +25,7 @@ export function notable(job: Job): number[] {
   return [...new Set(all.filter((each) => each >= 0))].slice(0, MOST);
 }
 
+/** A curve in a chart: the chart's own rank, a neighbour, or the median of all ranks. */
 interface Line {
   values: ArrayLike<number>;
   kind: "own" | "neighbour" | "median";
@@ -66,7 +67,7 @@ function curve(job: Job, index: number, linesOf: () => { grid: Grid; lines: Line
         else {
           if (drawn) c.lineTo(x(column), y(value));
           else c.moveTo(x(column), y(value));
-          // A curve of one column is a dash.
+          // A value without a next value would be invisible: draw a dash.
           if (!drawn && !(values[column + 1]! >= 0)) c.lineTo(x(column) + 3, y(value));
           drawn = true;
         }
@@ -94,9 +95,9 @@ export function makeMultiples(job: Job): { element: HTMLElement | null; draw(): 
     const rank = ranks[index]!;
     const linesOf = (): { grid: Grid; lines: Line[] } => {
       const grid = gridOf(job, state().axis);
-      const own = (at: number): Float64Array => grid.peak.subarray(at * grid.columns, (at + 1) * grid.columns);
-      const lines: Line[] = [index - 1, index + 1].filter((at) => at >= 0 && at < ranks.length).map((at) => ({ values: own(at), kind: "neighbour" }));
-      return { grid, lines: [...lines, { values: valuesOf(job, grid, "peak").medians, kind: "median" }, { values: own(index), kind: "own" }] };
+      const peaksOf = (at: number): Float64Array => grid.peak.subarray(at * grid.columns, (at + 1) * grid.columns);
+      const lines: Line[] = [index - 1, index + 1].filter((at) => at >= 0 && at < ranks.length).map((at) => ({ values: peaksOf(at), kind: "neighbour" }));
+      return { grid, lines: [...lines, { values: valuesOf(job, grid, "peak").medians, kind: "median" }, { values: peaksOf(index), kind: "own" }] };
     };
     const surface = curve(job, index, linesOf);
     surfaces.push(surface);

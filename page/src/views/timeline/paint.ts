@@ -9,20 +9,23 @@ import type { Group } from "../../model/groups";
 import { size, sizeTicks, tickSize } from "../../ui/format";
 import type { Ink } from "../../ui/palette";
 
+/** Where the plot lies in the drawing, in pixels, and its vertical scale. */
 export interface Plot {
   window: Window;
   top: number;
   bottom: number;
-  most: number;
+  most: number; // bytes at the upper edge
   y(bytes: number): number;
 }
 
+/** The curves above the areas that are shown. */
 export interface Curves {
   reserved: boolean;
   used: boolean;
   capacityBytes: number; // 0: not shown
 }
 
+/** A strip below the time axis: steps, phases or refused requests. */
 export interface Lane {
   name: string;
   kind: string;
@@ -32,6 +35,7 @@ export interface Lane {
 export const LANE_HEIGHT = 19;
 export const AXIS_HEIGHT = 26;
 
+/** Width of the labels to the left of the plot. */
 export const gutter = (width: number): number => (width < 560 ? 58 : 76);
 
 export function makePlot(width: number, height: number, lanes: Lane[], axis: Axis, left: number, right: number, most: number): Plot {
@@ -47,7 +51,7 @@ export function makePlot(width: number, height: number, lanes: Lane[], axis: Axi
   };
 }
 
-/** No curves: what is zoomed fits the areas. */
+/** For a zoomed plot: its vertical scale fits the areas, whatever the curves show. */
 export const NO_CURVES: Curves = { reserved: false, used: false, capacityBytes: 0 };
 
 /** The largest value that the plot must show. */
@@ -98,7 +102,7 @@ export function paintStack({ context: c, ink }: Drawing, plot: Plot, layer: Laye
     c.globalAlpha = highlighted >= 0 && highlighted !== at ? 0.22 : 1;
     c.fillStyle = group.color;
     c.fill();
-    // A hairline between neighbours: they differ even where their colours look alike.
+    // A thin line separates neighbours, because their colours may look alike.
     c.globalAlpha = 0.8;
     c.fillStyle = ink.surface;
     for (let i = 0; i < picked.length; i++) {
@@ -112,7 +116,7 @@ export function paintStack({ context: c, ink }: Drawing, plot: Plot, layer: Laye
 
 const orders = new WeakMap<Group[], number[]>();
 
-/** Groups that hardly change lie below those that do: then each area shows its own changes. */
+/** Returns the order of the areas from below: the steadiest group first. So each area shows its own changes. */
 export function steadyFirst(groups: Group[]): number[] {
   let order = orders.get(groups);
   if (!order) {
@@ -153,7 +157,7 @@ function paintCurve(c: CanvasRenderingContext2D, plot: Plot, values: ArrayLike<n
   c.setLineDash([]);
 }
 
-/** Where a bucket is wider than some pixels, a finer curve shows what happens within it. */
+/** If buckets are several pixels wide, draws a finer curve that shows the changes within each bucket. */
 export function paintFine({ context: c, ink }: Drawing, plot: Plot, layer: Layer): void {
   const picked = pickBuckets(layer, plot.window);
   if (new Set(picked).size > picked.length / 3 || layer.fineBeginNs.length <= layer.buckets) return;
@@ -182,7 +186,7 @@ export function paintCurves({ context: c, ink, width }: Drawing, plot: Plot, lay
   }
 }
 
-/** Names the curves that lie above the plot, with the values that they have there. */
+/** Names the curves that are higher than the plot, with their largest values. */
 export function paintAbove({ context: c, width, ink }: Drawing, plot: Plot, layer: Layer, device: Device, curves: Curves): void {
   const { window } = plot;
   const reserved = curves.reserved ? pickBuckets(layer, window).reduce((most, bucket) => Math.max(most, layer.reservedBytes[bucket] ?? 0), 0) : 0;
@@ -221,7 +225,7 @@ export function paintTimeAxis({ context: c, width, ink }: Drawing, plot: Plot): 
   c.stroke();
 }
 
-/** Boxes of the lanes: for painting, and to find what is under the pointer. */
+/** A box in a lane. Used for painting, and to find the box under the pointer. */
 export interface LaneBox {
   x: number;
   y: number;

@@ -4,11 +4,9 @@
 
 #include <unistd.h>
 
-/*
- * --- pools
- * ----------------------------------------------------------------------------------------
- */
+/* Memory pools. */
 
+/* Describes a pool that other processes can import. */
 static const CUmemPoolProps shared_pool = {
 	.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 	.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
@@ -30,7 +28,8 @@ void destroy_pool(CUmemoryPool pool)
 	SAW(destroy, pool, .api = "cuMemPoolDestroy", .address = N(pool));
 }
 
-static int exported_pool(CUmemoryPool pool)
+/* Returns a file descriptor, which the caller closes. */
+static int export_pool(CUmemoryPool pool)
 {
 	int file = -1;
 
@@ -42,7 +41,7 @@ static int exported_pool(CUmemoryPool pool)
 
 CUmemoryPool import_pool(CUmemoryPool pool)
 {
-	int file = exported_pool(pool);
+	int file = export_pool(pool);
 	CUmemoryPool imported = NULL;
 
 	OK(D(cuMemPoolImportFromShareableHandle)(&imported, (void *)(intptr_t)file,
@@ -120,7 +119,7 @@ SNIPPET(cuMemPoolExportToShareableHandle)
 SNIPPET(cuMemPoolImportFromShareableHandle)
 {
 	CUmemoryPool pool = make_pool(), imported;
-	int file = exported_pool(pool);
+	int file = export_pool(pool);
 
 	OK(call(&imported, (void *)(intptr_t)file, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
 	SAW(create, pool, .address = N(imported), .object = 1);
@@ -157,12 +156,9 @@ SNIPPET(cuMemPoolImportPointer)
 	destroy_pool(pool);
 }
 
-/*
- * --- virtual memory
- * -------------------------------------------------------------------------------
- */
+/* Virtual memory. */
 
-static const CUmemAllocationProp on_device = {
+static const CUmemAllocationProp memory_of_device_0 = {
 	.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 	.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
 	.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0 },
@@ -172,7 +168,7 @@ CUmemGenericAllocationHandle make_memory(void)
 {
 	CUmemGenericAllocationHandle handle = 0;
 
-	OK(D(cuMemCreate)(&handle, UNIT, &on_device, 0));
+	OK(D(cuMemCreate)(&handle, UNIT, &memory_of_device_0, 0));
 	SAW(alloc, vmm, .api = "cuMemCreate", .address = handle, .size = UNIT);
 	return handle;
 }
@@ -231,18 +227,18 @@ SNIPPET(cuMemAddressFree)
 SNIPPET(cuMemCreate)
 {
 	CUmemGenericAllocationHandle handle;
-	CUmemAllocationProp elsewhere = on_device;
+	CUmemAllocationProp other = memory_of_device_0;
 
-	OK(call(&handle, 3 * UNIT, &on_device, 0));
+	OK(call(&handle, 3 * UNIT, &memory_of_device_0, 0));
 	SAW(alloc, vmm, .address = handle, .size = 3 * UNIT);
 	release_memory(handle);
-	elsewhere.location.id = 1;
-	OK(call(&handle, UNIT, &elsewhere, 0));
+	other.location.id = 1;
+	OK(call(&handle, UNIT, &other, 0));
 	SAW(alloc, vmm, .address = handle, .size = UNIT, .device = 1);
 	release_memory(handle);
-	elsewhere.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
-	elsewhere.location = (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST };
-	OK(call(&handle, UNIT, &elsewhere, 0));
+	other.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE;
+	other.location = (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST };
+	OK(call(&handle, UNIT, &other, 0));
 	SAW(alloc, vmm_host, .address = handle, .size = UNIT);
 	release_memory(handle);
 }
@@ -339,13 +335,10 @@ SNIPPET(cuMemGetHandleForAddressRange)
 	free_block(block);
 }
 
-/*
- * --- multicast
- * ------------------------------------------------------------------------------------
- */
+/* Multicast objects. */
 
 /* Describes a multicast object of one device, so that one process can complete it. */
-static const CUmulticastObjectProp for_one = {
+static const CUmulticastObjectProp one_device = {
 	.numDevices = 1,
 	.size = 2 * UNIT,
 	.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
@@ -355,12 +348,13 @@ static CUmemGenericAllocationHandle make_multicast(void)
 {
 	CUmemGenericAllocationHandle handle = 0;
 
-	OK(D(cuMulticastCreate)(&handle, &for_one));
+	OK(D(cuMulticastCreate)(&handle, &one_device));
 	SAW(alloc, multicast, .api = "cuMulticastCreate", .address = handle, .size = 2 * UNIT);
 	OK(D(cuMulticastAddDevice)(handle, 0));
 	return handle;
 }
 
+/* Events of multicast objects have the offset in the field `stream`. */
 static void unbind(CUmemGenericAllocationHandle multicast, size_t offset)
 {
 	OK(D(cuMulticastUnbind)(multicast, 0, offset, UNIT));
@@ -372,7 +366,7 @@ SNIPPET(cuMulticastCreate)
 {
 	CUmemGenericAllocationHandle handle;
 
-	OK(call(&handle, &for_one));
+	OK(call(&handle, &one_device));
 	SAW(alloc, multicast, .address = handle, .size = 2 * UNIT);
 	release_memory(handle);
 }
@@ -382,7 +376,7 @@ SNIPPET(cuMulticastBindMem)
 	CUmemGenericAllocationHandle multicast = make_multicast(), memory = make_memory();
 
 	OK(call(multicast, UNIT, memory, 0, UNIT, 0));
-	/* The event's device is the device of the memory. */
+	/* -2: the call does not name the device. It is the device of the memory. */
 	SAW(bind, multicast, .address = multicast, .size = UNIT, .object = memory, .stream = UNIT,
 		.device = -2);
 	/* Bound memory stays live. */
@@ -402,7 +396,8 @@ SNIPPET(cuMulticastBindMem_v2)
 	release_memory(multicast);
 }
 
-static void bound_address(CUmemGenericAllocationHandle multicast,
+/* Expects the event of a bound address. Then ends all objects. */
+static void saw_bound_address(CUmemGenericAllocationHandle multicast,
 	CUmemGenericAllocationHandle memory, CUdeviceptr address, int device)
 {
 	SAW(bind_address, multicast, .address = multicast, .size = UNIT, .object = address,
@@ -421,7 +416,7 @@ SNIPPET(cuMulticastBindAddr)
 
 	map(address, memory);
 	OK(call(multicast, UNIT, address, UNIT, 0));
-	bound_address(multicast, memory, address, -2);
+	saw_bound_address(multicast, memory, address, -2);
 }
 
 SNIPPET(cuMulticastBindAddr_v2)
@@ -431,7 +426,7 @@ SNIPPET(cuMulticastBindAddr_v2)
 
 	map(address, memory);
 	OK(call(multicast, 0, UNIT, address, UNIT, 0));
-	bound_address(multicast, memory, address, 0);
+	saw_bound_address(multicast, memory, address, 0);
 }
 
 SNIPPET(cuMulticastUnbind)

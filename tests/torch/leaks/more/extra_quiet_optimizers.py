@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Makes a new optimizer for each epoch: extra_quiet_optimizers.py [STEPS]"""
+"""Makes a new optimizer for each epoch and drops the old one. This is no leak.
+
+usage: extra_quiet_optimizers.py [STEPS]
+"""
 
 import torch
 from torch import nn
