@@ -36,7 +36,7 @@ static bool end_block(struct gmt_event_interpreter *interpreter,
 }
 
 /*
- * Returns whether the memory may be a multicast object. An imported handle does not state its type.
+ * Returns whether the memory may be a multicast object. The type of an imported handle is unknown.
  */
 static bool can_be_multicast(const struct gmt_physical_memory *memory)
 {

@@ -13,7 +13,10 @@
 #include "base/identifier.h"
 #include "tools/output/message.h"
 
-/* Copies the name up to its first token, with "%%" as '%'. Returns whether there is no token. */
+/*
+ * Copies the name up to its first token, such as %p, and replaces "%%" by '%'. Returns whether it
+ * copied the whole name, because it has no token.
+ */
 static bool copy_to_token(const char *output, char ret_start[PATH_MAX])
 {
 	size_t length = 0;
