@@ -64,7 +64,7 @@ bool gmt_check_output_path(const char *output)
 	char path[PATH_MAX];
 	bool is_whole = copy_to_token(output, path);
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	struct stat about;
+	struct stat status;
 
 	if (is_whole && gmt_file_is_device(path)) {
 		gmt_message_error("run: -o %s: is a device: name a file", output);
@@ -84,7 +84,7 @@ bool gmt_check_output_path(const char *output)
 	/* The recorder creates missing folders. */
 	do
 		to_folder(path);
-	while (stat(path, &about) && errno == ENOENT && strcmp(path, ".") && strcmp(path, "/"));
+	while (stat(path, &status) && errno == ENOENT && strcmp(path, ".") && strcmp(path, "/"));
 	if (can_create_file(path))
 		return true;
 	gmt_message_error("run: -o %s: cannot create a file in %s: %s", output, path, strerror(errno));
