@@ -49,15 +49,15 @@ uint64_t gmt_contexts_primary(int device);
 void gmt_contexts_set_primary(int device, uint64_t handle);
 
 /*
- * Adds or removes the view of a green context on this device. Calls that use the view run in the
- * primary context.
+ * Adds or removes a view: the CUcontext handle that the driver returns for a green context
+ * (cuCtxFromGreenCtx). Calls that use the view run in the device's primary context.
  */
 void gmt_contexts_add_view(uint64_t view, int device);
 void gmt_contexts_remove_view(uint64_t view);
 
 /*
- * Returns the context that owns the objects made in `handle`. For a view this is the primary
- * context, if it is known.
+ * Returns the context that owns objects made while `handle` is current. This is `handle` itself,
+ * but the primary context for a view, if that is known.
  */
 uint64_t gmt_contexts_owner(uint64_t handle);
 

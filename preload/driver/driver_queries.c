@@ -288,7 +288,7 @@ int16_t gmt_driver_holder_of(uint64_t address)
 	if (!result && type != HOST)
 		result = ask.pointer_attribute(&device, DEVICE_ORDINAL, address);
 	ask.exchange_capture_mode(&mode);
-	/* The driver does not know memory that it did not hand out. */
+	/* INVALID_VALUE: the driver did not allocate this address, so it is ordinary host memory. */
 	if (result == INVALID_VALUE || (!result && type == HOST))
 		return GMT_DEVICE_HOST;
 	return result || device < 0 || device > INT16_MAX ? GMT_DEVICE_UNKNOWN : (int16_t)device;

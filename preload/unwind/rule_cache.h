@@ -18,11 +18,12 @@
  *
  * During the pause, no thread gets a rule (gmt_rule_cache_begin). This is sufficient:
  *
- * - A thread that began before the pause has all its objects on its own stack. They stay loaded
- *   until it has finished. So the rules it finds and the rules it adds are correct.
- * - A thread may have code of a new object on its stack, at addresses of the old object. The loader
- *   gave it this code after the old object was unloaded, so after the pause began. So this thread
- *   sees the pause or a later state.
+ * - A thread may have begun a walk before the pause. All objects whose addresses it looks up are on
+ *   its own stack, so they stay loaded until the walk has ended. So the rules that it finds or adds
+ *   are correct.
+ * - A new object may be loaded at the addresses of the old one. A thread can have code of the new
+ *   object on its stack only after the old object was unloaded, so after the pause began. So this
+ *   thread sees the pause, or a later state of the table.
  */
 
 #include <stdatomic.h>
@@ -43,8 +44,8 @@ enum {
 extern GMT_HIDDEN _Atomic uint64_t (*gmt_rule_cache_sets)[GMT_RULES_WAYS];
 
 extern GMT_HIDDEN struct gmt_rule_cache {
-	_Atomic uint32_t pauses;                 /* objects that are being unloaded now */
-	_Atomic uint32_t generation;             /* generation of all rules; counts from 1 */
+	_Atomic uint32_t pauses; /* number of pauses now: objects that are being unloaded */
+	_Atomic uint32_t generation; /* generation of all rules; counts from 1 */
 } gmt_rule_cache;
 
 /*

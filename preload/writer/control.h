@@ -5,8 +5,8 @@
 /*
  * The control file of a recording (shared_memory/control.h). The writer publishes the state of the
  * recording in it, and other processes place their requests in it. Only the writer's thread uses
- * these functions. If no folder for the control file can be found, the
- * recording works without it and accepts no requests.
+ * these functions. If there is no usable folder for the control file, the recording works without
+ * it and accepts no requests.
  */
 
 #include <stdbool.h>

@@ -236,8 +236,8 @@ void sim_pools_trim(void);
 
 /* memory.c */
 /*
- * Allocates linear memory of the given space. `is_low`: at an address of 32 bits. Takes the lock
- * itself.
+ * Allocates linear memory of the given space. `is_low`: below 4 GiB, for the 32-bit ABI. Takes the
+ * lock itself.
  */
 CUresult sim_memory_allocate(CUdeviceptr *ret_address, size_t size_bytes, enum sim_space space,
 	unsigned int flags, bool is_low);
@@ -247,6 +247,10 @@ CUresult sim_pitch(size_t width_bytes, size_t height, unsigned int element_size_
 	size_t *ret_pitch_bytes, size_t *ret_size_bytes);
 
 /* host.c */
+/*
+ * Allocates pinned host memory, with the `flags` of cuMemHostAlloc. `is_low`: below 4 GiB, for the
+ * 32-bit ABI. Takes the lock itself.
+ */
 CUresult sim_host_allocate(void **ret_memory, size_t size_bytes, unsigned int flags, bool is_low);
 
 /* physical.c */

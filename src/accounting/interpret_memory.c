@@ -13,30 +13,30 @@ enum { BLOCKS_A_UNIT = 4 }; /* blocks that the search examines in the time of on
 static bool account_memory(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, uint32_t memory)
 {
-	const struct gmt_physical_memory *about = &interpreter->physical.memory.items[memory];
+	const struct gmt_physical_memory *properties = &interpreter->physical.memory.items[memory];
 	struct gmt_interpret_event block = *event;
 
 	block.kind = GMT_KIND_ALLOC;
-	block.layer = about->layer;
-	block.space = about->space;
-	block.device = about->device;
+	block.layer = properties->layer;
+	block.space = properties->space;
+	block.device = properties->device;
 	block.address = gmt_physical_number(memory);
-	block.size_bytes = about->size_bytes;
+	block.size_bytes = properties->size_bytes;
 	return gmt_interpret_alloc(interpreter, &block);
 }
 
 static bool end_block(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, uint32_t memory)
 {
-	const struct gmt_physical_memory *about = &interpreter->physical.memory.items[memory];
+	const struct gmt_physical_memory *properties = &interpreter->physical.memory.items[memory];
 	uint32_t site;
 
-	return gmt_interpret_free(interpreter, event, about->layer, about->space,
+	return gmt_interpret_free(interpreter, event, properties->layer, properties->space,
 		gmt_physical_number(memory), 0, &site);
 }
 
 /*
- * Returns whether the memory may be a multicast object. An imported handle does not state its type.
+ * Returns whether the memory may be a multicast object. The type of an imported handle is unknown.
  */
 static bool can_be_multicast(const struct gmt_physical_memory *memory)
 {
@@ -115,7 +115,7 @@ static bool end_memory(struct gmt_event_interpreter *interpreter,
 bool gmt_interpret_create_memory(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event)
 {
-	struct gmt_physical_memory about = {
+	struct gmt_physical_memory properties = {
 		.size_bytes = event->size_bytes,
 		.device = event->device,
 		.layer = event->layer,
@@ -128,7 +128,7 @@ bool gmt_interpret_create_memory(struct gmt_event_interpreter *interpreter,
 	 */
 	if (event->space == GMT_SPACE_VMM_IMPORTED && memory != GMT_PHYSICAL_NONE)
 		return gmt_physical_retain(&interpreter->physical, memory, event->address);
-	memory = gmt_physical_create(&interpreter->physical, event->address, &about);
+	memory = gmt_physical_create(&interpreter->physical, event->address, &properties);
 	return memory != GMT_PHYSICAL_NONE && account_memory(interpreter, event, memory);
 }
 
@@ -157,27 +157,27 @@ bool gmt_interpret_retain(struct gmt_event_interpreter *interpreter,
 static bool adopt_size_of_mapping(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, uint32_t memory)
 {
-	struct gmt_physical_memory *about = &interpreter->physical.memory.items[memory];
+	struct gmt_physical_memory *properties = &interpreter->physical.memory.items[memory];
 
-	if (about->space != GMT_SPACE_VMM_IMPORTED || event->size_bytes <= about->size_bytes)
+	if (properties->space != GMT_SPACE_VMM_IMPORTED || event->size_bytes <= properties->size_bytes)
 		return true;
 	if (!end_block(interpreter, event, memory))
 		return false;
-	about->size_bytes = event->size_bytes;
-	if (about->device == GMT_DEVICE_UNKNOWN)
-		about->device = event->device;
+	properties->size_bytes = event->size_bytes;
+	if (properties->device == GMT_DEVICE_UNKNOWN)
+		properties->device = event->device;
 	return account_memory(interpreter, event, memory);
 }
 
 static bool notify_mapped(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, uint32_t memory)
 {
-	const struct gmt_physical_memory *about = &interpreter->physical.memory.items[memory];
+	const struct gmt_physical_memory *properties = &interpreter->physical.memory.items[memory];
 	struct gmt_interpret_event of_memory = *event;
 
-	of_memory.layer = about->layer;
-	of_memory.space = about->space;
-	of_memory.device = about->device;
+	of_memory.layer = properties->layer;
+	of_memory.space = properties->space;
+	of_memory.device = properties->device;
 	return !interpreter->observer.mapped ||
 		interpreter->observer.mapped(interpreter->observer.user, &of_memory,
 			gmt_physical_number(memory));

@@ -15,7 +15,7 @@ bool gmt_recovery_is_defined(const struct gmt_recovery *recovery, uint32_t kind,
 	return gmt_map_find(&recovery->ids, id_key(kind, id), &unused);
 }
 
-/* Kinds whose rows begin with an id that other rows use. */
+/* Returns whether rows of this kind begin with an id by which other rows refer to them. */
 static bool has_ids(uint32_t kind)
 {
 	return kind == GMT_RECORD_API || kind == GMT_RECORD_THREAD || kind == GMT_RECORD_CODE ||
@@ -23,6 +23,7 @@ static bool has_ids(uint32_t kind)
 		kind == GMT_RECORD_NAME;
 }
 
+/* Notes the id that the row defines, or the stamp and event count of a sync record. */
 static void note_row(struct gmt_recovery *recovery, uint32_t kind, const void *row)
 {
 	if (has_ids(kind)) {
@@ -79,7 +80,6 @@ void gmt_recovery_add_bytes(struct gmt_recovery *recovery, const void *bytes, si
 	recovery->made.count += length;
 }
 
-/* A row that is too large for a block is left out; a recorder never makes one. */
 void gmt_recovery_add_rows(void *context, uint32_t kind, const void *rows, uint32_t count)
 {
 	struct gmt_recovery *recovery = context;
@@ -123,7 +123,7 @@ bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at,
 	*ret_bytes = recovery->journal + *at + sizeof(*ret_entry);
 
 	uint64_t padded = ((uint64_t)ret_entry->length + 7) & ~(uint64_t)7;
-	/* No entry is empty. Otherwise a block without bytes would count as read. */
+	/* A valid entry is never empty. */
 	if (!padded || padded > left)
 		return false;
 	*at += sizeof(*ret_entry) + padded;

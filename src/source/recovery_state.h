@@ -2,7 +2,13 @@
 #ifndef GMT_SOURCE_RECOVERY_STATE_H
 #define GMT_SOURCE_RECOVERY_STATE_H
 
-/* The internals that recovery.c and recovery_lost.c share. Only for these two files. */
+/*
+ * The state of a recovery (recovery.h), and the functions that its parts share. Private to these:
+ *
+ *   recovery.c         the order in which the blocks are made
+ *   recovery_lost.c    definitions from the lost part of the file
+ *   recovery_blocks.c  which ids are defined; decoding the journal, and queueing the blocks
+ */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +21,7 @@
 #include "source/recovery.h"
 #include "shared_memory/ring_rows.h"
 
-/* The blocks that are made next. */
+/* Which blocks the recovery makes next. */
 enum gmt_recovery_phase {
 	GMT_RECOVER_BEGINNING,
 	GMT_RECOVER_LOST,
@@ -56,7 +62,7 @@ struct gmt_recovery {
 	size_t at;        /* offset in the journal */
 	uint64_t to_skip; /* blocks of the journal that are already in the file */
 	uint32_t entry;   /* depot id, for GMT_RECOVER_LOST */
-	uint32_t slot;
+	uint32_t slot;    /* index of the ring that is read next, for GMT_RECOVER_RINGS */
 	/* head of that slot's ring, if slot_begun; read once, because the file may change meanwhile */
 	struct gmt_ring ring;
 	uint64_t next_event; /* number of the next event in that ring */
@@ -65,8 +71,8 @@ struct gmt_recovery {
 	uint64_t damaged_blocks; /* damaged blocks of the preamble and the journal; they are left out */
 	struct gmt_source_recovered result;
 
-	GMT_VEC(uint8_t) made; /* consecutive blocks that wait to be returned */
-	size_t handed;
+	GMT_VEC(uint8_t) made; /* queue: consecutive blocks that gmt_recovery_next has yet to return */
+	size_t handed; /* bytes of `made` that were returned */
 	bool no_memory;
 	struct gmt_decoder decoder, preamble_decoder;
 	struct gmt_encoder encoder;
@@ -85,10 +91,13 @@ bool gmt_recovery_is_defined(const struct gmt_recovery *recovery, uint32_t kind,
  */
 bool gmt_recovery_is_readable(struct gmt_recovery *recovery, const struct gmt_block *block);
 
-/* Appends complete blocks. */
+/* Appends complete blocks to the queue `made`. */
 void gmt_recovery_add_bytes(struct gmt_recovery *recovery, const void *bytes, size_t length);
 
-/* Appends a block of rows. `context` is the recovery. */
+/*
+ * Encodes the rows as a block and appends it to the queue `made`. Leaves out rows that do not fit
+ * into a block; a recorder never writes such rows. `context` is the recovery.
+ */
 void gmt_recovery_add_rows(void *context, uint32_t kind, const void *rows, uint32_t count);
 
 /* Returns the record kind for a depot entry, or 0. */

@@ -50,7 +50,7 @@ static bool is_safe(const char *text)
 }
 
 /*
- * Prints the text as $'...', with all bytes that could control a terminal as octal numbers. bash,
+ * Prints the text as $'...', with octal escapes for all bytes outside of printable ASCII. bash,
  * zsh, ksh and busybox read the same text back.
  */
 static void print_escaped(const char *text)

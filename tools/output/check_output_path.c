@@ -13,7 +13,10 @@
 #include "base/identifier.h"
 #include "tools/output/message.h"
 
-/* Copies the name up to its first token, with "%%" as '%'. Returns whether there is no token. */
+/*
+ * Copies the name up to its first token, such as %p, and replaces "%%" by '%'. Returns whether it
+ * copied the whole name, because it has no token.
+ */
 static bool copy_to_token(const char *output, char ret_start[PATH_MAX])
 {
 	size_t length = 0;
@@ -61,7 +64,7 @@ bool gmt_check_output_path(const char *output)
 	char path[PATH_MAX];
 	bool is_whole = copy_to_token(output, path);
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	struct stat about;
+	struct stat status;
 
 	if (is_whole && gmt_file_is_device(path)) {
 		gmt_message_error("run: -o %s: is a device: name a file", output);
@@ -81,7 +84,7 @@ bool gmt_check_output_path(const char *output)
 	/* The recorder creates missing folders. */
 	do
 		to_folder(path);
-	while (stat(path, &about) && errno == ENOENT && strcmp(path, ".") && strcmp(path, "/"));
+	while (stat(path, &status) && errno == ENOENT && strcmp(path, ".") && strcmp(path, "/"));
 	if (can_create_file(path))
 		return true;
 	gmt_message_error("run: -o %s: cannot create a file in %s: %s", output, path, strerror(errno));

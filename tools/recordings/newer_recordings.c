@@ -12,19 +12,19 @@
 #include "tools/output/message.h"
 
 /*
- * The recorder takes the first free number. The user may have removed some files since, so the
- * search goes on over gaps.
+ * The recorder numbers recordings without gaps. But the user may have removed some files since, so
+ * the search continues after a missing number.
  */
 enum {
 	MAX_NUMBER = 10000,
 	MAX_MISSING = 8, /* the search ends after this many missing files in a row */
 };
 
-/* The recordings that are newer than a file. */
+/* The recordings that are newer than a given file. */
 struct newer {
 	uint64_t count;
-	struct stat status; /* of the newest */
-	char path[PATH_MAX];
+	struct stat status;  /* of the newest recording */
+	char path[PATH_MAX]; /* of the newest recording, if count is not 0 */
 };
 
 bool gmt_newer_recordings_is_later(const struct stat *a, const struct stat *b)
@@ -33,7 +33,10 @@ bool gmt_newer_recordings_is_later(const struct stat *a, const struct stat *b)
 												  : a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
 }
 
-/* Finds the recordings with a number after `path` that were changed after it. */
+/*
+ * Counts the recordings with the name `path` and a number (train.1.gmt.gz for train.gmt.gz) that
+ * were changed after `path`, and finds the newest. `own` is the status of `path`.
+ */
 static void find_newer(const char *path, const struct stat *own, struct newer *ret_newer)
 {
 	char name[PATH_MAX];
@@ -61,6 +64,7 @@ static void find_newer(const char *path, const struct stat *own, struct newer *r
 	}
 }
 
+/* Returns whether the file is one of `paths`, perhaps under another name. */
 static bool is_among(const struct stat *file, char *const *paths, size_t count)
 {
 	struct stat status;
@@ -74,7 +78,7 @@ static bool is_among(const struct stat *file, char *const *paths, size_t count)
 
 void gmt_newer_recordings_report(char *const *paths, size_t count)
 {
-	static struct newer newer;
+	static struct newer newer; /* static: large for a stack */
 	struct stat own;
 
 	for (size_t i = 0; i < count; i++) {

@@ -7,13 +7,13 @@
 #include <sys/stat.h>
 
 /*
- * Prints a hint if newer recordings exist next to a file of `paths`. The recorder adds a number if
- * a name is taken: train.1.gmt.gz next to train.gmt.gz. Prints nothing if the newest is also in
- * `paths`. Looks only at names and times, and at most at some thousand files.
+ * For each of the `count` files in `paths`, prints a hint if there are newer recordings of the same
+ * name. If a name is taken, the recorder adds a number: train.1.gmt.gz next to train.gmt.gz. Prints
+ * no hint if `paths` also has the newest recording. Reads no file, only names and times.
  */
 void gmt_newer_recordings_report(char *const *paths, size_t count);
 
-/* Returns whether file `a` was changed after file `b`. */
+/* Returns whether file `a` was modified after file `b`. */
 bool gmt_newer_recordings_is_later(const struct stat *a, const struct stat *b);
 
 #endif

@@ -21,18 +21,20 @@
 #include "tools/report/report_files_parallel.h"
 
 enum {
-	MOST_FILE_BYTES = 16 << 20,    /* of a summary */
-	MOST_SUMMARY_BYTES = 64 << 20, /* of a summary, without compression */
-	FIRST_BYTES = 16 << 10, /* read of each file, to know its kind: a small summary is whole */
-	READABLE_REMARKS = 16,
+	MOST_FILE_BYTES = 16 << 20,    /* largest summary that is read */
+	MOST_SUMMARY_BYTES = 64 << 20, /* the same, inflated */
+	/* Read of each file first, to know its kind. Small summaries are not longer. */
+	FIRST_BYTES = 16 << 10,
+	READABLE_REMARKS = 16, /* maximum number of remarks about unreadable files */
 };
 
-/* Buffers that all files share. */
+/* Reads one file after another. The buffers are reused from file to file. */
 struct reader {
 	struct gmt_job_files *files;
 	struct gmt_arena inflate_memory;
 	void *inflate;
-	GMT_VEC(uint8_t) in, out;
+	GMT_VEC(uint8_t) in;  /* bytes of the file */
+	GMT_VEC(uint8_t) out; /* the same, inflated */
 };
 
 void gmt_job_files_remark(struct gmt_job_files *files, const char *format, ...)
@@ -126,7 +128,7 @@ static enum gmt_job_file_kind kind_of(const struct reader *reader)
 															   : GMT_JOB_FILE_OTHER;
 }
 
-/* Notes that a file was not read. `text` has no name. */
+/* Reports that a file was not read. `text` says why, without the name of the file. */
 static void leave_out(struct gmt_job_files *files, const struct gmt_job_file *file,
 	const char *text)
 {

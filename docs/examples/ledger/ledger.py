@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Records the example of docs/ledger.md on the simulated device and prints what the tool says of it.
+"""Records the example of docs/ledger.md on the simulated device, and prints the outputs that the page shows.
 
 usage: ledger.py BUILD_DIR [--update]
 
---update writes it into the page, between a comment `<!-- block: beside -->` and the end of the fenced lines below it.
+--update writes them into the page, between a comment `<!-- block: beside -->` and the end of the fenced lines below it.
 """
 import os
 import pathlib
@@ -23,10 +23,10 @@ PAGE = ROOT / 'docs' / 'ledger.md'
 SOURCE = ROOT / 'tests' / 'torch' / 'programs' / 'backends.c'
 EXTENSION = 'fused_ops.so'
 CUPY = 'site-packages/cupy/cuda/memory.cpython-312-x86_64-linux-gnu.so'  # the name that CuPy's allocator has
-# Memory of others than PyTorch: contexts, code, and another process. The device is a tenth of a real one.
+# Memory that PyTorch did not allocate: contexts, code, another process. The device is a tenth of a real one.
 DEVICE = {'SIMCUDA_MEMORY': '8G', 'SIMCUDA_CONTEXT_MEMORY': '400M', 'SIMCUDA_MODULE_MEMORY': '256K',
           'SIMCUDA_OTHERS_MEMORY': '1500M'}
-# Commands, each with the lines of its output that the page shows (symptoms.shorten).
+# Commands, each with the sections of its output that the page shows (see symptoms.shorten).
 COMMANDS = [
     ('report --full beside.gmt.gz', [('Where the memory', '')]),
     ('report --by owner beside.gmt.gz', [('cuda on GPU 0', '')]),

@@ -42,8 +42,8 @@ CUresult cuMemAllocHost_v2(void **ret_memory, size_t size_bytes)
 }
 
 /*
- * Frees the block of this space that starts at `memory`. Returns `missing` if there is no such
- * block.
+ * Frees the block of this space that starts at `memory`. If there is no such block, returns the
+ * error `missing`.
  */
 static CUresult free_host(void *memory, enum sim_space space, CUresult missing)
 {
@@ -103,7 +103,10 @@ CUresult cuMemHostUnregister(void *memory)
 	return free_host(memory, SIM_SPACE_REGISTERED, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }
 
-/* Finds host memory. Host and device use the same address here, as with unified addressing. */
+/*
+ * Stores the flags with which the block around `memory` was allocated or registered. The device
+ * uses the same address as the host, as with unified addressing.
+ */
 static CUresult find_host(void *memory, unsigned int *ret_flags)
 {
 	struct CUctx_st *context;

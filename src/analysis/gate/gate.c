@@ -5,6 +5,7 @@
 
 #include "analysis/gate/gate_judge.h"
 
+/* Copies a text into the verdict. Returns "" when out of memory. */
 static const char *copy(struct gmt_verdict *verdict, const char *text)
 {
 	const char *line = gmt_arena_copy(&verdict->arena, text, strlen(text));
@@ -36,6 +37,10 @@ static void add_subject(struct gmt_judge *judge)
 	};
 }
 
+/*
+ * Each rule of rules.def has GMT_JUDGES_ACCOUNT(function) and GMT_JUDGES_FILE(function) in its last
+ * column. The two functions below expand one of them to a call and the other to nothing.
+ */
 #define GMT_RULE(NAME, id, name, meaning, advice, fails_if, judged, judges) judges
 
 static void judge_account(const struct gmt_judge *judge, const struct gmt_account *account)
@@ -69,8 +74,9 @@ enum gmt_status gmt_gate_judge(struct gmt_verdict *verdict, const struct gmt_gat
 		const struct gmt_account *account = &accounting->accounts.items[i];
 
 		/*
-		 * An account with only refused requests or frees has nothing to judge. Memory that the
-		 * driver takes for itself is measured and not requested, and differs from run to run.
+		 * Skip accounts without an allocation: they have only refused requests or frees. Also skip
+		 * memory that the driver takes for itself: the program did not request it, and its size
+		 * differs from run to run.
 		 */
 		if (!account->alloc_count || !gmt_layer_can_leak(account->layer))
 			continue;

@@ -3,10 +3,10 @@
 #define GMT_ANALYSIS_HISTORY_PEAKS_H
 
 /*
- * Finds which blocks lived when an account last peaked, in a single pass over the events. These are
- * the blocks that had begun at the peak, and either still live or have ended since. Only the ended
- * blocks are stored, and a new peak discards them. So the memory use depends on what lived at the
- * peak. Data flow: replay -> peaks -> attribution, segments.
+ * Finds which blocks were live when an account last peaked, in a single pass over the events. These
+ * are blocks that were allocated before the peak, and are either live now or were freed since. Only
+ * the freed ones are stored here, and a new peak discards them. So this never stores more blocks
+ * than were live at a peak. Data flow: replay -> peaks -> attribution, segments.
  *
  * At a peak of layer torch, the driver's blocks on that device are stored too, because they contain
  * the memory of layer torch.
@@ -17,7 +17,7 @@
 
 #include "accounting/accounting.h"
 
-/* Most accounts whose peaks are followed. No machine has more. */
+/* Maximum number of accounts whose peaks are followed. No known machine has more. */
 enum { GMT_PEAKS_ACCOUNTS = 64 };
 
 struct gmt_peaks_block {
@@ -26,7 +26,7 @@ struct gmt_peaks_block {
 	bool has_ended;
 };
 
-struct gmt_peaks_blocks { /* Layout of a GMT_VEC. */
+struct gmt_peaks_blocks { /* a GMT_VEC with a name, so that functions can take it */
 	struct gmt_peaks_block *items;
 	size_t count, capacity;
 };
@@ -63,7 +63,7 @@ bool gmt_peaks_began(struct gmt_peaks *peaks, const struct gmt_accounting *accou
  */
 void gmt_peaks_forget(struct gmt_peaks *peaks, const struct gmt_accounting *accounting);
 
-/* Records the end of a block. False when out of memory. */
+/* Records that a block ended. Returns false when out of memory. */
 bool gmt_peaks_end(struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
 	const struct gmt_account_block *block, uint64_t address, uint32_t phase);
 
@@ -74,12 +74,12 @@ bool gmt_peaks_knows(const struct gmt_peaks *peaks, const struct gmt_accounting 
 /*
  * Lists the blocks of account `of` that lived at the peak of `account`, by address. The peak must
  * be known. `of` is the account itself, or the account of layer cuda on its device. `ret_blocks`
- * must be zeroed and belongs to the caller. False when out of memory.
+ * must be zeroed and belongs to the caller. Returns false when out of memory.
  */
 bool gmt_peaks_list(const struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
 	uint32_t account, uint32_t of, struct gmt_peaks_blocks *ret_blocks);
 
-/* Same as above, for the blocks that live now. */
+/* Lists the blocks of account `of` that are live now. The rest is as for gmt_peaks_list. */
 bool gmt_peaks_list_now(const struct gmt_accounting *accounting, uint32_t of,
 	struct gmt_peaks_blocks *ret_blocks);
 

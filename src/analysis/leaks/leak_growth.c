@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Definition growth. Its evidence is the curve of what a line holds at the ends of steps: what it
- * never gives back (rise.h). Frees after the last step count too. If the program frees the rise
+ * Finds leaks of the definition "growth": memory that a line holds at the ends of steps, and never
+ * frees (rise.h). Frees after the last step count too. If the program frees the rise
  * while it still works, the growth belongs to a phase and not to the program.
  */
 #include "analysis/leaks/leak_evidence.h"
 
 enum {
-	ATTRIBUTION = 16, /* most ranges of steps that a finding lists */
+	ATTRIBUTION = 16, /* maximum number of ranges of steps that a finding lists */
 	/* `steady` means that at least three quarters of the steps left more. */
 	STEADY = 3,
 	STEADY_OF = 4,
 	SURE_GAPS = 2, /* so many gaps between blocks suffice to estimate how long a gap may be */
 	MAX_PAIRS = 2000000,
-	MAX_SITES = 64, /* most sites of a line that are judged one by one */
+	MAX_SITES = 64, /* maximum number of sites of a line that are judged one by one */
 };
 
 static bool list_attribution(const struct gmt_leak_builder *builder,

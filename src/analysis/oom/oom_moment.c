@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* With more live blocks, gaps are not searched. This limits the work that a file can cause. */
+/* If more blocks are live, gaps are not searched. This limits the time that a file can take. */
 enum { MAX_BLOCKS = 1 << 19 };
 
 struct range {
@@ -43,17 +43,17 @@ static void fill_cache(struct gmt_oom_row *row, const struct gmt_account *torch,
 /* Inserts a site into the holders, which are sorted by size, largest first. */
 static void insert_holder(struct gmt_oom_row *row, uint32_t id, const struct gmt_account_site *site)
 {
-	uint32_t rank = row->holder_count;
+	uint32_t position = row->holder_count;
 
-	while (rank && row->holders[rank - 1].bytes < site->live_bytes)
-		rank--;
-	if (rank == GMT_OOMS_HOLDERS)
+	while (position && row->holders[position - 1].bytes < site->live_bytes)
+		position--;
+	if (position == GMT_OOMS_HOLDERS)
 		return;
 	if (row->holder_count < GMT_OOMS_HOLDERS)
 		row->holder_count++;
-	memmove(&row->holders[rank + 1], &row->holders[rank],
-		(row->holder_count - 1 - rank) * sizeof(*row->holders));
-	row->holders[rank] = (struct gmt_oom_holder){ id, site->live_bytes, site->live_blocks };
+	memmove(&row->holders[position + 1], &row->holders[position],
+		(row->holder_count - 1 - position) * sizeof(*row->holders));
+	row->holders[position] = (struct gmt_oom_holder){ id, site->live_bytes, site->live_blocks };
 }
 
 static void fill_holders(struct gmt_oom_row *row, const struct gmt_accounting *accounting,
@@ -80,12 +80,12 @@ static int by_start(const void *left, const void *right)
 static bool collect_blocks(const struct gmt_accounting *accounting,
 	const struct gmt_account *account, struct ranges *ret_ranges)
 {
-	struct gmt_addressed_block rank;
+	struct gmt_addressed_block addressed;
 	size_t cursor = 0;
 
-	while (gmt_accounting_next_block(accounting, account->layer, &cursor, &rank)) {
-		const struct gmt_account_site *site = &accounting->sites.items[rank.block.site];
-		uint64_t size_bytes = rank.block.size_bytes;
+	while (gmt_accounting_next_block(accounting, account->layer, &cursor, &addressed)) {
+		const struct gmt_account_site *site = &accounting->sites.items[addressed.block.site];
+		uint64_t size_bytes = addressed.block.size_bytes;
 
 		if (&accounting->accounts.items[site->account] != account ||
 			gmt_space_realm(accounting->spaces.items[site->space].space) != GMT_REALM_ADDRESS)
@@ -94,16 +94,19 @@ static bool collect_blocks(const struct gmt_accounting *accounting,
 		struct range *range = gmt_vec_push(&ret_ranges->items);
 		if (!range)
 			return false;
-		range->start = rank.address;
-		range->end =
-			rank.address > UINT64_MAX - size_bytes ? UINT64_MAX : rank.address + size_bytes;
+		range->start = addressed.address;
+		range->end = addressed.address > UINT64_MAX - size_bytes ? UINT64_MAX
+																 : addressed.address + size_bytes;
 	}
 	if (ret_ranges->items.count)
 		qsort(ret_ranges->items.items, ret_ranges->items.count, sizeof(struct range), by_start);
 	return true;
 }
 
-/* The free memory in segments. A gap lies in a segment that also has a block. */
+/*
+ * The free memory in PyTorch's segments. A segment is driver memory that PyTorch divides into
+ * blocks. A gap is a part of a segment without a block, if the segment also has a block.
+ */
 struct gaps {
 	uint64_t largest_bytes;     /* largest gap that the request could use */
 	uint64_t usable_bytes;      /* sum of the gaps that the request could use */
@@ -123,10 +126,7 @@ static void add_gap(struct gaps *gaps, const struct range *segment, uint64_t byt
 		gaps->largest_bytes = bytes;
 }
 
-/*
- * Finds the gaps. A segment is driver memory in which a PyTorch block lies. A gap is a part of a
- * segment without a block.
- */
+/* Finds the gaps between the PyTorch blocks in the driver memory. Both are sorted by address. */
 static struct gaps find_gaps(const struct ranges *driver, const struct ranges *torch,
 	bool in_capture)
 {

@@ -3,16 +3,19 @@
 
 #include "accounting/backward_attribution.h"
 
+/* CALL_STACK: a backward call is one of the frames. */
 enum stack_kind { UNKNOWN_STACK, ORDINARY_STACK, CALL_STACK };
 
 struct attributor {
 	struct gmt_recording *recording;
 	struct gmt_backward_attribution backward_attribution;
 	GMT_VEC(uint8_t) stack_kinds; /* enum stack_kind, by index in recording->frames */
-	struct gmt_map trace_ids;  /* from trace and caller to the trace that has both */
+	struct gmt_map trace_ids; /* trace << 32 | caller -> index of the same trace with that caller */
 };
 
-static bool is_call(const struct gmt_recording *recording, const struct gmt_frames *frames)
+/* Returns whether a frame of this Python stack is a backward call. */
+static bool has_backward_call(const struct gmt_recording *recording,
+	const struct gmt_frames *frames)
 {
 	for (uint32_t i = 0; i < frames->items.count; i++) {
 		const struct gmt_frame *frame =
@@ -25,7 +28,7 @@ static bool is_call(const struct gmt_recording *recording, const struct gmt_fram
 	return false;
 }
 
-/* Returns whether a Python stack lies in a backward call. Examines each stack only once. */
+/* Same as above, for a stack by its id. Examines each stack only once. */
 static bool lies_in_call(struct attributor *attributor, uint32_t frames_id)
 {
 	const struct gmt_recording *recording = attributor->recording;
@@ -36,15 +39,19 @@ static bool lies_in_call(struct attributor *attributor, uint32_t frames_id)
 
 	uint8_t *kind = &attributor->stack_kinds.items[frames - recording->frames.items];
 	if (*kind == UNKNOWN_STACK)
-		*kind = is_call(recording, frames) ? CALL_STACK : ORDINARY_STACK;
+		*kind = has_backward_call(recording, frames) ? CALL_STACK : ORDINARY_STACK;
 	return *kind == CALL_STACK;
 }
 
-static bool attribute(struct attributor *attributor, uint32_t of, uint32_t call,
+/*
+ * Finds or adds a copy of the trace with index `original` whose caller is the Python stack `call`.
+ * Returns false when out of memory.
+ */
+static bool attribute(struct attributor *attributor, uint32_t original, uint32_t call,
 	uint32_t *ret_trace)
 {
 	struct gmt_recording *recording = attributor->recording;
-	uint64_t key = (uint64_t)of << 32 | call;
+	uint64_t key = (uint64_t)original << 32 | call;
 	uint64_t trace;
 
 	if (!gmt_map_find(&attributor->trace_ids, key, &trace)) {
@@ -53,7 +60,7 @@ static bool attribute(struct attributor *attributor, uint32_t of, uint32_t call,
 		trace = recording->traces.count - 1;
 		if (!slot || !gmt_map_put(&attributor->trace_ids, key, trace))
 			return false;
-		*slot = recording->traces.items[of];
+		*slot = recording->traces.items[original];
 		slot->caller = call;
 	}
 	*ret_trace = (uint32_t)trace;
@@ -61,7 +68,9 @@ static bool attribute(struct attributor *attributor, uint32_t of, uint32_t call,
 }
 
 /*
- * Sets *ret_trace to the event's trace, or to the same trace with the backward call as its caller.
+ * Sets *ret_trace to the event's trace. If a thread of autograd made the event, and its backward
+ * call is known, sets it to the same trace with this call as its caller. Returns false when out of
+ * memory.
  */
 static bool examine_trace(struct attributor *attributor, const struct gmt_recording_event *event,
 	uint32_t *ret_trace)
@@ -71,7 +80,7 @@ static bool examine_trace(struct attributor *attributor, const struct gmt_record
 	uint32_t call;
 
 	*ret_trace = event->trace;
-	/* Most frees have no stack, so they give no information. */
+	/* Most frees have no stack, so they do not show where their thread is. */
 	if (!trace->frames && !trace->stack)
 		return true;
 	if (!gmt_backward_attribution_is_autograd_thread(&attributor->backward_attribution,
@@ -83,7 +92,10 @@ static bool examine_trace(struct attributor *attributor, const struct gmt_record
 	return !call || attribute(attributor, event->trace, call, ret_trace);
 }
 
-/* Registers autograd's threads. Sets *ret_any to whether there are any. */
+/*
+ * Registers autograd's threads. Sets *ret_any to whether there are any. Returns false when out of
+ * memory.
+ */
 static bool note_threads(struct attributor *attributor, bool *ret_any)
 {
 	const struct gmt_recording *recording = attributor->recording;
@@ -101,6 +113,7 @@ static bool note_threads(struct attributor *attributor, bool *ret_any)
 	return true;
 }
 
+/* Registers the backward calls that were running at the end of the compacted prefix. */
 static bool begin_calls(struct attributor *attributor)
 {
 	const struct gmt_compacted_prefix *compacted = &attributor->recording->compacted;
@@ -112,7 +125,10 @@ static bool begin_calls(struct attributor *attributor)
 	return true;
 }
 
-/* Gives callers to the events in the reader's rows, except events of the compacted prefix. */
+/*
+ * Gives callers to the events in the reader's rows. Events of the compacted prefix already have
+ * their callers.
+ */
 static bool scan_rows(struct attributor *attributor, const struct gmt_events_reader *reader)
 {
 	struct gmt_recording *recording = attributor->recording;
@@ -154,12 +170,11 @@ bool gmt_backward_stacks_attribute(struct gmt_recording *recording)
 		gmt_backward_attribution_fini(&attributor.backward_attribution);
 		return !any;
 	}
-	/* The vector is all zeros, indexed by Python stack. Nothing is pushed to it. */
-	done = gmt_vec_reserve(&attributor.stack_kinds, recording->frames.count + 1);
 	/*
-	 * Survivors of a compaction already hold their caller. The compacted prefix holds the backward
-	 * calls that ran at its end.
+	 * The vector is indexed by Python stack and never pushed to. Reserved memory is zero, which is
+	 * UNKNOWN_STACK.
 	 */
+	done = gmt_vec_reserve(&attributor.stack_kinds, recording->frames.count + 1);
 	done = done && begin_calls(&attributor);
 	done = done && scan_all(&attributor);
 	gmt_backward_attribution_fini(&attributor.backward_attribution);

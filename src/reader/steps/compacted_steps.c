@@ -5,12 +5,12 @@
 
 #include "base/budget.h"
 
-/* maximum number of merged steps; with more, the series has no curve */
+/* Maximum number of merged steps. With more, the series has no curve. */
 enum { MAX_STEPS = 1 << 20 };
 
 /*
- * Identifies a counter. An optimizer may step in any thread. The program's counters differ by
- * thread and name.
+ * Returns a number that identifies a counter of steps. The steps of an optimizer are counted by its
+ * address, because any thread may call it. Other steps are counted by thread and name.
  */
 static uint64_t id_of(enum gmt_mark_source source, uint64_t object, uint32_t thread,
 	const char *name)
@@ -28,7 +28,10 @@ static const char *name_of(const struct gmt_recording *recording, uint32_t id)
 														 : "";
 }
 
-/* Each mark has a row for each account, so repeated rows are skipped. */
+/*
+ * Fills `counts`. A mark has one row for each account, so all rows but the first are skipped. With
+ * more than MAX_STEPS merged steps, leaves `counts` empty.
+ */
 static bool find_counts(struct gmt_compacted_steps *compacted_steps, enum gmt_mark_source source)
 {
 	const struct gmt_compacted_prefix *compacted = &compacted_steps->recording->compacted;
@@ -75,13 +78,13 @@ bool gmt_compacted_steps_init(struct gmt_compacted_steps *compacted_steps,
 	compacted_steps->recording = recording;
 	for (size_t i = 0; i < recording->compacted.counters.count; i++) {
 		const struct gmt_past_counter *row = &recording->compacted.counters.items[i];
-		uint64_t index, name;
+		uint64_t id, first;
 
 		if (row->source != source)
 			continue;
-		index = id_of(source, row->object, row->thread, name_of(recording, row->name));
-		if (!gmt_map_find(&compacted_steps->ids, index, &name) &&
-			!gmt_map_put(&compacted_steps->ids, index, i))
+		id = id_of(source, row->object, row->thread, name_of(recording, row->name));
+		if (!gmt_map_find(&compacted_steps->ids, id, &first) &&
+			!gmt_map_put(&compacted_steps->ids, id, i))
 			return false;
 	}
 	return find_counts(compacted_steps, source);
@@ -97,7 +100,7 @@ bool gmt_compacted_steps_note(struct gmt_compacted_steps *compacted_steps,
 
 	if (!recording->compacted.has_compacted_prefix || mark->stamp > recording->compacted.fold.stamp)
 		return true;
-	/* A mark without a step: it has the same stamp as the previous mark. */
+	/* A mark with the same stamp as the previous mark ended no step: that is a mismatch. */
 	compacted_steps->mismatches |=
 		!series->steps.count || series->steps.items[series->steps.count - 1].end != mark->stamp;
 	if (!gmt_map_find(&compacted_steps->ids,

@@ -3,10 +3,11 @@
 #define GMT_READER_STEPS_COMPACTED_STEPS_H
 
 /*
- * Finds the counters of a compacted prefix (past_counter records) that the steps of a series belong
- * to. Part of timeline.
+ * A compaction may merge steps, and stores how many there were (past_counter and past_step
+ * records). For each step of a series, this finds the stored counter, and the number of steps that
+ * were merged into it. Part of timeline.
  *
- * For one thread. False means out of memory.
+ * Not thread-safe. The functions that return bool return false when out of memory.
  */
 
 #include "containers/map.h"
@@ -14,11 +15,12 @@
 
 struct gmt_compacted_steps {
 	const struct gmt_recording *recording;
-	struct gmt_map ids;  /* from counter to index in compacted.counters */
-	/* from counter and stamp to the number of steps of a mark, if more than one */
+	struct gmt_map
+		ids; /* from the hash that identifies a counter to its index in compacted.counters */
+	/* from the hash of a counter and a stamp to the number of steps of a mark, if more than one */
 	struct gmt_map counts;
 	struct gmt_map rows; /* from index in compacted.counters to index in series->compacted */
-	bool mismatches;        /* a step differs from the compacted prefix */
+	bool mismatches; /* a step differs from the compacted prefix */
 };
 
 /* Prepares `compacted_steps` (zeroed) for the counters of this source. */

@@ -20,7 +20,7 @@ struct gmt_counter {
 	uint64_t first, last; /* stamps */
 	uint64_t count;
 	uint64_t second_half_count; /* part of `count`: counted while is_second_half was set */
-	uint64_t runs; /* sequences of its counts without a count of another thing in between */
+	uint64_t runs; /* number of sequences in which only this counter counts */
 	uint32_t chain; /* number of the chain that it belongs to */
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Takes a page of keys for every eight tokens of one conversation and releases all pages when the user leaves."""
+"""Allocates a page of the key cache for every eight tokens of one conversation, and releases all pages at its end."""
 import torch
 from torch import nn
 

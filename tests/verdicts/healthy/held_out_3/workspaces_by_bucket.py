@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Inference with static inputs and outputs, one pair for each power of two of the batch size, as one needs for CUDA graphs. All are made early."""
+"""Inference that pads batches to a power of two. Each size has one static input and output, as CUDA graphs need. All are made early."""
 import random
 
 import torch
@@ -11,7 +11,7 @@ random.seed(2)
 
 
 class StaticRunner:
-    """Pads a batch to a bucket and copies it into the bucket's buffer."""
+    """Copies a batch into the buffers of its bucket: the next power of two."""
 
     def __init__(self, model, features, classes, largest=64):
         self.model, self.features, self.classes, self.largest = model, features, classes, largest
@@ -30,18 +30,18 @@ class StaticRunner:
 
     @torch.inference_mode()
     def __call__(self, batch):
-        given, result = self.buffers_for(self.bucket(len(batch)))
-        given[:len(batch)].copy_(batch, non_blocking=True)
-        result.copy_(self.model(given))
-        return result[:len(batch)].cpu()
+        inputs, outputs = self.buffers_for(self.bucket(len(batch)))
+        inputs[:len(batch)].copy_(batch, non_blocking=True)
+        outputs.copy_(self.model(inputs))
+        return outputs[:len(batch)].cpu()
 
 
 model = nn.Sequential(nn.Linear(300, 512), nn.GELU(), nn.Linear(512, 512), nn.GELU(), nn.Linear(512, 40)).cuda().eval()
 run = StaticRunner(model, 300, 40)
 answered = 0
 for _ in range(180):
-    arrived = min(64, max(1, int(random.expovariate(1 / 14))))
-    answered += len(run(torch.randn(arrived, 300)))
+    batch_size = min(64, max(1, int(random.expovariate(1 / 14))))
+    answered += len(run(torch.randn(batch_size, 300)))
     truth.end_of_step()
 print(answered, 'answers,', sorted(run.buffers))
 truth.declare()

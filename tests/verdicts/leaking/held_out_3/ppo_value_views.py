@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""PPO keeps the last six rollouts. Every third iteration it notes the rewards for a plot, as a view, which keeps the whole rollout."""
+"""PPO keeps the last six rollouts. Every third iteration also stores the rewards for a plot, as a view that keeps the whole rollout."""
 import collections
 
 import torch
@@ -18,7 +18,7 @@ plotted = []
 
 
 def environment():
-    """One row for each moment: what was observed, the action, the reward, the log probability."""
+    """Returns a rollout. A row is one moment: its observations, action, reward and log probability."""
     return torch.randn(HORIZON, OBSERVATIONS + 3)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps one flag of overflow a step, 512 bytes, while each step allocates and frees megabytes."""
+"""Keeps one overflow flag (512 bytes) from each step, while each step also allocates and frees megabytes."""
 import torch
 from torch import nn
 
