@@ -9,7 +9,7 @@
 
 #include "library/cursor.h"
 
-/* The numbers of a table's columns; GMT_READ_NO_COLUMN: the table has no such column. */
+/* Indices of a table's columns. GMT_READ_NO_COLUMN: the table does not have the column. */
 struct gmt_name_columns {
 	int line, function, operator, module, library;
 };
@@ -22,15 +22,18 @@ struct gmt_stack_texts {
 /* The texts of all stacks of a recording. */
 struct gmt_stack_names {
 	struct gmt_name_columns columns;
-	GMT_VEC(struct gmt_stack_texts) stacks;
-	GMT_VEC(bool) has_texts; /* by stack */
+	GMT_VEC(struct gmt_stack_texts) stacks; /* indexed by stack */
+	GMT_VEC(bool) has_texts; /* indexed by stack; false: the texts are not interned yet */
 };
 
-/* Makes room for all stacks, without texts. When out of memory: false, and sets cursor->failed. */
+/*
+ * Makes room for all stacks, without texts. When out of memory, sets cursor->failed and returns
+ * false. The caller must call gmt_stack_names_fini in both cases.
+ */
 bool gmt_stack_names_init(struct gmt_stack_names *ret_names, struct gmt_read_cursor *cursor,
 	struct gmt_name_columns columns);
 
-/* Returns the texts of a stack. Interns them at the first call. */
+/* Returns the texts of a stack. The first call for a stack interns them. */
 const struct gmt_stack_texts *gmt_stack_names_get(struct gmt_stack_names *names,
 	struct gmt_read_cursor *cursor, uint32_t stack);
 
@@ -39,18 +42,21 @@ void gmt_stack_names_fini(struct gmt_stack_names *names);
 /* Returns whether a stack has a frame. Tables have null for stacks without frames. */
 bool gmt_has_frames(const struct gmt_read_cursor *cursor, uint32_t stack);
 
-/* Returns the text `file:line` of a frame in `ret_text`, cut to `size` bytes. "": unknown. */
+/*
+ * Writes `file:line` of a frame to `ret_text`, cut to `size` bytes. Without a source file, writes
+ * the name of the library. Writes "" if both are unknown.
+ */
 void gmt_name_line(const struct gmt_traces *traces, const struct gmt_place *place, char *ret_text,
 	size_t size);
 
 /*
- * Return the number of the text that names a layer or a space in a column. `layer` and `space` are
- * numbers of the file format. An unknown number gets a name such as "space-9".
+ * Intern the name of a layer (layers.def) or of a space (spaces.def) in a column. The number may
+ * come from a newer recorder: an unknown layer is "unknown", an unknown space "space-9".
  */
 int32_t gmt_name_layer(struct gmt_read_cursor *cursor, int column, uint32_t layer);
 int32_t gmt_name_space(struct gmt_read_cursor *cursor, int column, uint32_t space);
 
-/* Returns the number of a text in a column; -1: the text is "" or NULL. */
+/* Interns a text in a column. Returns -1 if the text is "" or NULL. */
 int32_t gmt_name_known(struct gmt_read_cursor *cursor, int column, const char *text);
 
 #endif

@@ -5,7 +5,7 @@
 /*
  * The few queries that the recorder itself makes to the driver (interpose/driver_library.h). No
  * query invalidates a stream capture or needs memory. The recorder makes no query while the process
- * exits. errno is kept. Before the driver is learnt, each query fails.
+ * exits. errno is kept. Until the recorder has found the driver's functions, each query fails.
  */
 
 #include <stdbool.h>
@@ -35,7 +35,8 @@ uint64_t gmt_driver_primary(int device);
 uint64_t gmt_driver_green_view(uint64_t green);
 
 /*
- * Returns the ordinal of the device with the memory of a cuMemCreate handle, or GMT_DEVICE_UNKNOWN.
+ * Returns the ordinal of the device that has the memory of a cuMemCreate handle. Returns
+ * GMT_DEVICE_UNKNOWN if the query fails.
  */
 int gmt_driver_device_of_handle(uint64_t handle);
 
@@ -69,8 +70,9 @@ bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total
 int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
 
 /*
- * For a thread of the recorder: from now on, its calls never invalidate another thread's stream
- * capture. Returns false if the thread must not use the functions below.
+ * Call it first in a thread of the recorder: from then on, the calls of this thread never
+ * invalidate another thread's stream capture. Returns false if the thread must not use the
+ * functions below.
  */
 bool gmt_driver_relax(void);
 
@@ -104,7 +106,7 @@ bool gmt_driver_graph_memory(int device, uint64_t *ret_reserved_bytes, uint64_t 
  */
 int16_t gmt_driver_holder_of(uint64_t address);
 
-/* Driver functions that list the content of a graph. Their types are CUDA's. */
+/* Driver functions that list the content of a graph. The caller casts them to CUDA's types. */
 struct gmt_driver_graph_functions {
 	void *get_nodes, *get_type, *get_alloc, *get_free, *get_child;
 };

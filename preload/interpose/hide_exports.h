@@ -3,8 +3,9 @@
 #define GMT_INTERPOSE_HIDE_EXPORTS_H
 
 /*
- * Does nothing when called. Because it can be called, the loader resolves it. The resolver removes
- * our CUDA names from the symbol table if the option exports=off asks for that (hide_exports.c).
+ * Does nothing when called. It is an indirect function (ifunc): the loader runs its resolver before
+ * the program is relocated. With the option exports=off, the resolver removes our CUDA names from
+ * the symbol table (hide_exports.c).
  */
 void gmt_hide_exports(void);
 

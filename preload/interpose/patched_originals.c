@@ -20,8 +20,8 @@ void *gmt_patched_originals_undo(void *found, const char *symbol)
 		return found;
 
 	/*
-	 * Pairs with the release in gmt_patched_originals_set: a thread that sees the wrapper in the table sees
-	 * this value.
+	 * Pairs with the release in gmt_patched_originals_set. A thread that finds the wrapper in the
+	 * table also finds the original here.
 	 */
 	void *original =
 		atomic_load_explicit(&originals[gmt_hook_by_symbol(symbol)], memory_order_acquire);

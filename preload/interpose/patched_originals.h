@@ -3,8 +3,9 @@
 #define GMT_INTERPOSE_PATCHED_ORIGINALS_H
 
 /*
- * The driver's own functions whose entries in the driver's symbol table now lead to our wrappers
- * (interpose/dynsym.h). Any thread. A driver that is unloaded and loaded again overwrites them.
+ * Keeps the driver's own functions, after interpose/dynsym.h has replaced them by our wrappers in
+ * the driver's symbol table. If the driver is unloaded and loaded again, the new functions
+ * overwrite the old ones. Any thread.
  */
 
 #include "hooks/hooks.h"

@@ -3,8 +3,9 @@
 #define GMT_PRODUCER_EVENT_H
 
 /*
- * The last part of every hook: guard, stacks, ring. In the flow: wrapper -> record event -> ring.
- * Only this part decides which events carry stacks.
+ * Records the events of a hooked call: marks the thread as inside the recorder, captures stacks,
+ * and pushes the events to the thread's ring. In the flow: wrapper -> event -> ring. Only this
+ * module decides which events have stacks.
  *
  *	if (gmt_event_begin()) {
  *		... fill the event; do not make the program's own driver calls here ...
@@ -18,14 +19,16 @@
 #include "shared_memory/ring_event.h"
 
 /*
- * Enters the recorder in this thread. Returns false if the thread is already in the recorder: a
- * signal handler made this event, and it is counted as lost. Saves errno until gmt_event_end.
+ * Enters the recorder in this thread. Saves errno until gmt_event_end. Returns false if the thread
+ * is already in the recorder: a signal handler interrupted it there and made this call. The event
+ * is then counted as lost.
  */
 bool gmt_event_begin(void);
 
 /*
- * Captures the stacks that the events' kinds want and the configuration allows. All events of one
- * call share them. Pushes the events to the ring in this order and leaves the recorder.
+ * Captures the stacks, if the events' kinds have stacks and the configuration allows it. All events
+ * of one call have the same stacks. Pushes the events to the ring in this order, and leaves the
+ * recorder.
  */
 void gmt_event_end(struct gmt_ring_event *events, unsigned count);
 
@@ -37,8 +40,8 @@ void gmt_event_pause(bool wanted);
 bool gmt_event_is_paused(void);
 
 /*
- * Writer only. Returns the next change of that state after the first `seen` changes. `seen` is 0 at
- * first. Returns false if there is no further change.
+ * Writer only. Gets the next pause or resumption after the first `*seen` of them, and adds 1 to
+ * `*seen`, which is 0 at first. Returns false if there is none yet.
  */
 bool gmt_event_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused);
 

@@ -87,9 +87,10 @@ __attribute__((noinline)) static enum step step_by_word(const struct registers *
 }
 
 /*
- * Decides what to do when a rule leads off the stack. Code that continues on another stack keeps a
- * frame there, to which the frame pointer points; libunwind follows it (STEP_FAILED). In all other
- * cases the tables are wrong, and libunwind would follow them too, so the walk stops.
+ * Decides what to do when a rule leads to an address outside of the stack. If the program has
+ * switched stacks, the frame pointer points to a frame on the other stack: libunwind continues
+ * there (STEP_FAILED). In all other cases the unwind tables are wrong. libunwind would use them
+ * too, so the walk stops.
  */
 __attribute__((noinline)) static enum step judge_step_off_stack(const struct gmt_walk_start *start,
 	const struct registers *frame, struct gmt_unwind_rule rule, uint64_t top)

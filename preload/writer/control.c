@@ -22,7 +22,7 @@
 #include "shared_memory/control.h"
 #include "runtime/stages.h"
 
-enum { TRIES = 16 };
+enum { TRIES = 16 }; /* names that are tried in one folder */
 
 static struct {
 	struct gmt_control *page; /* NULL: there is none */
@@ -33,7 +33,7 @@ static struct {
 	char path[4352];
 } control = { .fd = -1, .folder = -1 };
 
-/* Returns whether the recorder of the file is dead. Its control file is then useless. */
+/* Returns whether the process that made the control file is dead: its lock is then free. */
 static bool is_orphan(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -45,8 +45,9 @@ static bool is_orphan(const char *path)
 }
 
 /*
- * Creates the control file. Another process with the same pid may exist in another container, or
- * may have existed earlier.
+ * Creates the control file. Its name is the process id. If a process with the same id lives in
+ * another container, its file stays, and this file gets a number behind the id. The file of a dead
+ * process is replaced.
  */
 static int create(const char *folder)
 {
@@ -112,7 +113,7 @@ static void fill_in(const struct gmt_recording_state *recording)
 		recording->path);
 	atomic_store(&page->state, gmt_event_is_paused() ? GMT_CONTROL_PAUSED : GMT_CONTROL_RECORDING);
 	atomic_store(&page->updated_ns, gmt_clock_monotonic_ns());
-	/* The magic is written last: with it the page is valid. */
+	/* Write the magic last: readers ignore a page without it. */
 	atomic_thread_fence(memory_order_release);
 	memcpy(page->magic, GMT_CONTROL_MAGIC, sizeof(page->magic));
 }
@@ -197,7 +198,7 @@ static void handle_request(void)
 	struct gmt_control *page = control.page;
 	uint32_t asked = GMT_CONTROL_REQUESTED;
 
-	/* Pairs with the release of the reader: it has written verb and argument before. */
+	/* Pairs with the release of the reader, which has written verb and argument before that. */
 	if (!atomic_compare_exchange_strong_explicit(&page->turn, &asked, GMT_CONTROL_AT_WORK,
 			memory_order_acquire, memory_order_relaxed))
 		return;
@@ -227,7 +228,7 @@ void gmt_control_round(const struct gmt_stream *stream, enum gmt_mode mode)
 	handle_request();
 }
 
-/* Unmaps and closes the control file, without removing it: it may be the parent's. */
+/* Unmaps and closes the control file. Does not remove it: after a fork, it is the parent's. */
 static void close_page(void)
 {
 	if (control.page)

@@ -158,7 +158,8 @@ bool gmt_compact_after(struct gmt_compactor *compactor, const struct gmt_event *
 
 /* --- for the head ---------------------------------------------------------------------------- */
 
-static bool list_all(struct gmt_compactor *compactor, uint32_t first_plus_1, uint64_t rank)
+static bool list_all(struct gmt_compactor *compactor, uint32_t first_plus_1,
+	enum gmt_compact_rank rank)
 {
 	for (uint32_t at = first_plus_1; at; at = compactor->survivors.items[at - 1].next_plus_1)
 		if (!gmt_compact_queue_survivor(compactor, at, rank))
@@ -166,7 +167,8 @@ static bool list_all(struct gmt_compactor *compactor, uint32_t first_plus_1, uin
 	return true;
 }
 
-static bool list_map(struct gmt_compactor *compactor, const struct gmt_map *map, uint64_t rank)
+static bool list_map(struct gmt_compactor *compactor, const struct gmt_map *map,
+	enum gmt_compact_rank rank)
 {
 	for (size_t i = 0; i < map->capacity; i++)
 		if (map->slots[i].value_plus_1 &&
@@ -188,7 +190,8 @@ static bool list_heaps(struct gmt_compactor *compactor)
 			continue;
 		compactor->survivors.items[slot->value_plus_1 - 2].size_bytes =
 			compactor->interpreter.heaps.items[index].size_bytes;
-		if (!gmt_compact_queue_survivor(compactor, (uint32_t)(slot->value_plus_1 - 1), 0))
+		if (!gmt_compact_queue_survivor(compactor, (uint32_t)(slot->value_plus_1 - 1),
+				GMT_COMPACT_RANK_OBJECT))
 			return false;
 	}
 	return true;
@@ -197,9 +200,12 @@ static bool list_heaps(struct gmt_compactor *compactor)
 bool gmt_compact_list_graphs(struct gmt_compactor *compactor)
 {
 	for (size_t i = 0; i < compactor->graphs.count; i++)
-		if (!gmt_compact_queue_survivor(compactor, compactor->graphs.items[i].created_plus_1, 0) ||
-			!list_all(compactor, compactor->graphs.items[i].first_node_plus_1, 1))
+		if (!gmt_compact_queue_survivor(compactor, compactor->graphs.items[i].created_plus_1,
+				GMT_COMPACT_RANK_OBJECT) ||
+			!list_all(compactor, compactor->graphs.items[i].first_node_plus_1,
+				GMT_COMPACT_RANK_NODE))
 			return false;
-	return list_map(compactor, &compactor->unlaunched_nodes, 1) &&
-		list_map(compactor, &compactor->objects_by_key, 0) && list_heaps(compactor);
+	return list_map(compactor, &compactor->unlaunched_nodes, GMT_COMPACT_RANK_NODE) &&
+		list_map(compactor, &compactor->objects_by_key, GMT_COMPACT_RANK_OBJECT) &&
+		list_heaps(compactor);
 }

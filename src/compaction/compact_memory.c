@@ -217,14 +217,14 @@ bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_
 /* --- for the head ---------------------------------------------------------------------------- */
 
 bool gmt_compact_queue_survivor(struct gmt_compactor *compactor, uint32_t survivor_plus_1,
-	uint64_t rank)
+	enum gmt_compact_rank rank)
 {
 	if (!survivor_plus_1)
 		return true;
 	return gmt_queue_push(&compactor->head,
 		(struct gmt_queue_entry){
 			.stamp = compactor->survivors.items[survivor_plus_1 - 1].stamp,
-			.order = rank << 32 | (uint32_t)compactor->head.entries.count,
+			.order = (uint64_t)rank << 32 | (uint32_t)compactor->head.entries.count,
 			.item = survivor_plus_1 - 1,
 		});
 }
@@ -254,11 +254,11 @@ static bool list_sizing_mapping(struct gmt_compactor *compactor, uint32_t sizing
 		mapping < compactor->ties.count && compactor->ties.items[mapping] &&
 		compactor->survivors.items[compactor->ties.items[mapping] - 1].stamp == map->stamp)
 		return true;
-	if (!gmt_compact_queue_survivor(compactor, sizing_mapping_plus_1, 4) ||
+	if (!gmt_compact_queue_survivor(compactor, sizing_mapping_plus_1, GMT_COMPACT_RANK_MAPPING) ||
 		!gmt_compact_trace(compactor, 0, 0, 0, &index))
 		return false;
 	index = gmt_compact_add_survivor(compactor, &unmap, index);
-	return index && gmt_compact_queue_survivor(compactor, index, 5);
+	return index && gmt_compact_queue_survivor(compactor, index, GMT_COMPACT_RANK_REMOVAL);
 }
 
 /* Notes the first stamp at which a surviving mapping keeps this memory alive. */
@@ -303,7 +303,7 @@ static bool list_mappings(struct gmt_compactor *compactor)
 		memory = physical->mappings.items[slot->value_plus_1 - 1].memory;
 		name_by_handle(compactor, row, memory);
 		note_use(compactor, memory, row->stamp);
-		if (!gmt_compact_queue_survivor(compactor, store_mapping, 4))
+		if (!gmt_compact_queue_survivor(compactor, store_mapping, GMT_COMPACT_RANK_MAPPING))
 			return false;
 	}
 	return true;
@@ -351,7 +351,8 @@ static bool list_references(struct gmt_compactor *compactor, const struct gmt_co
 	for (uint32_t at = first_plus_1; done && at;
 		at = compactor->survivors.items[at - 1].next_plus_1)
 		done = gmt_compact_queue_survivor(compactor, at,
-			compactor->survivors.items[at - 1].kind == GMT_KIND_FREE ? 5 : 2);
+			compactor->survivors.items[at - 1].kind == GMT_KIND_FREE ? GMT_COMPACT_RANK_REMOVAL
+																	 : GMT_COMPACT_RANK_REFERENCE);
 	reverse_list(compactor, first_plus_1);
 	return done;
 }

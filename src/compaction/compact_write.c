@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the head of a compacted recording: the survivors, the past_* rows, and the moments that
- * waited after the cut.
+ * Writes the head of a compacted recording: the survivors (the events that recreate what was live
+ * at the cut), marks, refusals, notes and clocks from before the cut, the past_* rows (sums), and
+ * the `fold` row. After the head come the rows that were read before the cut was reached but belong
+ * after it.
  */
 #include <stddef.h>
 #include <string.h>
@@ -9,7 +11,11 @@
 #include "compaction/compactor.h"
 #include "format/encoding/event_totals.h"
 
-enum { REFUSAL_BIT = INT32_MIN, MAX_REFERENCES = 65536 };
+/*
+ * REFUSAL_BIT: set in an item of the head's queue that is an index in `refusals`. Items without it
+ * are indices in `survivors`.
+ */
+enum { REFUSAL_BIT = INT32_MIN, MAX_REFERENCES = 65536, MAX_BACKWARD_CALLS = 8 };
 
 static bool write(struct gmt_compactor *compactor, uint32_t kind, const void *rows, uint32_t count)
 {
@@ -31,7 +37,7 @@ static bool list_refusals(struct gmt_compactor *compactor)
 		if (!gmt_queue_push(&compactor->head,
 				(struct gmt_queue_entry){
 					.stamp = compactor->refusals.items[i].stamp,
-					.order = UINT64_C(6) << 32,
+					.order = (uint64_t)GMT_COMPACT_RANK_REFUSAL << 32,
 					.item = i | (uint32_t)REFUSAL_BIT,
 				}))
 			return false;
@@ -51,7 +57,10 @@ bool gmt_compact_begin_head(struct gmt_compactor *compactor)
 		gmt_compact_close_oom_outcomes(compactor);
 }
 
-/* Queues live blocks, a limited number per call. */
+/*
+ * Queues the events of live blocks, at most `max_rows` blocks per call. A block with several
+ * references needs one event for each. A block without a tag has no survivor.
+ */
 static bool list_blocks(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_done)
 {
 	static const uint8_t layers[] = { GMT_ACCOUNTING_ALL_OF_CUDA, GMT_LAYER_TORCH,
@@ -80,7 +89,7 @@ static bool list_blocks(struct gmt_compactor *compactor, uint32_t max_rows, bool
 			if (!gmt_queue_push(&compactor->head,
 					(struct gmt_queue_entry){
 						.stamp = survivor->stamp,
-						.order = UINT64_C(3) << 32 | i,
+						.order = (uint64_t)GMT_COMPACT_RANK_BLOCK << 32 | i,
 						.item = addressed.block.tag - 1,
 					}))
 				return false;
@@ -89,8 +98,9 @@ static bool list_blocks(struct gmt_compactor *compactor, uint32_t max_rows, bool
 }
 
 /*
- * Returns the backward call that an event of autograd's thread worked for. UINT32_MAX says that
- * there was no such call.
+ * Returns the `caller` of a survivor: the stack of the backward call that its thread worked for. 0
+ * lets the reader find the call. UINT32_MAX says that there was no call. It is written for
+ * autograd's threads only, where the reader would otherwise look for a call.
  */
 static uint32_t caller_of(const struct gmt_compactor *compactor,
 	const struct gmt_compact_trace *trace, uint32_t thread)
@@ -255,10 +265,11 @@ static bool write_fold_row(struct gmt_compactor *compactor)
 	uint64_t last_stamp = compactor->interpreted_stamp > compactor->marked_stamp
 		? compactor->interpreted_stamp
 		: compactor->marked_stamp;
-	uint64_t calls[16];
+	uint64_t calls[MAX_BACKWARD_CALLS * 2]; /* pairs: thread id, stack of its backward call */
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < compactor->backward_attribution.threads.count && count < 16; i++) {
+	for (size_t i = 0;
+		i < compactor->backward_attribution.threads.count && count < MAX_BACKWARD_CALLS * 2; i++) {
 		if (!compactor->backward_attribution.threads.items[i].call)
 			continue;
 		calls[count++] = compactor->backward_attribution.threads.items[i].id;
@@ -304,7 +315,7 @@ static bool write_after_cut(struct gmt_compactor *compactor)
 	return true;
 }
 
-/* The parts in the order of the file. */
+/* The parts of the head, in the order of the file. LIST prepares SURVIVORS and writes nothing. */
 enum part { LIST, SURVIVORS, MOMENTS, ACCOUNTS, SITES, STEPS, CURVES, FOLD };
 
 bool gmt_compact_write_head(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_done)

@@ -7,11 +7,15 @@
  * the survivors to the `fold` row.
  *
  * - compact.c: the control flow.
+ * - compact_plan.c: chooses the cut that keeps a number of events, seconds or steps (compact.h).
+ * - compact_end.c: chooses the cut when a whole recording is compacted.
  * - compact_interpret.c: interprets events and keeps the survivors.
+ * - compact_survivors.c: stores and drops survivors, traces and devices.
  * - compact_memory.c: survivors of handles and mappings.
  * - compact_graphs.c: survivors of graphs and heaps.
  * - compact_moments.c: marks and steps.
  * - compact_samples.c: samples and refusals.
+ * - compact_oom_outcomes.c: whether a refused request failed or was repeated.
  * - compact_curves.c: what sites held at the ends of steps.
  * - compact_texts.c: clocks and notes.
  * - compact_write.c: writes the output.
@@ -253,7 +257,7 @@ struct gmt_compactor {
 	GMT_VEC(struct gmt_event) out;
 };
 
-/* compact_interpret.c */
+/* compact_interpret.c, compact_survivors.c */
 void gmt_compact_interpret_init(struct gmt_compactor *compactor);
 bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *event);
 bool gmt_compact_trace(struct gmt_compactor *compactor, uint32_t stack, uint32_t frames,
@@ -295,8 +299,8 @@ bool gmt_compact_close_oom_outcomes(struct gmt_compactor *compactor);
 void gmt_compact_oom_outcomes_fini(struct gmt_compactor *compactor);
 
 /*
- * compact_memory.c, compact_graphs.c: called before and after an event is interpreted, if it
- * changes more than a block.
+ * compact_memory.c, compact_graphs.c: called before and after the interpretation of an event that
+ * changes more than one block.
  */
 struct gmt_compact_before {
 	uint32_t memory; /* memory that the event refers to; GMT_PHYSICAL_NONE: no memory */
@@ -310,9 +314,23 @@ bool gmt_compact_after(struct gmt_compactor *compactor, const struct gmt_event *
 bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_event *event,
 	const struct gmt_compact_before *before);
 void gmt_compact_forget_list(struct gmt_compactor *compactor, uint32_t first_plus_1);
+/*
+ * The order of events with equal stamps in the head: an object comes before the events that need
+ * it. In the queue of the head, a rank is the upper half of `order`.
+ */
+enum gmt_compact_rank {
+	GMT_COMPACT_RANK_OBJECT, /* creates a graph, a heap or another object */
+	GMT_COMPACT_RANK_NODE, /* adds a node to a graph */
+	GMT_COMPACT_RANK_REFERENCE, /* adds a reference to physical memory */
+	GMT_COMPACT_RANK_BLOCK,
+	GMT_COMPACT_RANK_MAPPING,
+	GMT_COMPACT_RANK_REMOVAL, /* removes a mapping or a reference */
+	GMT_COMPACT_RANK_REFUSAL,
+};
+
 /* Queues a survivor for the head. `rank` orders survivors with equal stamps. */
 bool gmt_compact_queue_survivor(struct gmt_compactor *compactor, uint32_t survivor_plus_1,
-	uint64_t rank);
+	enum gmt_compact_rank rank);
 /* Queue all survivors of handles and mappings, or of graphs, heaps and other objects. */
 bool gmt_compact_list_memory(struct gmt_compactor *compactor);
 bool gmt_compact_list_graphs(struct gmt_compactor *compactor);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """torch_throws.py COUNT ROUNDS: prints the processor nanoseconds of one C++ exception in the fastest round.
 
-PyTorch throws it to Python.
+PyTorch throws the exception in C++, and Python catches it as a RuntimeError.
 """
 
 import sys

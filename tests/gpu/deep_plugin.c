@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library that is linked to the driver. It allocates, launches a kernel, and prints the kernel's
- * result. deep.c opens it.
+ * A library that deep.c opens with RTLD_DEEPBIND. It is linked to the driver. It allocates a block,
+ * launches a kernel that writes to the block, and prints what the kernel wrote.
  */
 #include "device.h"
 
@@ -10,19 +10,19 @@ int compute(void)
 {
 	CUmodule module;
 	CUfunction function;
-	CUdeviceptr place;
+	CUdeviceptr address;
 	unsigned value = 7;
-	void *parameters[] = { &place };
+	void *parameters[] = { &address };
 
 	begin();
-	CHECK(cuMemAlloc(&place, 654321));
-	CHECK(cuMemcpyHtoD(place, &value, sizeof(value)));
+	CHECK(cuMemAlloc(&address, 654321));
+	CHECK(cuMemcpyHtoD(address, &value, sizeof(value)));
 	CHECK(cuModuleLoadData(&module, kernel_text));
 	CHECK(cuModuleGetFunction(&function, module, "store"));
 	CHECK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
 	CHECK(cuCtxSynchronize());
-	CHECK(cuMemcpyDtoH(&value, place, sizeof(value)));
-	CHECK(cuMemFree(place));
+	CHECK(cuMemcpyDtoH(&value, address, sizeof(value)));
+	CHECK(cuMemFree(address));
 	CHECK(cuModuleUnload(module));
 	printf("written %u\n", value);
 	return 0;

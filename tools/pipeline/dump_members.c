@@ -13,7 +13,7 @@
 bool gmt_dump_members_find(const char *path, struct gmt_members *ret_members)
 {
 	struct stat about;
-	/* A pipe can be opened only once, by its reader: closing it would end its writer. */
+	/* Do not open a pipe here: to close it again would end its writer. */
 	int fd = !stat(path, &about) && S_ISREG(about.st_mode)
 		? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
 		: -1;
@@ -53,8 +53,8 @@ static bool add_rows(struct gmt_recording *clocks, uint32_t kind, const void *ro
 }
 
 /*
- * Reads the clocks as far as the file can be read, or up to the first clock. Errors in the file are
- * reported when it is printed.
+ * Reads the clocks up to the first error in the file, or (`only_first`) up to the first clock. The
+ * error is reported when `dump` prints the rows.
  */
 static enum gmt_status read_rows(struct gmt_recording *clocks, struct gmt_source *source,
 	bool only_first, struct gmt_error *error)
@@ -117,10 +117,10 @@ static bool add_clocks_of_members(struct gmt_dump_choice *choice)
 }
 
 /*
- * Leaves out the parts that lie far from the chosen times, according to the clocks known so far.
- * The time of a moment is exact only with the two clocks around it. So the nearest parts with
- * clocks are kept. The parts with the first two clocks are kept too, because the begin of the
- * recording is computed from them.
+ * Leaves out the parts that lie far from the chosen times, according to the clocks known so far. A
+ * stamp is converted to a time by the clocks before and after it. So the nearest parts with clocks
+ * on both sides are kept. The parts with the first two clocks are kept too, because the start of
+ * the recording is computed from them.
  */
 static void leave_out_far(struct gmt_dump_choice *choice)
 {
@@ -141,7 +141,7 @@ static void leave_out_far(struct gmt_dump_choice *choice)
 			last = i;
 	}
 
-	/* If nothing was recorded at the chosen times, they lie between the two. */
+	/* If the chosen times lie between two parts, `last` is before `first`. */
 	size_t low = first < last ? first : last, high = first < last ? last : first;
 
 	while (low && !has_clock(&items[--low]))
@@ -176,6 +176,7 @@ int gmt_dump_members_read_clocks(struct gmt_dump_choice *choice, const char *pat
 	return code;
 }
 
+/* Returns whether a part may have rows that `dump` prints, as far as its description says. */
 static bool has_wanted(const struct gmt_dump_choice *choice, const struct gmt_member_about *about)
 {
 	uint64_t kinds = about->kinds & choice->kinds;

@@ -9,14 +9,15 @@
 #include "render/page.h"
 #include "render/page/page_template.h"
 
+/* Places in the program's template that the parts replace. */
 static const char DATA[] = "<!--gpumemtrace data-->", SUMMARY[] = "<!--gpumemtrace summary-->";
 
-/* What stands before a part in the temporary file. */
-struct head {
+/* Each part in the temporary file follows such a header. */
+struct part_header {
 	uint64_t part, length;
 };
 
-/* A part in the temporary file. */
+/* The place of a part in the temporary file. */
 struct piece {
 	enum gmt_page_part part;
 	long offset;
@@ -30,32 +31,35 @@ struct pieces { /* layout of a GMT_VEC */
 
 void gmt_page_part_write(FILE *parts, enum gmt_page_part part, const char *text, size_t length)
 {
-	struct head head = { part, length };
+	struct part_header header = { part, length };
 
-	fwrite(&head, sizeof(head), 1, parts);
+	fwrite(&header, sizeof(header), 1, parts);
 	fwrite(text, 1, length, parts);
 }
 
+/*
+ * Lists the parts of the temporary file. False when out of memory, or if the file cannot be read.
+ */
 static bool find_pieces(FILE *parts, struct pieces *pieces)
 {
-	struct head head;
+	struct part_header header;
 
 	rewind(parts);
-	while (fread(&head, sizeof(head), 1, parts) == 1) {
+	while (fread(&header, sizeof(header), 1, parts) == 1) {
 		struct piece *piece = gmt_vec_push(pieces);
 
-		if (!piece || head.part >= GMT_PAGE_PART_COUNT)
+		if (!piece || header.part >= GMT_PAGE_PART_COUNT)
 			return false;
-		*piece = (struct piece){ (enum gmt_page_part)head.part, ftell(parts), head.length };
-		if (fseek(parts, (long)head.length, SEEK_CUR))
+		*piece = (struct piece){ (enum gmt_page_part)header.part, ftell(parts), header.length };
+		if (fseek(parts, (long)header.length, SEEK_CUR))
 			return false;
 	}
 	return !ferror(parts);
 }
 
-/* Copies all parts of one kind, with `between` between them. */
+/* Copies all parts of one kind, separated by `separator`. */
 static bool copy_pieces(FILE *parts, const struct pieces *pieces, enum gmt_page_part part,
-	const char *between, FILE *to)
+	const char *separator, FILE *to)
 {
 	char bytes[1 << 15];
 	bool is_first = true;
@@ -66,7 +70,7 @@ static bool copy_pieces(FILE *parts, const struct pieces *pieces, enum gmt_page_
 		if (pieces->items[i].part != part)
 			continue;
 		if (!is_first)
-			fputs(between, to);
+			fputs(separator, to);
 		is_first = false;
 		if (fseek(parts, pieces->items[i].offset, SEEK_SET))
 			return false;
@@ -97,6 +101,7 @@ static bool write_index(FILE *parts, const struct pieces *pieces, FILE *document
 	return done;
 }
 
+/* Copies the template, and writes the parts in place of DATA and SUMMARY. */
 static bool write_document(FILE *parts, const struct pieces *pieces, FILE *document)
 {
 	size_t length;

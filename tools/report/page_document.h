@@ -3,8 +3,8 @@
 #define GMT_TOOLS_REPORT_PAGE_DOCUMENT_H
 
 /*
- * The HTML page, from the parts of its recordings. A recording's parts have different places in the
- * page, so they go to a temporary file first.
+ * Puts the HTML page together. Each recording contributes parts to different places of the page, so
+ * the parts of all recordings are collected in a temporary file first.
  */
 
 #include <stdbool.h>
@@ -12,9 +12,9 @@
 #include <stdio.h>
 
 enum gmt_page_part {
-	GMT_PAGE_PART_ITEM,    /* its item in the index */
+	GMT_PAGE_PART_ITEM,    /* the recording's item in the index */
 	GMT_PAGE_PART_SUMMARY, /* what a browser without scripts shows */
-	GMT_PAGE_PART_PACKETS, /* the elements of its packets */
+	GMT_PAGE_PART_PACKETS, /* the HTML elements with the recording's data */
 	GMT_PAGE_PART_COUNT,
 };
 

@@ -4,8 +4,8 @@
 #include "pool.h"
 
 /*
- * Which pool is used for which memory location. Every device has a default pool and a current pool. So has
- * every other location, from the first query about it on.
+ * Finds the memory pools of a location. Each device has a default pool and a current pool. The
+ * pools of any other location are created by the first query about it.
  */
 
 struct location_pools {
@@ -97,9 +97,11 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool)
 	return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* --- pools of any location and allocation type ------------------------------------------------- */
+/*
+ * --- pools of any location and allocation type -------------------------------------------------
+ */
 
-/* Returns the pools of a location, or NULL if memory is short. The caller holds the lock. */
+/* Returns the pools of a location, or NULL when out of memory. The caller holds the lock. */
 static struct location_pools *get_location_pools(const CUmemLocation *location,
 	CUmemAllocationType type)
 {
@@ -126,6 +128,7 @@ static struct location_pools *get_location_pools(const CUmemLocation *location,
 	return pools;
 }
 
+/* Returns whether the pools are those in struct sim_device, not in all_location_pools. */
 static bool is_of_device(const CUmemLocation *location, CUmemAllocationType type)
 {
 	return location->type == CU_MEM_LOCATION_TYPE_DEVICE && type == CU_MEM_ALLOCATION_TYPE_PINNED;

@@ -27,8 +27,8 @@ enum gmt_suppression_kind {
 struct gmt_suppression {
 	enum gmt_suppression_kind kind;
 	const char *pattern;
-	const char *path; /* NULL: built in */
-	unsigned line;
+	const char *path; /* the file that has it; NULL: built in */
+	unsigned line;    /* its line in that file */
 	uint64_t used;  /* number of findings that it matched */
 	uint64_t bytes; /* sum of their bytes */
 };
@@ -38,6 +38,7 @@ struct gmt_suppressions {
 	GMT_VEC(struct gmt_suppression) rows;
 };
 
+/* Adds the built-in suppressions (default_suppressions.def). */
 enum gmt_status gmt_suppressions_add_defaults(struct gmt_suppressions *suppressions,
 	struct gmt_error *error);
 
@@ -55,6 +56,7 @@ enum gmt_status gmt_suppressions_parse(struct gmt_suppressions *suppressions, co
 struct gmt_suppression *gmt_suppressions_find(const struct gmt_suppressions *suppressions,
 	unsigned kinds, const struct gmt_traces *traces, uint32_t stack);
 
+/* Returns whether there is a suppression of one of `kinds` (bits by enum gmt_suppression_kind). */
 bool gmt_suppressions_have(const struct gmt_suppressions *suppressions, unsigned kinds);
 
 /* Returns the name of a kind: "leak", "growth" ... */

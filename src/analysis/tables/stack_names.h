@@ -11,19 +11,19 @@
 
 #include "reader/stacks/traces.h"
 
-/* Finds the outermost operator of PyTorch in the stack: "aten::mm". */
+/* Finds the outermost PyTorch operator in the stack, for example "aten::mm". */
 void gmt_stack_operator(const struct gmt_traces *traces, uint32_t stack, char *ret_name,
 	size_t size);
 
 /*
- * Finds the modules whose calls are in the stack, outermost first: "Model > Layer > Linear". A long
- * list is cut at the front.
+ * Finds the modules (torch.nn.Module) whose calls are in the stack, outermost first, for example
+ * "Model > Layer > Linear". A list that does not fit loses its outermost modules.
  */
 void gmt_stack_module(const struct gmt_traces *traces, uint32_t stack, char *ret_name, size_t size);
 
 /*
- * Finds the library that asked for the memory: "libtorch_cuda.so". It is the innermost library
- * before the first Python frame, other than CUDA's runtime and PyTorch's allocator and core.
+ * Finds the library that asked for the memory, for example "libtorch_cuda.so": the innermost
+ * library before the first Python frame. Skips CUDA's runtime and PyTorch's allocator and core.
  */
 void gmt_stack_library(const struct gmt_traces *traces, uint32_t stack, char *ret_name,
 	size_t size);

@@ -3,10 +3,10 @@
 #define GMT_READER_LOAD_EVENT_SHAPE_H
 
 /*
- * An event as the modules of the reader use it, and its shape. A shape is the combination of the
- * fields that many events share: thread, api, result, context, device, kind, layer and space. A
- * recording has some tens of shapes. Each shape has a number, which is stored per event instead of
- * the fields.
+ * An event in the reader's memory, and its shape. A shape is the combination of the fields in which
+ * many events are equal: thread, api, result, context, device, kind, layer and space. A recording
+ * has some tens of different shapes. The reader numbers them, and stores one number per event in
+ * place of these fields.
  *
  * Not thread-safe.
  */
@@ -41,15 +41,16 @@ struct gmt_event_shape {
 };
 
 enum {
-	GMT_SHAPE_THREAD_SHIFT = 32, /* in words[0]; `result` has the bits below */
-	GMT_SHAPE_API_SHIFT =
-		48,    /* this and the next shifts: in words[1]; `space` has the lowest 8 bits */
+	/* In words[0]. `result` has the lowest 32 bits. */
+	GMT_SHAPE_THREAD_SHIFT = 32,
+	/* In words[1]. `space` has the lowest 8 bits. */
+	GMT_SHAPE_API_SHIFT = 48,
 	GMT_SHAPE_CONTEXT_SHIFT = 32,
 	GMT_SHAPE_DEVICE_SHIFT = 16,
 	GMT_SHAPE_KIND_SHIFT = 11,
 	GMT_SHAPE_LAYER_SHIFT = 8,
-	GMT_SHAPE_KINDS = 32, /* number of kinds that fit: every kind is below */
-	GMT_SHAPE_LAYERS = 8, /* number of layers that fit: every layer is below */
+	GMT_SHAPE_KINDS = 32, /* each kind must be less than this: it has 5 bits */
+	GMT_SHAPE_LAYERS = 8, /* each layer must be less than this: it has 3 bits */
 };
 
 enum { GMT_SHAPES_CACHED = 64 };
@@ -73,8 +74,8 @@ struct gmt_event_shape gmt_event_shape_of(const struct gmt_recording_event *even
 void gmt_event_shape_set(struct gmt_recording_event *event, const struct gmt_event_shape *shape);
 
 /*
- * Slow path of gmt_event_shapes_find, for a shape that the cache does not hold. Returns false when out of
- * memory.
+ * Slow path of gmt_event_shapes_find, for a shape that is not in the cache. Stores the shape in
+ * `cached`. Returns false when out of memory.
  */
 bool gmt_event_shapes_look_up(struct gmt_event_shapes *shapes, const struct gmt_event_shape *shape,
 	struct gmt_event_shapes_cached *cached);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "reader/steps/loop_paths.h"
 
+/* Values of `path_of`. FIRST_PATH + i: the stack has the path `paths[i]`. */
 enum { NOT_EXAMINED = 0, NO_PATH, FIRST_PATH };
 
 bool gmt_loop_paths_init(struct gmt_loop_paths *paths, const struct gmt_traces *traces)
@@ -12,14 +13,18 @@ bool gmt_loop_paths_init(struct gmt_loop_paths *paths, const struct gmt_traces *
 	return gmt_vec_reserve(&paths->path_of, traces->stacks.entries.count + 1);
 }
 
+/*
+ * Finds the node of the function at `place`, called from the line parent->line of the node
+ * parent->node (NULL: an outermost function). Adds a new node. Functions are equal if they have the
+ * same name and file. Returns false when out of memory.
+ */
 static bool get_node(struct gmt_loop_paths *paths, const struct gmt_loop_level *parent,
 	uint32_t place, uint32_t *ret_node)
 {
 	const struct gmt_place *row = gmt_traces_place(paths->traces, place);
-	uint64_t outside = parent ? ((uint64_t)parent->node + 1) << 32 | parent->line : 0;
-	uint64_t key =
-				 gmt_hash_u64(gmt_hash_u64(outside) ^ ((uint64_t)row->file << 32 | row->function)),
-			 index;
+	uint64_t parent_key = parent ? ((uint64_t)parent->node + 1) << 32 | parent->line : 0;
+	uint64_t function_key = (uint64_t)row->file << 32 | row->function;
+	uint64_t key = gmt_hash_u64(gmt_hash_u64(parent_key) ^ function_key), index;
 
 	if (!gmt_map_find(&paths->node_ids, key, &index)) {
 		struct gmt_loop_node *node = gmt_vec_push(&paths->nodes);
@@ -37,6 +42,10 @@ static bool get_node(struct gmt_loop_paths *paths, const struct gmt_loop_level *
 	return true;
 }
 
+/*
+ * Finds the path with these levels, or adds it. A node knows its parents, so the last level
+ * identifies the path. Returns false when out of memory.
+ */
 static bool intern_path(struct gmt_loop_paths *paths, const struct gmt_loop_level *levels,
 	uint32_t count, uint32_t *ret_path)
 {
@@ -58,16 +67,20 @@ static bool intern_path(struct gmt_loop_paths *paths, const struct gmt_loop_leve
 	return true;
 }
 
-static bool make_path(struct gmt_loop_paths *paths, uint32_t stack, uint32_t *ret_kind)
+/* Gets the entry of a stack in `path_of`. Returns false when out of memory. */
+static bool make_path(struct gmt_loop_paths *paths, uint32_t stack, uint32_t *ret_entry)
 {
 	const struct gmt_traces *traces = paths->traces;
 	struct gmt_loop_level levels[GMT_LOOP_LEVELS];
 	uint32_t count, depth = 0, path;
 	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
 
-	*ret_kind = NO_PATH;
+	*ret_entry = NO_PATH;
 	if (traces->stack_frame_kinds.items[stack] & GMT_FRAME_KIND_BIT(BACKWARD))
 		return true;
+	/*
+	 * From the outermost frame inward, to the first call of a module: modules have their own loops.
+	 */
 	for (uint32_t i = count; i-- > 0 && depth < GMT_LOOP_LEVELS;) {
 		const struct gmt_place *place = gmt_traces_place(traces, places[i]);
 
@@ -83,26 +96,29 @@ static bool make_path(struct gmt_loop_paths *paths, uint32_t stack, uint32_t *re
 		return true;
 	if (!intern_path(paths, levels, depth, &path))
 		return false;
-	*ret_kind = FIRST_PATH + path;
+	*ret_entry = FIRST_PATH + path;
 	return true;
 }
 
 bool gmt_loop_paths_get(struct gmt_loop_paths *paths, uint32_t stack, uint32_t *ret_path_plus_1)
 {
-	uint32_t *kind = &paths->path_of.items[stack];
+	uint32_t *entry = &paths->path_of.items[stack];
 
-	if (*kind == NOT_EXAMINED && !make_path(paths, stack, kind))
+	if (*entry == NOT_EXAMINED && !make_path(paths, stack, entry))
 		return false;
-	*ret_path_plus_1 = *kind >= FIRST_PATH ? *kind - FIRST_PATH + 1 : 0;
+	*ret_path_plus_1 = *entry >= FIRST_PATH ? *entry - FIRST_PATH + 1 : 0;
 	return true;
 }
 
 void gmt_loop_paths_sum(struct gmt_loop_paths *paths)
 {
-	for (size_t p = 0; p < paths->paths.count; p++)
-		for (uint32_t i = 0; i < paths->paths.items[p].count; i++)
-			paths->nodes.items[paths->levels.items[paths->paths.items[p].first + i].node].allocs +=
-				paths->paths.items[p].allocs;
+	for (size_t p = 0; p < paths->paths.count; p++) {
+		const struct gmt_loop_path *path = &paths->paths.items[p];
+		const struct gmt_loop_level *levels = &paths->levels.items[path->first];
+
+		for (uint32_t i = 0; i < path->count; i++)
+			paths->nodes.items[levels[i].node].allocs += path->allocs;
+	}
 	for (uint32_t i = 0; i < paths->nodes.count; i++) {
 		const struct gmt_loop_node *node = &paths->nodes.items[i];
 		uint32_t *best = node->parent_plus_1

@@ -4,7 +4,8 @@
 
 /*
  * Represents stacks as paths from the outermost frame inward. Each level has a node (a function)
- * and the current line in it. Equal functions called from equal lines are one node. Part of loops.
+ * and the current line in it. Equal functions called from equal lines are one node. Part
+ * of the search for the loop whose passes are steps (loops.c).
  */
 
 #include <stdbool.h>
@@ -42,7 +43,7 @@ struct gmt_loop_paths {
 	GMT_VEC(uint32_t) path_of; /* for each stack: path + 2; 1: no path; 0: not examined */
 	struct gmt_map node_ids, path_ids;
 	GMT_VEC(struct gmt_loop_node) nodes; /* a parent comes before its children */
-	GMT_VEC(struct gmt_loop_level) levels;
+	GMT_VEC(struct gmt_loop_level) levels; /* of all paths, path by path */
 	GMT_VEC(struct gmt_loop_path) paths;
 	uint32_t best_plus_1; /* the outermost function with most allocations; 0: no function */
 };
@@ -60,7 +61,10 @@ bool gmt_loop_paths_init(struct gmt_loop_paths *paths, const struct gmt_traces *
  */
 bool gmt_loop_paths_get(struct gmt_loop_paths *paths, uint32_t stack, uint32_t *ret_path_plus_1);
 
-/* Adds the allocations of all paths to their nodes, and finds the best nodes. */
+/*
+ * Adds the allocations of each path to all nodes of the path. Then sets best_plus_1 of `paths` and
+ * of each node. Call it once, when the `allocs` of all paths are complete.
+ */
 void gmt_loop_paths_sum(struct gmt_loop_paths *paths);
 
 void gmt_loop_paths_fini(struct gmt_loop_paths *paths);

@@ -7,21 +7,21 @@
 #include <stdint.h>
 
 /*
- * Finds the shortest period with which `tokens` repeat at their end. Sets *ret_period to its
- * length, and *ret_length to the number of last tokens that repeat. These are at least half of all
- * tokens and three periods. So a different beginning (a first call that prepares things) is left
- * out. Sets *ret_period to 0 if there is no period. O(count). Returns false when out of memory.
+ * Finds the longest suffix of `tokens` that repeats a period three times or more and has at least
+ * half of all tokens. So a different beginning (a first call that prepares things) is left out.
+ * Sets *ret_length to the length of the suffix, and *ret_period to that of its shortest period; to
+ * 0 if there is no such suffix. O(count). Returns false when out of memory.
  */
 bool gmt_period_find(const uint64_t *tokens, size_t count, size_t *ret_period, size_t *ret_length);
 
-/* Same as gmt_period_find, except that at least the last `least` tokens must repeat. */
+/* Same as gmt_period_find, except that the suffix has at least `least` tokens. */
 bool gmt_period_find_of(const uint64_t *tokens, size_t count, size_t least, size_t *ret_period,
 	size_t *ret_length);
 
 /*
- * Finds the period of the longest end of `tokens` that repeats `min` times or more. The end may
- * be short compared with all tokens. Sets *ret_period to 0 if there is no period. O(count). Returns
- * false when out of memory.
+ * Finds the period of the longest suffix of `tokens` that repeats a period `min` times or more. The
+ * suffix may be short compared with all tokens. Sets *ret_period to 0 if there is no such suffix.
+ * O(count). Returns false when out of memory.
  */
 bool gmt_period_at_end(const uint64_t *tokens, size_t count, size_t min, size_t *ret_period);
 

@@ -65,8 +65,9 @@ static int by_start(const void *left, const void *right)
 }
 
 /*
- * Finds modules with the same file. A program may load a library 65,536 times, but a process cannot
- * map that many files. Returns false when out of memory.
+ * Sets `first_of`. All modules with the same file (path and build id) share one mapping of that
+ * file: a program may load and unload a library 65,536 times, and we cannot map that many files.
+ * Returns false when out of memory.
  */
 static bool find_first_generations(struct gmt_symbols *symbols)
 {

@@ -16,7 +16,7 @@ bool gmt_screen_init(struct gmt_screen *screen)
 	return screen->line.file != NULL;
 }
 
-/* Returns the bytes of the front of a text that fits into `columns`. */
+/* Returns how many of the text's bytes fit into `columns`. */
 static size_t bytes_of_columns(const char *text, size_t bytes, size_t columns)
 {
 	return (size_t)(gmt_columns_fit(text, text + bytes, columns) - text);
@@ -76,7 +76,10 @@ void gmt_screen_end_line(struct gmt_screen *screen, enum gmt_plain_style style)
 	const char *ellipsis = ellipsis_of(screen);
 	char *line = screen->text;
 
-	/* The text has a 0 at its end, and loses one character or more besides those of the ellipsis. */
+	/*
+	 * The buffer has room for the ellipsis: the text has a terminating 0, and loses enough
+	 * characters.
+	 */
 	if (excess && gmt_columns_path_spare(line + begin, line + end, ellipsis) >= excess) {
 		bytes = gmt_columns_cut_path(line, bytes, begin, end, excess, ellipsis);
 	} else if (excess) {
@@ -95,7 +98,10 @@ void gmt_screen_end_uncut(struct gmt_screen *screen)
 	end_text(screen);
 }
 
-/* Returns the bytes of the words that fit into `columns`; at least one word. */
+/*
+ * Returns how many bytes of whole words fit into `columns`. If the first word does not fit, returns
+ * the part of it that fits.
+ */
 static size_t bytes_of_words(const char *text, size_t bytes, size_t columns)
 {
 	size_t fitting = bytes_of_columns(text, bytes, columns);
@@ -154,7 +160,7 @@ void gmt_screen_bars(struct gmt_screen *screen, const uint64_t *values, size_t c
 	for (unsigned row = rows; row-- > 0;) {
 		fprintf(file, "%*s ", LABEL_COLUMNS, row + 1 == rows ? gmt_text_size(highest).text : "");
 		for (size_t i = 0; i < count; i++) {
-			/* A value above 0 is seen. */
+			/* Show each value above 0, however small. */
 			uint64_t height = (uint64_t)((double)values[i] / (double)highest * rows * EIGHTHS);
 
 			height += values[i] && !height;

@@ -24,14 +24,15 @@ int cuMemAlloc_v2(unsigned long long *ret_address, size_t size_bytes);
 int cuMemFree_v2(unsigned long long address);
 
 enum {
-	AT_ONCE = 32,
-	LEAST_US = 40,
-	VARIED_US = 200,
-	DEEPEST = 40,
-	PATIENCE_S = 120,
+	MAX_RUNNING = 32, /* children */
+	/* the timer fires after MIN_DELAY_US and a random part of RANDOM_DELAY_US */
+	MIN_DELAY_US = 40,
+	RANDOM_DELAY_US = 200,
+	MAX_DEPTH = 40, /* of the program's stacks */
+	TIMEOUT_S = 120, /* a child that runs longer counts as hung */
 	POLL_NS = 1000000,
 	SIZE_BYTES = 2048,
-	RECORDING_ONES = 8
+	RECORDING_SHARE = 8 /* one in eight children makes more calls */
 };
 
 static uintptr_t code_start, code_end; /* of the recorder */
@@ -57,7 +58,8 @@ static int find_recorder(struct dl_phdr_info *object, size_t bytes, void *unused
 
 static void start_timer(bool is_wanted)
 {
-	struct itimerval timer = { .it_value.tv_usec = is_wanted ? LEAST_US + rand() % VARIED_US : 0 };
+	struct itimerval timer = { .it_value.tv_usec =
+								   is_wanted ? MIN_DELAY_US + rand() % RANDOM_DELAY_US : 0 };
 
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
@@ -73,7 +75,7 @@ static void on_timer(int number, siginfo_t *about, void *context)
 
 	(void)number;
 	(void)about;
-	if (ip >= code_start && ip < code_end && !is_child && !is_waiting && running < AT_ONCE &&
+	if (ip >= code_start && ip < code_end && !is_child && !is_waiting && running < MAX_RUNNING &&
 		forks < wanted) {
 		pid_t pid = fork();
 
@@ -104,9 +106,9 @@ static void allocate_and_free(int depth);
  */
 __attribute__((noreturn)) static void end_child(void)
 {
-	for (int i = 0; i < (getpid() % RECORDING_ONES ? 0 : 3); i++)
+	for (int i = 0; i < (getpid() % RECORDING_SHARE ? 0 : 3); i++)
 		allocate_and_free(i * 5);
-	if (getpid() / RECORDING_ONES % 2)
+	if (getpid() / RECORDING_SHARE % 2)
 		_exit(0);
 	exit(0);
 }
@@ -145,7 +147,7 @@ static void collect(pid_t pid, int status)
 static void collect_children(unsigned long most)
 {
 	const struct timespec pause = { .tv_nsec = POLL_NS };
-	time_t end = time(NULL) + PATIENCE_S;
+	time_t end = time(NULL) + TIMEOUT_S;
 	int status;
 	pid_t pid;
 
@@ -180,10 +182,10 @@ int main(int count, char **arguments)
 	start_timer(true);
 	while (forks < wanted) {
 		for (int i = 0; i < 20; i++)
-			allocate_and_free((int)(number++ * 7 % DEEPEST));
+			allocate_and_free((int)(number++ * 7 % MAX_DEPTH));
 		if (is_child)
 			end_child();
-		collect_children(AT_ONCE);
+		collect_children(MAX_RUNNING);
 	}
 	start_timer(false);
 	collect_children(1);

@@ -23,13 +23,13 @@ struct judge_calls {
 
 /* The differences that are allowed. */
 struct judge_allowance {
-	uint64_t in_flight;     /* calls that are neither recorded nor counted */
-	uint64_t of_program; /* calls of the program itself, not of its handler, that are only counted
-							as lost, or have no stack */
-	uint64_t
-		counted_twice; /* counted losses of calls that the driver never saw, or that are recorded */
-	uint64_t peak_bytes; /* by how much the peak may differ: calls of a handler inside a call have
-							no order */
+	uint64_t in_flight; /* calls that are neither recorded nor counted as lost */
+	/* calls of the program itself, not of its handler, that are counted as lost or have no stack */
+	uint64_t of_program;
+	/* calls that are counted as lost, although they are recorded or the driver never saw them */
+	uint64_t counted_twice;
+	/* how far the peak may differ: a handler's call inside another call has no defined order */
+	uint64_t peak_bytes;
 	bool may_be_incomplete; /* the recording need not end in order */
 };
 

@@ -5,9 +5,10 @@
 
 #include "judge_parts.h"
 
+/* NOT_MADE: the process made no such call. MADE: it made the call, but no event was read yet. */
 enum { NOT_MADE, MADE, RECORDED };
 
-/* Checked events, by the number of the allocation. */
+/* The state of each allocation and of each free, by the number of the allocation. */
 static uint8_t allocs[STEP_CALLS], frees[STEP_CALLS];
 
 void checklist_wrong(struct checklist *list, const char *format, ...)
@@ -21,7 +22,9 @@ void checklist_wrong(struct checklist *list, const char *format, ...)
 	va_end(arguments);
 }
 
-/* Finds the number of the allocation with this address. */
+/*
+ * Finds the number of the allocation with this address. False: the address is not from the driver.
+ */
 static bool number_of(uint64_t address, uint32_t *ret_number)
 {
 	uint64_t number = (address - STEP_FIRST_ADDRESS) >> STEP_ADDRESS_SHIFT;
@@ -31,6 +34,7 @@ static bool number_of(uint64_t address, uint32_t *ret_number)
 		address == STEP_FIRST_ADDRESS + (number << STEP_ADDRESS_SHIFT);
 }
 
+/* Returns the state of a call, or NULL if the call is not an allocation or a free. */
 static uint8_t *entry_of(const struct step_call *call)
 {
 	uint32_t number;
@@ -80,6 +84,7 @@ void checklist_event(struct checklist *list, bool is_alloc, uint64_t address, ui
 			list->calls->step_log->calls[number].size_bytes, size_bytes);
 }
 
+/* Returns the size of the block that a call allocated or freed. */
 static uint64_t size_of(const struct judge_calls *calls, const struct step_call *call)
 {
 	uint32_t number;
@@ -87,10 +92,10 @@ static uint64_t size_of(const struct judge_calls *calls, const struct step_call 
 	return number_of(call->address, &number) ? calls->step_log->calls[number].size_bytes : 0;
 }
 
-/* The calls of the list without an event. */
+/* The calls of the list that have no event. */
 struct missing {
-	const struct step_call *first;
-	uint64_t of_program;
+	const struct step_call *first; /* NULL: no call is missing */
+	uint64_t program_calls; /* number of them that the program itself made, not its handler */
 };
 
 /* Finds the missing calls, and clears the list. */
@@ -105,12 +110,13 @@ static struct missing find_missing(const struct checklist *list)
 		if (!entry || call->pid != (uint32_t)list->calls->pid)
 			continue;
 		if (*entry == MADE) {
-			bool is_of_program = size_of(list->calls, call) != STEP_OF_HANDLER;
+			/* The handler has a size of its own (step_log.h). */
+			bool is_by_program = size_of(list->calls, call) != STEP_OF_HANDLER;
 
-			/* Prefers to name a call of the program, not of the handler. */
-			if (!missing.first || (is_of_program && !missing.of_program))
+			/* An error message names a call of the program, if there is one. */
+			if (!missing.first || (is_by_program && !missing.program_calls))
 				missing.first = call;
-			missing.of_program += is_of_program;
+			missing.program_calls += is_by_program;
 		}
 		*entry = NOT_MADE;
 	}
@@ -133,12 +139,12 @@ void checklist_end(struct checklist *list, uint64_t lost, const struct judge_all
 			count - lost, list->made, list->recorded, lost, maker, kind, size_bytes);
 	if (lost > count + allowance->counted_twice)
 		checklist_wrong(list,
-			"%" PRIu64 " calls are counted as lost, of which %" PRIu64
-			" are recorded or never were made",
+			"%" PRIu64 " calls are counted as lost, but %" PRIu64
+			" of them are recorded or were never made",
 			lost, lost - count);
-	if (missing.of_program > allowance->of_program)
+	if (missing.program_calls > allowance->of_program)
 		checklist_wrong(list,
-			"%" PRIu64 " of the program's own calls are counted as lost; first: the %s of %" PRIu64
+			"%" PRIu64 " of the program's own calls are not recorded; first: the %s of %" PRIu64
 			" bytes",
-			missing.of_program, kind, size_bytes);
+			missing.program_calls, kind, size_bytes);
 }

@@ -30,7 +30,7 @@ static uint32_t line(unsigned number)
 	return at(frames);
 }
 
-/* Makes a block on the stack and frees it at once. */
+/* Allocates a block with this stack and frees it at once. */
 static void use(uint32_t stack)
 {
 	recording_free(&recording, GMT_LAYER_TORCH,
