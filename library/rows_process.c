@@ -82,8 +82,8 @@ static void set_job(struct gmt_read_cursor *cursor, const struct gmt_recording *
 		!gmt_launch_init(&store, &summary, &launch)) {
 		cursor->failed = true;
 	} else {
-		row->job =
-			gmt_read_text(cursor, GMT_COLUMN_process_job, gmt_job_text_of(&store, launch.key));
+		row->job = gmt_cursor_intern_text(cursor, GMT_COLUMN_process_job,
+			gmt_job_text_of(&store, launch.key));
 		row->attempt = launch.attempt;
 		GMT_SET_KNOWN(row, process, world_size, launch.world_size >= 0, (int32_t)launch.world_size);
 		SET_TEXT(cursor, row, program, gmt_job_text_of(&store, summary.program));

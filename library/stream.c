@@ -244,14 +244,14 @@ int gpumemtrace_read_schema(const char *table, const struct gpumemtrace_read_opt
 	const char *metadata[] = { "gpumemtrace.table", table, "gpumemtrace.table_version", version,
 		NULL };
 	struct gmt_error failure = { 0 };
-	struct gmt_choice choice;
-	enum gmt_status status = gmt_choice_read(&choice, table, options, &failure);
+	struct gmt_stream_options checked;
+	enum gmt_status status = gmt_stream_options_read(&checked, table, options, &failure);
 
 	*ret_schema = (struct ArrowSchema){ 0 };
 	snprintf(version, sizeof(version), "%d", GMT_READ_TABLES_VERSION);
-	for (size_t i = 0; !status && i < choice.column_count; i++)
-		columns[i].about = &choice.table->columns[choice.columns[i]];
-	if (!status && !gmt_schema_export(columns, choice.column_count, metadata, ret_schema))
+	for (size_t i = 0; !status && i < checked.column_count; i++)
+		columns[i].about = &checked.table->columns[checked.columns[i]];
+	if (!status && !gmt_schema_export(columns, checked.column_count, metadata, ret_schema))
 		status = gmt_error_set(&failure, GMT_NO_MEMORY, "out of memory");
 	if (status && error && error_bytes)
 		snprintf(error, error_bytes, "%s", failure.text);

@@ -13,7 +13,7 @@
 #include "containers/vec.h"
 #include "tools/options/command.h"
 #include "tools/output/message.h"
-#include "tools/recordings/input.h"
+#include "tools/recordings/load_input.h"
 
 struct export_options {
 	const char *output, *python;
