@@ -197,22 +197,37 @@ static struct gmt_summarized_refusal make_refusal(struct gmt_summarizer *summari
 	return row;
 }
 
+/* Returns whether a step ended, or the process allocated on the device, after a refused request. */
+static bool went_on(const struct gmt_summarize_input *input, const struct gmt_oom_row *failure)
+{
+	const struct gmt_recording *recording = input->recording;
+	const struct gmt_step_series *series = &input->timeline->series[0];
+
+	if (input->timeline->series_count && series->steps.count &&
+		series->steps.items[series->steps.count - 1].end >= failure->stamp)
+		return true;
+	for (size_t i = failure->event + 1; i < recording->events.count; i++) {
+		struct gmt_recording_event event = gmt_recording_event(recording, i);
+
+		if (event.kind == GMT_KIND_ALLOC &&
+			(event.device == failure->device || failure->device < 0))
+			return true;
+	}
+	return false;
+}
+
 /* How the process ended; see process_ends.def. */
 static enum gmt_process_end find_end(const struct gmt_summarize_input *input)
 {
 	const struct gmt_recording *recording = input->recording;
-	const struct gmt_step_series *series = &input->timeline->series[0];
 	const struct gmt_oom_row *failure = NULL;
-	uint64_t last_step = 0;
 
 	if (recording->recording_pid)
 		return GMT_PROCESS_END_RUNNING;
 	for (size_t i = 0; i < input->ooms->rows.count; i++)
 		if (!input->ooms->rows.items[i].recovered)
 			failure = &input->ooms->rows.items[i];
-	if (input->timeline->series_count && series->steps.count)
-		last_step = series->steps.items[series->steps.count - 1].end;
-	if (failure && last_step < failure->stamp)
+	if (failure && !went_on(input, failure))
 		return GMT_PROCESS_END_OUT_OF_MEMORY;
 	if (recording->has_end)
 		return GMT_PROCESS_END_CLEAN;

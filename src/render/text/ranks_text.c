@@ -277,13 +277,15 @@ static void write_growth(struct gmt_ranks_writer *writer)
 	write_label(writer, "growth");
 	if (!job->grown) {
 		if (job->not_judged == job->ranks.count && job->why_not_judged)
-			gmt_ranks_write(writer, "not judged: %s", job->why_not_judged);
+			gmt_ranks_write(writer, "not judged: ");
 		else if (job->not_judged)
-			gmt_ranks_write(writer, "none found in %s ranks; %s not judged: %s",
+			gmt_ranks_write(writer, "none found in %s ranks; %s not judged: ",
 				gmt_text_count(job->ranks.count - job->not_judged).text,
-				gmt_text_count(job->not_judged).text, job->why_not_judged);
+				gmt_text_count(job->not_judged).text);
 		else
 			gmt_ranks_write(writer, "none found");
+		if (job->not_judged)
+			gmt_plain_text(&writer->screen.line, job->why_not_judged);
 		gmt_screen_end_wrapped(&writer->screen, GMT_PLAIN_NORMAL, LABEL, 2);
 		return;
 	}
