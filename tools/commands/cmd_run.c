@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/safe_text.h"
+#include "options/recorder_options.h"
 #include "render/plain.h"
 #include "tools/pipeline/check.h"
 #include "tools/report/first_screen.h"
@@ -47,10 +48,30 @@ const struct gmt_option_row gmt_table_run[] = {
 
 enum { MAX_SHOWN_NAMES = 8, NOTHING_TO_JUDGE = 3 };
 
+static void ignore(void *context, const struct gmt_option_complaint *complaint)
+{
+	(void)context;
+	(void)complaint;
+}
+
+/* Returns whether the recorder was told to record some ranks only. */
+static bool are_ranks_chosen(void)
+{
+	struct gmt_recorder_settings settings;
+
+	gmt_recorder_options_read(getenv("GPUMEMTRACE_OPTIONS"), &settings, ignore, NULL);
+	return strcmp(gmt_recorder_setting(&settings, GMT_RECORDER_OPTION_ranks), "all") != 0;
+}
+
 static void explain_no_recording(const struct gmt_run_recordings *run)
 {
 	if (run->no_recording_reason[0])
 		gmt_message_error("nothing was recorded: %s", run->no_recording_reason);
+	else if (are_ranks_chosen())
+		fputs(
+			"gpumemtrace: nothing was recorded: the program did not use CUDA, or none of its ranks is in "
+			"--ranks\n",
+			stderr);
 	else
 		fputs("gpumemtrace: nothing was recorded: the program did not use CUDA\n", stderr);
 }
