@@ -5,6 +5,7 @@
 #include "analysis/job/summarizer.h"
 #include "analysis/tables/short_names.h"
 #include "reader/load/clock.h"
+#include "source/source.h"
 
 /* Returns the line of a frame, with the names that `report` shows. */
 static uint32_t place_of_frame(struct gmt_summarizer *summarizer, uint32_t id)
@@ -216,6 +217,15 @@ static bool went_on(const struct gmt_summarize_input *input, const struct gmt_oo
 	return false;
 }
 
+/* Returns whether the recording was completed after its process was killed. */
+static bool was_killed(const struct gmt_recording *recording)
+{
+	for (size_t i = 0; i < recording->notes.count; i++)
+		if (strstr(recording->notes.items[i], GMT_SOURCE_KILLED_NOTE))
+			return true;
+	return false;
+}
+
 /* How the process ended; see process_ends.def. */
 static enum gmt_process_end find_end(const struct gmt_summarize_input *input)
 {
@@ -229,7 +239,7 @@ static enum gmt_process_end find_end(const struct gmt_summarize_input *input)
 			failure = &input->ooms->rows.items[i];
 	if (failure && !went_on(input, failure))
 		return GMT_PROCESS_END_OUT_OF_MEMORY;
-	if (recording->has_end)
+	if (recording->has_end && !was_killed(recording))
 		return GMT_PROCESS_END_CLEAN;
 	return recording->damaged && !recording->is_cut ? GMT_PROCESS_END_UNKNOWN
 													: GMT_PROCESS_END_KILLED;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: late-rank [RANK]
+ * usage: late-rank [RANK [kill]]
  *
  * Sets RANK, if it is given, after the recorder was loaded, as the processes of Python's
  * multiprocessing do. Then allocates and frees a block, with a function that it looks up. Prints the
- * file name of the library that the function is from, and the number of threads of the process.
+ * file name of the library that the function is from, and the number of threads of the process. Kills
+ * itself with SIGKILL if it is told to.
  */
 #include <dirent.h>
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,5 +38,5 @@ int main(int argc, char **argv)
 	while (tasks && readdir(tasks))
 		threads++;
 	printf("%s %d\n", strrchr(of_alloc.dli_fname, '/') + 1, threads);
-	return 0;
+	return argc > 2 ? raise(SIGKILL) : 0;
 }
