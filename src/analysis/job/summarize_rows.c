@@ -16,7 +16,10 @@ static uint32_t place_of_frame(struct gmt_summarizer *summarizer, uint32_t id)
 	const char *function = gmt_traces_string(traces, frame->function);
 	char name[256];
 	uint32_t place;
+	uint64_t known;
 
+	if (gmt_map_find(&summarizer->places, id, &known))
+		return (uint32_t)known;
 	if (gmt_traces_is_pin_thread(traces, frame)) {
 		file = "";
 		function = "PyTorch's pin-memory thread (DataLoader)";
@@ -29,7 +32,8 @@ static uint32_t place_of_frame(struct gmt_summarizer *summarizer, uint32_t id)
 	file = gmt_short_name_of_file(summarizer->input->recording, file);
 	place = gmt_job_place(summarizer->store, file, strlen(file), function, strlen(function),
 		frame->line);
-	summarizer->is_out_of_memory |= place == UINT32_MAX;
+	summarizer->is_out_of_memory |=
+		place == UINT32_MAX || !gmt_map_put(&summarizer->places, id, place);
 	return place;
 }
 
