@@ -85,6 +85,13 @@ class OneJob(unittest.TestCase):
         # The page for users shows this screen.
         self.assertIn(text.replace(cli.FOLDER + "/", ""), cli.read_source("docs", "ranks.md"))
 
+    def test_the_number_of_ranks_is_in_the_first_line_also_if_the_job_has_a_long_name(self):
+        name = {"SLURM_JOB_ID": "", "TORCHELASTIC_RUN_ID": "fa8d242e-7a1e-4b3d-bb7a-466f97392af0"}
+        folder = job("long_name", 8, environment=lambda _: name)
+        first = screen(folder).splitlines()[0]
+        self.assertEqual(first, "train.py, torchrun job fa8d242e-7a1e-4b...: 8 ranks on 1 host, 40 steps")
+        self.assertIn(name["TORCHELASTIC_RUN_ID"], screen("--full", folder).splitlines()[0])
+
     def test_a_job_of_8_ranks_has_all_of_them_on_one_screen(self):
         text = screen(job("eight", 8))
         self.assertLessEqual(len(text.splitlines()), 24, text)
