@@ -11,43 +11,12 @@
 #include <unistd.h>
 
 #include "system/file_identity.h"
+#include "system/launcher_rank.h"
 #include "system/recording_name.h"
 #include "base/text.h"
 #include "runtime/descriptor.h"
 
 enum { MAX_TRIES = 10000 };
-
-/* Variables in which launchers set the rank, the most specific launcher first. */
-static const char *const rank_names[] = {
-	"RANK",
-	"OMPI_COMM_WORLD_RANK",
-	"PMIX_RANK",
-	"PMI_RANK",
-	"MV2_COMM_WORLD_RANK",
-	"SLURM_PROCID",
-	"FLUX_TASK_RANK",
-};
-static const char *const local_rank_names[] = {
-	"LOCAL_RANK",
-	"OMPI_COMM_WORLD_LOCAL_RANK",
-	"MPI_LOCALRANKID",
-	"MV2_COMM_WORLD_LOCAL_RANK",
-	"SLURM_LOCALID",
-	"FLUX_TASK_LOCAL_ID",
-};
-
-/* Returns the first variable that has a number; -1: none has. */
-static int32_t first_number(const char *const *names, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		const char *text = getenv(names[i]);
-		uint64_t value;
-
-		if (text && gmt_text_parse_u64(text, &value) && value <= INT32_MAX)
-			return (int32_t)value;
-	}
-	return -1;
-}
 
 static const char *const variable_names[GMT_LAUNCHER_VARIABLES] = {
 #define GMT_LAUNCHER_VARIABLE(name) name,
@@ -88,9 +57,8 @@ void gmt_output_identity_init(struct gmt_output_identity *ret_identity)
 
 	memset(ret_identity, 0, sizeof(*ret_identity));
 	ret_identity->time_s = time(NULL);
-	ret_identity->rank = first_number(rank_names, sizeof(rank_names) / sizeof(*rank_names));
-	ret_identity->local_rank =
-		first_number(local_rank_names, sizeof(local_rank_names) / sizeof(*local_rank_names));
+	ret_identity->rank = gmt_launcher_rank();
+	ret_identity->local_rank = gmt_launcher_local_rank();
 	if (gethostname(ret_identity->host, sizeof(ret_identity->host) - 1))
 		strcpy(ret_identity->host, "localhost");
 	copy_variables(ret_identity);
@@ -155,6 +123,23 @@ static void append_rank(struct name *name, int32_t rank)
 {
 	append_text(name, ".r");
 	append_number(name, rank);
+}
+
+/*
+ * Appends two hex digits that spread the files of a job evenly over 256 folders: the end of the
+ * rank, or without a rank, of a hash of host and process.
+ */
+static void append_spread(struct name *name, const struct gmt_output_identity *identity)
+{
+	uint32_t hash = (uint32_t)getpid();
+	char digits[3];
+
+	for (const char *at = identity->host; *at; at++)
+		hash = (hash ^ (uint8_t)*at) * 16777619u;
+	hash ^= hash >> 16;
+	snprintf(digits, sizeof(digits), "%02x",
+		(unsigned)(identity->rank >= 0 ? (uint32_t)identity->rank : hash ^ hash >> 8) & 0xff);
+	append_text(name, digits);
 }
 
 /*
@@ -244,6 +229,9 @@ bool gmt_output_expand(const char *template, const struct gmt_output_identity *i
 		case 'n':
 			append_number(&name, number);
 			break;
+		case 'H':
+			append_spread(&name, identity);
+			break;
 		case '%':
 			append_text(&name, "%");
 			break;
@@ -256,7 +244,7 @@ bool gmt_output_expand(const char *template, const struct gmt_output_identity *i
 		if (!at) {
 			snprintf(ret_why, why_bytes,
 				"output=%s has an unknown token; known: "
-				"%%p %%h %%e %%t %%r %%l %%n %%q{VAR} %%%%",
+				"%%p %%h %%e %%t %%r %%l %%n %%H %%q{VAR} %%%%",
 				template);
 			return false;
 		}

@@ -7,6 +7,7 @@
  *
  *   %p pid  %h host  %e program  %t start time (20261121-093015)  %r rank  %l local rank
  *   %n a number that makes the name unique  %q{VAR} an environment variable  %% a percent sign
+ *   %H two hex digits that spread the files of many ranks over 256 folders
  */
 
 #include <stdbool.h>

@@ -16,6 +16,7 @@
 #include "interpose/originals.h"
 #include "interpose/elf_symbols.h"
 #include "interpose/unhooked.h"
+#include "runtime/config.h"
 
 static void *program_handle;
 
@@ -104,12 +105,12 @@ static void *wrapper_for(enum gmt_hook hook, void *found, const void *caller)
 	case GMT_LIBRARY_CUDA:
 		if (!gmt_path_name_begins_with(object.path, "libcuda.so"))
 			return NULL;
-		if (is_driver_part(caller))
+		if (!gmt_config.records || is_driver_part(caller))
 			return found; /* the driver's table may already have our wrapper */
 		gmt_original_set(hook, found);
 		return gmt_hooks[hook].wrapper;
 	case GMT_LIBRARY_CUDART:
-		return gmt_is_runtime(object.path) && gmt_original_adopt(hook, found)
+		return gmt_config.records && gmt_is_runtime(object.path) && gmt_original_adopt(hook, found)
 			? gmt_hooks[hook].wrapper
 			: NULL;
 	case GMT_LIBRARY_C10:

@@ -12,6 +12,7 @@
 #include "interpose/driver_library.h"
 #include "interpose/originals.h"
 #include "interpose/unhooked.h"
+#include "runtime/config.h"
 #include "runtime/stages.h"
 
 enum { SUCCESS = 0, NOT_INITIALIZED = 3, FLAG_PER_THREAD_STREAM = 2 };
@@ -49,6 +50,8 @@ static void *wrapper_for(const char *symbol, void *answered, int version, uint64
 static void replace(const char *symbol, void **address, int version, uint64_t flags,
 	const void *original)
 {
+	if (!gmt_config.records)
+		return;
 	gmt_driver_library_open(original);
 	GMT_RUN_STAGE(driver_reached);
 	/* The driver may return success and NULL: "exists, but not here". */

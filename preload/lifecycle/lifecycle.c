@@ -334,6 +334,7 @@ static void load(void)
 
 	gmt_stderr_init();
 	gmt_config_init(is_inert ? NULL : getenv("GPUMEMTRACE_OPTIONS"));
+	is_inert |= !gmt_config.records;
 	gmt_hide_exports();
 	gmt_object_self();
 	gmt_own_stack_init();

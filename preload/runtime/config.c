@@ -8,11 +8,13 @@
 
 #include "base/text.h"
 #include "options/option_value.h"
+#include "options/rank_list.h"
 #include "options/recorder_options.h"
+#include "system/launcher_rank.h"
 
 enum { WRONG_LINES = 4, WRONG_BYTES = 256 };
 
-struct gmt_config gmt_config = { .verbosity = 1 };
+struct gmt_config gmt_config = { .verbosity = 1, .records = true };
 
 /* The settings that were read from GPUMEMTRACE_OPTIONS. */
 static struct gmt_recorder_settings settings;
@@ -69,6 +71,11 @@ static int signal_of(enum gmt_recorder_option option)
 	return 0;
 }
 
+bool gmt_config_has_rank(int32_t rank)
+{
+	return gmt_rank_list_has(settings.values[GMT_RECORDER_OPTION_ranks], rank);
+}
+
 static void apply(void)
 {
 	uint64_t depth, verbosity, selftest;
@@ -102,6 +109,7 @@ static void apply(void)
 	gmt_config.paused = is(GMT_RECORDER_OPTION_paused, "on");
 	gmt_config.snapshot_peak_bytes = size_of(GMT_RECORDER_OPTION_snapshot_peak);
 	gmt_config.snapshot_signal = signal_of(GMT_RECORDER_OPTION_snapshot_signal);
+	gmt_config.records = gmt_config_has_rank(gmt_launcher_rank());
 	gmt_config.command = is(GMT_RECORDER_OPTION_command, "on");
 	gmt_config.help = is(GMT_RECORDER_OPTION_help, "1");
 	gmt_config.mode = is(GMT_RECORDER_OPTION_mode, "full") ? GMT_MODE_FULL

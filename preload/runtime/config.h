@@ -57,6 +57,8 @@ struct gmt_config {
 	 * (writer/writer.h).
 	 */
 	bool is_writer_lazy;
+	/* false: option `ranks` leaves this process out, so the recorder stays out of its way */
+	bool records;
 	bool exports;
 	/* Change hooked names in the symbol tables of the driver and libc (interpose/dynsym.h). */
 	bool dynsym;
@@ -110,6 +112,12 @@ static inline uint32_t gmt_config_wait_ms(uint32_t usual_ms)
  * streams.
  */
 void gmt_config_init(const char *options);
+
+/*
+ * Returns whether option `ranks` has the rank. A program may set its rank after gmt_config_init, as
+ * the processes of multiprocessing do; `records` is about the rank at that time.
+ */
+bool gmt_config_has_rank(int32_t rank);
 
 /* Passes the errors in the options to `report`, one line each. Each line only once. */
 void gmt_config_warn(void (*report)(const char *text));

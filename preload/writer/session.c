@@ -33,6 +33,7 @@
 #include "writer/writer.h"
 #include "driver/driver_queries.h"
 #include "producer/thread.h"
+#include "system/launcher_rank.h"
 
 /* The first event's maximum wait until the writer has opened the files; a slow disk delays it. */
 #define FIRST_WAIT_NS UINT64_C(10000000000)
@@ -175,6 +176,11 @@ static void begin_work(void *ret_beginning)
 	uint32_t none = GMT_SESSION_NONE;
 	bool is_late;
 
+	/* The program may have set its rank after the recorder was loaded. */
+	if (!gmt_config_has_rank(gmt_launcher_rank())) {
+		gmt_session_never_begin();
+		return;
+	}
 	/* A recording begins only with an event of its own process. */
 	if (gmt_this_thread.in_recorder & GMT_IN_RECORDER_FORKED ||
 		!atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_STARTING))

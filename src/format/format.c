@@ -3,40 +3,9 @@
 
 #include <string.h>
 
-/* One array of columns for each record ... */
-#define GMT_RECORD(number, name, NAME, meaning) \
-	static const struct gmt_field_info name##_fields[] = {
-#define GMT_FIELD(record, field, kind, type, text) \
-	{ .name = #field, \
-		.encoding = #kind[0], \
-		.offset = offsetof(struct gmt_##record, field), \
-		.size_bytes = sizeof(type), \
-		.meaning = text },
-#define GMT_RECORD_END(name) \
-	} \
-	; \
-	_Static_assert(sizeof(name##_fields) / sizeof(*name##_fields) <= GMT_RECORD_MAX_FIELDS, #name);
-#include "format/records.def"
-#undef GMT_RECORD
-#undef GMT_FIELD
-#undef GMT_RECORD_END
-
-/* ... and one array of records. */
-static const struct gmt_record_info records[] = {
-#define GMT_RECORD(nr, rname, NAME, text) \
-	[nr] = { .name = #rname, \
-		.number = nr, \
-		.row_bytes = sizeof(struct gmt_##rname), \
-		.field_count = sizeof(rname##_fields) / sizeof(*rname##_fields), \
-		.fields = rname##_fields, \
-		.meaning = text },
-#define GMT_FIELD(record, name, encoding, type, meaning)
-#define GMT_RECORD_END(name)
-#include "format/records.def"
-#undef GMT_RECORD
-#undef GMT_FIELD
-#undef GMT_RECORD_END
-};
+#define GMT_RECORD_TABLES "format/records.def"
+#define GMT_RECORD_TABLES_FIRST 0
+#include "format/record_tables.h"
 
 uint32_t gmt_record_end(void)
 {

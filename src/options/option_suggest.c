@@ -98,7 +98,8 @@ static bool find_word(const char *values, const char *word, char ret_value[WORD_
 			keep_if_allowed(values, strcmp(meant, "on") == 0 ? "auto" : "none", ret_value);
 	for (const char *at = values; at;) {
 		at = next_alternative(at, alternative);
-		if (strstr(alternative, "..") || strcmp(alternative, "SIZE") == 0)
+		if (strstr(alternative, "..") || strcmp(alternative, "SIZE") == 0 ||
+			strcmp(alternative, "RANKS") == 0)
 			continue;
 		suggestion = (struct gmt_suggestion){ 0 };
 		gmt_suggest(&suggestion, word, alternative);

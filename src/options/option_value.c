@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "options/rank_list.h"
 
 enum { PART_BYTES = 32 };
 
@@ -46,6 +47,8 @@ static bool is_one(const char *value, size_t length, const char *text)
 
 	if (length == 4 && memcmp(value, "SIZE", 4) == 0)
 		return gmt_text_parse_size(text, &bytes);
+	if (length == 5 && memcmp(value, "RANKS", 5) == 0)
+		return gmt_rank_list_is_valid(text);
 	if (!dots)
 		return length && strlen(text) == length && memcmp(value, text, length) == 0;
 	snprintf(low, sizeof(low), "%.*s", (int)(dots - value), value);

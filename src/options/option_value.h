@@ -21,7 +21,7 @@ struct gmt_window {
 /*
  * Returns whether `text` is one of `values`. `values` is "TEXT", or alternatives separated by '|'.
  * An alternative is a word, or a range of numbers "1..512", "1s..60s" or sizes "1MiB..1TiB". "SIZE"
- * is any size.
+ * is any size, "RANKS" a list of ranks (rank_list.h).
  */
 bool gmt_option_value_is_allowed(const char *values, const char *text);
 

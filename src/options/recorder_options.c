@@ -87,7 +87,7 @@ static const char *skip_token(const char *at)
 {
 	if (at[1] == 'q' && at[2] == '{')
 		return strchr(at, '}') ? strchr(at, '}') + 1 : NULL;
-	return at[1] && strchr("phetrln%", at[1]) ? at + 2 : NULL;
+	return at[1] && strchr("phetrlnH%", at[1]) ? at + 2 : NULL;
 }
 
 bool gmt_recorder_output_is_possible(const char *output, char ret_why[GMT_RECORDER_COMPLAINT_BYTES])
@@ -100,7 +100,7 @@ bool gmt_recorder_output_is_possible(const char *output, char ret_why[GMT_RECORD
 
 		if (!behind) {
 			snprintf(ret_why, GMT_RECORDER_COMPLAINT_BYTES,
-				"has the unknown token %.2s (known: %%p %%h %%e %%t %%r %%l %%n %%q{VAR} %%%%)",
+				"has the unknown token %.2s (known: %%p %%h %%e %%t %%r %%l %%n %%H %%q{VAR} %%%%)",
 				at);
 			return false;
 		}

@@ -219,9 +219,10 @@ static void make_end(struct gmt_recovery *recovery)
 	char text[256];
 	int why = (int)atomic_load(&header->write_errno);
 
-	int length = snprintf(text, sizeof(text), "the process %" PRIu32 " did not end normally%s%s%s",
-		header->owner.pid, why ? ", and its file could not be written (" : "",
-		why ? strerror(why) : "", why ? ")" : "");
+	int length =
+		snprintf(text, sizeof(text), "the process %" PRIu32 GMT_SOURCE_KILLED_NOTE "%s%s%s",
+			header->owner.pid, why ? ", and its file could not be written (" : "",
+			why ? strerror(why) : "", why ? ")" : "");
 
 	if (recovery->result.events && length > 0 && (size_t)length < sizeof(text))
 		snprintf(text + length, sizeof(text) - (size_t)length,

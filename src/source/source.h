@@ -75,6 +75,12 @@ struct gmt_source_recovered {
 	bool is_gap;
 	bool was_whole; /* the file has its end record: no events were taken from memory */
 };
+/*
+ * In a note of the recording, after the number of the process: the process was killed, and the end
+ * of the recording was made from the recorder's memory.
+ */
+#define GMT_SOURCE_KILLED_NOTE " did not end normally"
+
 struct gmt_source_recovered gmt_source_recovered(const struct gmt_source *source);
 
 /*

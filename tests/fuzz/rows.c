@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "format/encoding/summary_format.h"
 #include "format/encoding/varint.h"
 
 /* Reads the cell at *at, and moves *at to its end. */
@@ -31,7 +32,7 @@ static bool read_cell(char encoding, const uint8_t **at, const uint8_t *end,
 bool fuzz_table_read(struct fuzz_table *ret_table, uint32_t kind, uint32_t rows,
 	const uint8_t *payload, size_t size)
 {
-	const struct gmt_record_info *record = gmt_record_info(kind);
+	const struct gmt_record_info *record = gmt_summary_record_info(kind);
 	const uint8_t *at = payload, *end = payload + size;
 	uint32_t column = 0;
 

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""Makes jobs of many ranks: recordings, and summaries in which only the place in the job differs.
+"""Makes jobs of many ranks: recordings, and summaries in which only the place in the job differs. Runs `ranks`.
 
 It reads and writes summaries by docs/internals/summary-format.md, without code of src.
 """
 
 import gzip
+import json
 import os
 import re
+import shutil
 import struct
 
 import cli
 import write_recording as w
+from definitions import Kind
 from read_recording import RECORDS
 from recording import MiB, Story, train
 
@@ -146,3 +149,36 @@ def write_large_job(folder, world=4096):
             story.environment,
         )
     return folder
+
+
+def ranks(*arguments, code=0):
+    """Returns what `ranks --json` prints."""
+    done = cli.run("ranks", "--json", *arguments)
+    assert done.returncode == code, (done.returncode, done.stderr)
+    return json.loads(done.stdout)
+
+
+def screen(*arguments):
+    done = cli.run("ranks", *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def fresh(name):
+    """Returns an empty folder."""
+    shutil.rmtree(cli.place(name), ignore_errors=True)
+    os.makedirs(cli.place(name))
+    return cli.place(name)
+
+
+def job(name, count, world=None, **of_rank):
+    """Writes a job of `count` ranks. `of_rank` has a function of the rank for each argument of write_rank."""
+    folder = fresh(name)
+    for rank in range(count):
+        write_rank(rank, world or count, name, **{key: value(rank) for key, value in of_rank.items()})
+    return folder
+
+
+def refuse(story):
+    """Asks for 16 GiB, which the driver refuses. Nothing ends after that."""
+    story.event(Kind.ALLOC_FAILED, size_bytes=16 << 30, frames=story.stack("/home/me/train.py:70 in gather"), result=2)

@@ -11,6 +11,7 @@
 #include "tools/output/message.h"
 #include "tools/pipeline/symbol_options.h"
 #include "tools/pipeline/work_limit.h"
+#include "tools/report/diff_jobs.h"
 
 struct diff_options {
 	bool json, strict, exit_code, no_symbol_cache, force;
@@ -184,11 +185,58 @@ static bool is_one_file(const char *left, const char *right)
 		a.st_ino == b.st_ino;
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat about;
+
+	return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+/* Compares the jobs in two folders. Returns the exit code. */
+static int compare_jobs(const struct diff_options *options, char **folders, uint64_t threshold,
+	struct gmt_symbols_cache *cache, struct gmt_output *output)
+{
+	const struct gmt_traces_options traces = {
+		.symbol_directories = options->symbol_paths.items,
+		.symbol_directory_count = options->symbol_paths.count,
+		.symbols_cache = cache,
+	};
+	FILE *file = gmt_output_file(output);
+	const struct gmt_diff_jobs jobs = {
+		.folders = { folders[GMT_DIFF_BASE], folders[GMT_DIFF_NEW] },
+		.traces = &traces,
+		.limit = options->limit,
+		.threshold_bytes = threshold,
+		.json = options->json,
+		.color = gmt_output_color(file, (enum gmt_color)options->color),
+	};
+	bool differs, is_incomplete;
+	int code = gmt_diff_jobs(&jobs, file, &differs, &is_incomplete);
+
+	if (code)
+		return code;
+	if (options->strict && is_incomplete)
+		return GMT_EXIT_INCOMPLETE;
+	return options->exit_code && differs ? EXIT_DIFFERENT : 0;
+}
+
 static int check(const struct diff_options *options, int argc, char **argv, uint64_t *ret_threshold)
 {
 	if (argc != GMT_DIFF_SIDES) {
 		gmt_message_error("diff: needs two recordings, the base and the new one, but got %d", argc);
 		gmt_message_hint("gpumemtrace diff before.gmt.gz after.gmt.gz");
+		return GMT_EXIT_USAGE;
+	}
+	if (is_folder(argv[GMT_DIFF_BASE]) != is_folder(argv[GMT_DIFF_NEW])) {
+		gmt_message_error(
+			"%s: is a folder: name two recordings, or two folders with the recordings of two jobs",
+			argv[is_folder(argv[GMT_DIFF_BASE]) ? GMT_DIFF_BASE : GMT_DIFF_NEW]);
+		return GMT_EXIT_UNREADABLE;
+	}
+	if (is_folder(argv[GMT_DIFF_BASE]) && (options->by || options->sort)) {
+		gmt_message_error(
+			"diff: --by and --sort are for two recordings: two folders are compared by the "
+			"peaks of their ranks, by function");
 		return GMT_EXIT_USAGE;
 	}
 	if (options->threshold && !gmt_text_parse_size(options->threshold, ret_threshold)) {
@@ -221,17 +269,21 @@ int gmt_cmd_diff(const struct gmt_command *command, int argc, char **argv)
 			.force = options.force,
 		};
 
-		gmt_newer_recordings_report(argv, GMT_DIFF_SIDES);
+		if (!is_folder(argv[GMT_DIFF_BASE]))
+			gmt_newer_recordings_report(argv, GMT_DIFF_SIDES);
 		output = gmt_output_open(options.output, &rules);
 		code = output ? 0 : GMT_EXIT_UNREADABLE;
 	}
 
 	struct gmt_symbols_cache *symbols_cache =
 		code || options.no_symbol_cache ? NULL : gmt_symbols_cache_open();
-	for (int side = 0; !code && side < GMT_DIFF_SIDES; side++)
+	bool are_jobs = !code && is_folder(argv[GMT_DIFF_BASE]);
+	if (are_jobs)
+		code = compare_jobs(&options, argv, threshold, symbols_cache, output);
+	for (int side = 0; !code && !are_jobs && side < GMT_DIFF_SIDES; side++)
 		code = make_side(&sides[side], argv[side], &options, symbols_cache);
 	gmt_symbols_cache_close(symbols_cache);
-	if (!code)
+	if (!code && !are_jobs)
 		code = compare(sides, &options, threshold, output);
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
 		free_side(&sides[side]);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/safe_text.h"
+#include "options/recorder_options.h"
 #include "render/plain.h"
 #include "tools/pipeline/check.h"
 #include "tools/report/first_screen.h"
@@ -22,6 +23,7 @@
 struct run_options {
 	bool quiet;
 	bool audit;
+	bool summary;
 	const char *check; /* NULL: not given */
 	const char *html; /* NULL: not given */
 	struct gmt_option_passed recorder;
@@ -35,6 +37,8 @@ const struct gmt_option_row gmt_table_run[] = {
 		"judge the recordings after the program, as `check` does: by a limits file, or by options of `check` in quotes" },
 	{ "html", 0, GMT_OPTION_OPTIONAL_TEXT, "FILE", AT(html),
 		"write the page of `report --html` after the program (default: the first recording's name with .html)" },
+	{ "summary", 0, GMT_OPTION_FLAG, NULL, AT(summary),
+		"write a summary next to each recording after the program, as `summarize` does" },
 	{ "audit", 0, GMT_OPTION_FLAG, NULL, AT(audit),
 		"also record libraries in dlmopen namespaces (LD_AUDIT); the program starts more slowly" },
 #define GMT_OPTION(name, fallback, values, meaning) \
@@ -47,10 +51,30 @@ const struct gmt_option_row gmt_table_run[] = {
 
 enum { MAX_SHOWN_NAMES = 8, NOTHING_TO_JUDGE = 3 };
 
+static void ignore(void *context, const struct gmt_option_complaint *complaint)
+{
+	(void)context;
+	(void)complaint;
+}
+
+/* Returns whether the recorder was told to record some ranks only. */
+static bool are_ranks_chosen(void)
+{
+	struct gmt_recorder_settings settings;
+
+	gmt_recorder_options_read(getenv("GPUMEMTRACE_OPTIONS"), &settings, ignore, NULL);
+	return strcmp(gmt_recorder_setting(&settings, GMT_RECORDER_OPTION_ranks), "all") != 0;
+}
+
 static void explain_no_recording(const struct gmt_run_recordings *run)
 {
 	if (run->no_recording_reason[0])
 		gmt_message_error("nothing was recorded: %s", run->no_recording_reason);
+	else if (are_ranks_chosen())
+		fputs(
+			"gpumemtrace: nothing was recorded: the program did not use CUDA, or none of its ranks is in "
+			"--ranks\n",
+			stderr);
 	else
 		fputs("gpumemtrace: nothing was recorded: the program did not use CUDA\n", stderr);
 }
@@ -131,6 +155,23 @@ static int write_page(const struct run_options *options, const struct gmt_run_re
 	return code;
 }
 
+/* Writes the summaries of all recordings, as `summarize` does. */
+static int write_summaries(const struct gmt_run_recordings *run)
+{
+	char **arguments = calloc(run->count + 2, sizeof(*arguments)), end[] = "--";
+	int code;
+
+	if (!arguments) {
+		gmt_message_error("out of memory");
+		return GMT_EXIT_UNREADABLE;
+	}
+	arguments[0] = end;
+	memcpy(arguments + 1, run->after.gl_pathv, run->count * sizeof(*arguments));
+	code = gmt_cmd_summarize(gmt_command_find("summarize"), (int)run->count + 1, arguments);
+	free(arguments);
+	return code;
+}
+
 /*
  * Returns the exit code. A failure of the program has priority over the verdict, because a program
  * that ended early may have kept its limits.
@@ -141,6 +182,11 @@ static int conclude(const struct run_options *options, struct gmt_check_plan *pl
 	gmt_run_recordings_finish(run, signal, options->quiet);
 	if (!options->quiet)
 		suggest_next(run);
+	if (options->summary && run->count) {
+		int answer = write_summaries(run);
+
+		code = code ? code : answer;
+	}
 	if (options->html && (run->count || !code)) {
 		int answer = write_page(options, run);
 

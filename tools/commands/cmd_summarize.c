@@ -9,6 +9,8 @@
 #include "tools/pipeline/symbol_options.h"
 #include "tools/recordings/load_input.h"
 #include "tools/report/job_files.h"
+#include "tools/report/report_files.h"
+#include "tools/report/report_files_parallel.h"
 
 struct summarize_options {
 	const char *output;
@@ -48,17 +50,33 @@ static int write_summary(const char *to, const struct gmt_summary_bytes *summary
 	return GMT_EXIT_UNREADABLE;
 }
 
-static int summarize(const char *path, const char *to, const struct summarize_options *options,
-	const struct gmt_traces_options *traces)
+struct summarizing {
+	const struct summarize_options *options;
+	const struct gmt_traces_options *traces;
+};
+
+/* Writes the summary of one recording, usually in a process of its own. Returns the exit code. */
+static int summarize(const void *context, const char *path, struct gmt_report_files_output *unused)
 {
-	const struct gmt_output_rules rules = { .inputs = { { &path, 1 } }, .force = options->force };
+	const struct summarizing *how = context;
+	const struct gmt_output_rules rules = { .inputs = { { &path, 1 } },
+		.force = how->options->force };
+	const char *to = how->options->output;
 	struct gmt_summary_bytes summary = { 0 };
-	struct gmt_output *output = gmt_output_open_bytes(to, &rules);
+	struct gmt_output *output;
+	char target[PATH_MAX];
 	int code;
 
+	(void)unused;
+	if (!to && !gmt_job_summary_path(path, target)) {
+		gmt_message_error("%s: the name of its summary would be too long", path);
+		return GMT_EXIT_UNREADABLE;
+	}
+	to = to ? to : target;
+	output = gmt_output_open_bytes(to, &rules);
 	if (!output)
 		return GMT_EXIT_UNREADABLE;
-	code = gmt_summarize_recording(path, traces, &summary);
+	code = gmt_summarize_recording(path, how->traces, &summary);
 	if (!code)
 		code = write_summary(to, &summary, output);
 	gmt_vec_fini(&summary.bytes);
@@ -69,11 +87,31 @@ static int summarize(const char *path, const char *to, const struct summarize_op
 	return gmt_output_close(output, 0);
 }
 
+/* Returns the last exit code that is not 0. */
+static int summarize_all(const struct summarizing *how, int count, char **paths)
+{
+	const struct gmt_report_files files = {
+		.count = count, .paths = paths, .report = summarize, .context = how
+	};
+	struct gmt_report_files_output output = { .file = stdout };
+	struct gmt_report_files_parallel *parallel = gmt_report_files_parallel_open(&files, &output);
+	int worst = 0;
+
+	for (int i = 0; i < count; i++) {
+		int code;
+
+		if (!gmt_report_files_parallel_take(parallel, i, &output, &code))
+			code = summarize(how, paths[i], &output);
+		worst = code ? code : worst;
+	}
+	gmt_report_files_parallel_close(parallel);
+	return worst;
+}
+
 int gmt_cmd_summarize(const struct gmt_command *command, int argc, char **argv)
 {
 	struct summarize_options options = { 0 };
-	char target[PATH_MAX];
-	int code = gmt_options_parse(command, &options, false, &argc, argv), worst = 0;
+	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
 	if (code >= 0)
 		return code;
@@ -89,15 +127,7 @@ int gmt_cmd_summarize(const struct gmt_command *command, int argc, char **argv)
 		.symbol_directory_count = options.symbol_paths.count,
 		.symbols_cache = options.no_symbol_cache ? NULL : gmt_symbols_cache_open(),
 	};
-	for (int i = 0; i < argc; i++) {
-		if (!options.output && !gmt_job_summary_path(argv[i], target)) {
-			gmt_message_error("%s: the name of its summary would be too long", argv[i]);
-			worst = GMT_EXIT_UNREADABLE;
-			continue;
-		}
-		code = summarize(argv[i], options.output ? options.output : target, &options, &traces);
-		worst = code ? code : worst;
-	}
+	code = summarize_all(&(struct summarizing){ &options, &traces }, argc, argv);
 	gmt_symbols_cache_close(traces.symbols_cache);
-	return worst;
+	return code;
 }

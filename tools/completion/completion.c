@@ -61,7 +61,7 @@ enum gmt_completion_kind gmt_completion_of_operand(const struct gmt_command *com
 /* Returns whether the alternative is a word: no number, no range, no form with a placeholder. */
 static bool is_word(const char *text, size_t length)
 {
-	static const char *const placeholders[] = { "SIZE", "TEXT", "TIME", "FILE", "N" };
+	static const char *const placeholders[] = { "SIZE", "RANKS", "TEXT", "TIME", "FILE", "N" };
 
 	for (size_t i = 0; i < sizeof(placeholders) / sizeof(*placeholders); i++)
 		if (strlen(placeholders[i]) == length && memcmp(placeholders[i], text, length) == 0)

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The environment variables that concern the dynamic linker, CUDA and the recorder. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
 #include "tools/doctor/doctor.h"
+#include "options/rank_list.h"
 #include "options/recorder_options.h"
+#include "system/launcher_rank.h"
 
 enum { LIST_BYTES = 800 };
 
@@ -51,6 +54,11 @@ void gmt_doctor_options(const struct gmt_doctor *doctor, struct gmt_doctor_findi
 	gmt_recorder_options_read(options, &settings, add_complaint, &complaints);
 	if (complaints.length)
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING, "%s", complaints.text);
+	else if (!gmt_rank_list_has(gmt_recorder_setting(&settings, GMT_RECORDER_OPTION_ranks),
+				 gmt_launcher_rank()))
+		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
+			"%.900s; rank %" PRId32 " of this process is not in it, so nothing is recorded here",
+			options, gmt_launcher_rank());
 	else
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%.900s", options);
 }

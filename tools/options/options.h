@@ -58,7 +58,7 @@ int gmt_options_parse(const struct gmt_command *command, void *target, bool unti
 
 /*
  * Returns whether `text` is an allowed value of a recorder option (options/recorder_options.def).
- * `values` is "a|b" (SIZE: any size), "N..M" or "TEXT".
+ * `values` is "a|b" (SIZE: any size; RANKS: a list of ranks), "N..M" or "TEXT".
  */
 bool gmt_option_allows(const char *values, const char *text);
 

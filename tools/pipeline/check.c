@@ -13,20 +13,53 @@
 #include "tools/recordings/load_input.h"
 #include "tools/output/output.h"
 #include "tools/pipeline/pipeline.h"
+#include "tools/pipeline/summarize.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/work_limit.h"
 
 enum { EXIT_FAILED = 1, EXIT_UNREADABLE = 3 };
 
-/* Judges a recording. Returns the exit code if it cannot be judged, else 0. */
-static int judge_file(const char *path, const struct gmt_check_plan *plan,
-	const struct gmt_gate *gate, struct gmt_symbols_cache *cache, struct gmt_verdict *verdict)
+/* The processes of the files, for the rules about a whole job. */
+struct job_files {
+	struct gmt_job_store store;
+	GMT_VEC(struct gmt_process_summary) summaries;
+	GMT_VEC(uint32_t) subjects; /* of each summary */
+};
+
+/* What all files are judged by. */
+struct judging {
+	const struct gmt_check_plan *plan;
+	const struct gmt_gate *gate;
+	struct gmt_symbols_cache *cache;
+	struct job_files job;
+};
+
+/* Keeps what the rules about the job need of a recording. */
+static enum gmt_status keep_process(struct job_files *job, const struct gmt_pipeline *parts,
+	const char *path, const struct gmt_verdict *verdict, struct gmt_error *error)
 {
+	struct gmt_process_summary *summary = gmt_vec_push(&job->summaries);
+	uint32_t *subject = summary ? gmt_vec_push(&job->subjects) : NULL;
+	enum gmt_status status;
+
+	if (!subject)
+		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	*summary = (struct gmt_process_summary){ 0 };
+	*subject = (uint32_t)verdict->subjects.count - 1;
+	status = gmt_summarize_pipeline(parts, &job->store, summary, error);
+	summary->path = path;
+	return status;
+}
+
+/* Judges a recording. Returns the exit code if it cannot be judged, else 0. */
+static int judge_file(const char *path, struct judging *judging, struct gmt_verdict *verdict)
+{
+	const struct gmt_check_plan *plan = judging->plan;
 	struct gmt_pipeline_options options = {
 		.traces = {
 			.symbol_directories = plan->options.symbol_paths.items,
 			.symbol_directory_count = plan->options.symbol_paths.count,
-			.symbols_cache = cache,
+			.symbols_cache = judging->cache,
 			.owner_rules = &plan->owner_rules,
 		},
 		.leaks = {
@@ -35,6 +68,7 @@ static int judge_file(const char *path, const struct gmt_check_plan *plan,
 			/* default_suppressions.def suppresses known library caches; the verdict names them */
 			.with_libraries = true,
 		},
+		.wants_time_curves = gmt_gate_judges_jobs(&plan->limits),
 	};
 	struct gmt_pipeline parts = { 0 };
 	struct gmt_site_keys keys = { 0 };
@@ -55,7 +89,9 @@ static int judge_file(const char *path, const struct gmt_check_plan *plan,
 
 	if (!code &&
 		(gmt_site_keys_compute(&keys, parts.recording, &parts.traces, &error) ||
-			gmt_gate_judge(verdict, gate, &input, &error)))
+			gmt_gate_judge(verdict, judging->gate, &input, &error) ||
+			(options.wants_time_curves &&
+				keep_process(&judging->job, &parts, path, verdict, &error))))
 		code = gmt_message_failure(&error);
 	gmt_site_keys_fini(&keys);
 	gmt_pipeline_fini(&parts);
@@ -247,6 +283,27 @@ static void note_unreadable(struct gmt_verdict *verdict, const char *path)
 		*note = gmt_verdict_line(verdict, "%s could not be read and was not judged", path);
 }
 
+/* Judges the whole job. Returns 0 or an exit code. */
+static int judge_job(struct judging *judging, struct gmt_verdict *verdict)
+{
+	struct job_files *job = &judging->job;
+	const struct gmt_gate_job input = {
+		.store = &job->store,
+		.summaries = job->summaries.items,
+		.subjects = job->subjects.items,
+		.count = job->summaries.count,
+	};
+	struct gmt_error error = { 0 };
+	int code = 0;
+
+	if (input.count && gmt_gate_judge_job(verdict, &judging->plan->limits, &input, &error))
+		code = gmt_message_failure(&error);
+	gmt_vec_fini(&job->summaries);
+	gmt_vec_fini(&job->subjects);
+	gmt_job_store_fini(&job->store);
+	return code;
+}
+
 static int accept_baseline(const struct gmt_check_plan *plan, struct gmt_verdict *verdict,
 	struct gmt_baseline *found, const struct gmt_output_rules *rules)
 {
@@ -271,18 +328,23 @@ int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FIL
 		.baseline = compares ? &plan->baseline : NULL,
 		.new_baseline = updates ? &found : NULL,
 	};
-	struct gmt_symbols_cache *cache =
-		plan->options.no_symbol_cache ? NULL : gmt_symbols_cache_open();
+	struct judging judging = {
+		.plan = plan,
+		.gate = &gate,
+		.cache = plan->options.no_symbol_cache ? NULL : gmt_symbols_cache_open(),
+	};
 	int unreadable = 0, code;
 
 	for (size_t i = 0; i < count; i++) {
-		int answer = judge_file(paths[i], plan, &gate, cache, &verdict);
+		int answer = judge_file(paths[i], &judging, &verdict);
 
 		if (answer)
 			note_unreadable(&verdict, paths[i]);
 		unreadable = answer ? answer : unreadable;
 	}
-	gmt_symbols_cache_close(cache);
+	gmt_symbols_cache_close(judging.cache);
+	code = judge_job(&judging, &verdict);
+	unreadable = code ? code : unreadable;
 	if (compares)
 		gmt_gate_note_missing(&verdict, &plan->baseline);
 	gmt_verdict_conclude(&verdict);

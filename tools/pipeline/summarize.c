@@ -6,11 +6,9 @@
 #include "tools/pipeline/pipeline.h"
 #include "tools/pipeline/work_limit.h"
 
-static enum gmt_status encode(const struct gmt_pipeline *pipeline,
-	struct gmt_summary_bytes *ret_bytes, struct gmt_error *error)
+enum gmt_status gmt_summarize_pipeline(const struct gmt_pipeline *pipeline,
+	struct gmt_job_store *store, struct gmt_process_summary *ret_summary, struct gmt_error *error)
 {
-	struct gmt_job_store store = { 0 };
-	struct gmt_process_summary summary = { 0 };
 	const struct gmt_summarize_input input = {
 		.recording = pipeline->recording,
 		.traces = &pipeline->traces,
@@ -23,7 +21,16 @@ static enum gmt_status encode(const struct gmt_pipeline *pipeline,
 		.leaks = &pipeline->leaks,
 		.curves = &pipeline->time_curves,
 	};
-	enum gmt_status status = gmt_summarize(&store, &input, &summary, error);
+
+	return gmt_summarize(store, &input, ret_summary, error);
+}
+
+static enum gmt_status encode(const struct gmt_pipeline *pipeline,
+	struct gmt_summary_bytes *ret_bytes, struct gmt_error *error)
+{
+	struct gmt_job_store store = { 0 };
+	struct gmt_process_summary summary = { 0 };
+	enum gmt_status status = gmt_summarize_pipeline(pipeline, &store, &summary, error);
 
 	if (!status)
 		status = gmt_summary_encode(&store, &summary, ret_bytes, error);

@@ -13,7 +13,6 @@
 #include "analysis/job/summary_encode.h"
 #include "base/pages.h"
 #include "format/encoding/inflate.h"
-#include "tools/output/document_stream.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/summarize.h"
 #include "tools/recordings/load_input.h"
@@ -26,6 +25,7 @@ enum {
 	/* Read of each file first, to know its kind. Small summaries are not longer. */
 	FIRST_BYTES = 16 << 10,
 	READABLE_REMARKS = 16, /* maximum number of remarks about unreadable files */
+	NOT_TAKEN = -1,
 };
 
 /* Reads one file after another. The buffers are reused from file to file. */
@@ -247,20 +247,6 @@ static int write_summary(const void *context, const char *path,
 	return code;
 }
 
-/* Reads what write_summary wrote. */
-static bool take_summary(struct reader *reader, const struct gmt_job_file *file, FILE *stream)
-{
-	long length = fflush(stream) ? -1 : ftell(stream);
-
-	reader->in.count = 0;
-	if (length <= 0 || !gmt_vec_reserve(&reader->in, (size_t)length))
-		return false;
-	rewind(stream);
-	if (fread(reader->in.items, 1, (size_t)length, stream) != (size_t)length)
-		return false;
-	return add_summary(reader->files, file, reader->in.items, (size_t)length);
-}
-
 /* Reads a recording in this process. Returns an exit code. */
 static int read_here(struct reader *reader, const struct gmt_job_file *file,
 	const struct gmt_traces_options *options)
@@ -274,6 +260,34 @@ static int read_here(struct reader *reader, const struct gmt_job_file *file,
 	return code;
 }
 
+/*
+ * Takes the summary that the process of recording number `index` wrote. Returns its exit code, or
+ * NOT_TAKEN if there is no such process or its summary does not fit into memory.
+ */
+static int take_summary(struct reader *reader, const struct gmt_job_file *file,
+	struct gmt_report_files_parallel *parallel, int index)
+{
+	struct gmt_report_files_output output = { 0 };
+	char *bytes = NULL;
+	size_t length = 0;
+	int code = NOT_TAKEN;
+	bool is_whole = false;
+
+	output.file = open_memstream(&bytes, &length);
+	if (!output.file)
+		return NOT_TAKEN;
+	if (!gmt_report_files_parallel_take(parallel, index, &output, &code))
+		code = NOT_TAKEN;
+	is_whole = !ferror(output.file);
+	is_whole &= fclose(output.file) == 0;
+	if (!code && (!is_whole || !length))
+		code = NOT_TAKEN;
+	if (!code)
+		add_summary(reader->files, file, (const uint8_t *)bytes, length);
+	free(bytes);
+	return code;
+}
+
 static int read_recordings(struct reader *reader, const struct gmt_traces_options *options,
 	char **paths, const struct gmt_job_file **of, int count)
 {
@@ -284,24 +298,16 @@ static int read_recordings(struct reader *reader, const struct gmt_traces_option
 	struct gmt_report_files_parallel *parallel = gmt_report_files_parallel_open(&files, &output);
 	int code = 0;
 
-	for (int i = 0; i < count; i++) {
-		int answer = 0;
+	for (int i = 0; i < count && !reader->files->is_out_of_memory; i++) {
+		int answer = take_summary(reader, of[i], parallel, i);
 
-		output.file = gmt_document_temporary();
-		if (!output.file) {
-			reader->files->is_out_of_memory = true;
-			break;
-		}
-		if (!gmt_report_files_parallel_take(parallel, i, &output, &answer))
+		if (answer == NOT_TAKEN)
 			answer = read_here(reader, of[i], options);
-		else if (!answer)
-			take_summary(reader, of[i], output.file);
 		if (answer) {
 			/* The error has been printed. A file in a folder is one of many. */
 			reader->files->unreadable++;
 			code = of[i]->is_operand ? answer : code;
 		}
-		fclose(output.file);
 	}
 	gmt_report_files_parallel_close(parallel);
 	return code;

@@ -8,6 +8,7 @@
  */
 
 #include "analysis/gate/baseline.h"
+#include "analysis/job/process_summary.h"
 #include "analysis/recording/warnings.h"
 #include "analysis/leaks/leaks.h"
 #include "analysis/gate/limits.h"
@@ -44,6 +45,26 @@ struct gmt_gate_input {
 /* Adds the recording to `verdict`. Fails only for lack of memory. */
 enum gmt_status gmt_gate_judge(struct gmt_verdict *verdict, const struct gmt_gate *gate,
 	const struct gmt_gate_input *input, struct gmt_error *error);
+
+/*
+ * Judges the job that the files are of, by the rules about all its ranks. Call it after all files,
+ * if gmt_gate_judges_jobs. A finding is reported with the file of a rank: `subjects` has the number
+ * of the subject for each of the `summaries`. Fails only for lack of memory.
+ */
+struct gmt_gate_job {
+	struct gmt_job_store *store;
+	struct gmt_process_summary *summaries;
+	const uint32_t *subjects;
+	size_t count;
+};
+
+enum gmt_status gmt_gate_judge_job(struct gmt_verdict *verdict, const struct gmt_limits *limits,
+	const struct gmt_gate_job *input, struct gmt_error *error);
+
+static inline bool gmt_gate_judges_jobs(const struct gmt_limits *limits)
+{
+	return limits->is_set[GMT_LIMIT_MAX_SPREAD] || limits->is_set[GMT_LIMIT_MAX_MISSING_RANKS];
+}
 
 /* Adds a note for each layer that the baseline has but no file has. Call it after all files. */
 void gmt_gate_note_missing(struct gmt_verdict *verdict, const struct gmt_baseline *baseline);

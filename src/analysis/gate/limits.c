@@ -320,6 +320,11 @@ static enum gmt_status read_tolerance(const char *value, double *ret_part, struc
 	return read_part(value, "tolerance", 10000, ret_part, error);
 }
 
+static enum gmt_status read_spread(const char *value, double *ret_part, struct gmt_error *error)
+{
+	return read_part(value, "spread", 100000, ret_part, error);
+}
+
 static enum gmt_status read_confidence(const char *value, double *ret_part, struct gmt_error *error)
 {
 	return read_part(value, "confidence", 100, ret_part, error);

@@ -134,6 +134,10 @@ struct gmt_job_input {
 enum gmt_status gmt_job_init(struct gmt_job *ret_job, const struct gmt_job_input *input,
 	struct gmt_error *error);
 
+/* Finds the lines that make the difference between two ranks. */
+void gmt_job_explain(const struct gmt_job *job, uint32_t rank, uint32_t than,
+	struct gmt_job_difference *ret_difference);
+
 /* Writes ranks as "3, 5-7, 12" into `ret_text`; what does not fit becomes "...". */
 void gmt_job_list(const uint32_t *ranks, size_t count, char *ret_text, size_t bytes);
 

@@ -6,7 +6,10 @@
 
 #include "analysis/job/job_make.h"
 
-enum { OTHER_JOBS_NAMED = 3, LIST_BYTES = 200 };
+enum {
+	OTHER_JOBS_NAMED = 3,
+	MOST_COMPARED = 256, /* processes of one rank; older ones count as earlier attempts */
+};
 
 struct candidate {
 	const struct gmt_process_summary *summary;
@@ -167,27 +170,53 @@ static bool keep_own(struct chooser *chooser)
 }
 
 /*
- * Returns the process that stands for a rank, among `count` of the same rank with the newest first.
- * A process that runs within another one's time on the same host is a helper, such as a loader of
- * data, which has inherited the rank: the one with the highest peak counts. The others are earlier
- * attempts.
+ * Returns whether two processes do different work for one rank: they ran at the same time, one
+ * started the other, or one script started both with different commands.
+ */
+static bool work_together(const struct gmt_process_summary *before,
+	const struct gmt_process_summary *after)
+{
+	bool is_same_command =
+		before->executable == after->executable && before->command == after->command;
+
+	return before->host == after->host &&
+		(end_of(before) > after->start_time_ns || before->parent_pid == after->pid ||
+			after->parent_pid == before->pid ||
+			(before->parent_pid == after->parent_pid && !is_same_command));
+}
+
+/* Returns whether a process is an earlier try of what a later one does. */
+static bool is_earlier_try(const struct candidate *earlier, const struct candidate *later)
+{
+	return earlier->launch.attempt < later->launch.attempt ||
+		!work_together(earlier->summary, later->summary);
+}
+
+/*
+ * Chooses the process that stands for a rank, among `count` of the same rank with the newest first.
+ * The processes that no later one repeats are of the newest attempt. The one with the highest peak
+ * counts; the others are helpers, such as loaders of data or a short test before the training, which
+ * have inherited the rank.
  */
 static bool add_rank(struct chooser *chooser, const struct candidate *same, size_t count)
 {
 	struct gmt_job_rank *rank = gmt_vec_push(&chooser->job->ranks);
-	const struct candidate *newest = same, *best = same;
+	const struct candidate *best = NULL;
 
 	if (!rank)
 		return false;
 	*rank = (struct gmt_job_rank){ .group = GMT_JOB_NONE };
-	for (size_t i = 1; i < count; i++) {
-		bool is_helper = same[i].launch.attempt == newest->launch.attempt &&
-			same[i].summary->host == newest->summary->host &&
-			end_of(same[i].summary) > newest->summary->start_time_ns;
+	for (size_t i = 0; i < count; i++) {
+		bool is_repeated = i >= MOST_COMPARED;
 
-		rank->helpers += is_helper;
-		rank->restarts += !is_helper;
-		if (is_helper && peak_of(same[i].summary) > peak_of(best->summary))
+		for (size_t later = 0; later < i && !is_repeated; later++)
+			is_repeated = is_earlier_try(&same[i], &same[later]);
+		if (is_repeated) {
+			rank->restarts++;
+			continue;
+		}
+		rank->helpers += best != NULL;
+		if (!best || peak_of(same[i].summary) > peak_of(best->summary))
 			best = &same[i];
 	}
 	rank->summary = best->summary;
@@ -236,7 +265,8 @@ static bool remark_repeats(struct gmt_job *job)
 				   gmt_job_plural(most_restarts), restarts, gmt_job_plural(restarts))) &&
 		(!helpers ||
 			gmt_job_remark(job,
-				"%" PRIu64 " process%s with the rank of another one, at the same time, left out",
+				"%" PRIu64
+				" process%s with the rank of another one left out: the highest peak counts",
 				helpers, helpers == 1 ? "" : "es"));
 }
 

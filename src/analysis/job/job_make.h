@@ -16,10 +16,6 @@ enum gmt_status gmt_job_choose(struct gmt_job *job, const struct gmt_job_input *
 /* Compares the peaks: spread, groups, outliers, balance. */
 bool gmt_job_compare(struct gmt_job *job);
 
-/* Finds the lines that make the difference between two ranks. */
-void gmt_job_explain(const struct gmt_job *job, uint32_t rank, uint32_t than,
-	struct gmt_job_difference *ret_difference);
-
 /*
  * Returns how many lines two ranks hold different amounts of: by more than 2 % and 64 KiB, at the
  * peak.

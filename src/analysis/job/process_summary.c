@@ -8,7 +8,9 @@ uint32_t gmt_job_intern_text(struct gmt_job_store *store, const char *text, size
 {
 	uint32_t id;
 
-	return gmt_intern(&store->texts, text, length, &id) ? id : UINT32_MAX;
+	/* A forged text may have a NUL in it, which would end it in some places only. */
+	return gmt_intern(&store->texts, text, length ? strnlen(text, length) : 0, &id) ? id
+																					: UINT32_MAX;
 }
 
 const char *gmt_job_text_of(const struct gmt_job_store *store, uint32_t text)

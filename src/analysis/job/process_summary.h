@@ -132,7 +132,7 @@ struct gmt_process_summary {
 		use_count, device_count, variable_count;
 };
 
-/* Stores a text, unless it is stored. Returns its number; UINT32_MAX: out of memory. */
+/* Stores a text, up to a NUL in it, unless it is stored. Returns its number; UINT32_MAX: out of memory. */
 uint32_t gmt_job_intern_text(struct gmt_job_store *store, const char *text, size_t length);
 
 /* Returns the text of a number, with a NUL. */

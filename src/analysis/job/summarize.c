@@ -237,6 +237,7 @@ enum gmt_status gmt_summarize(struct gmt_job_store *store, const struct gmt_summ
 	gmt_summarize_places(&summarizer, ret_summary);
 	gmt_summarize_findings(&summarizer, ret_summary);
 	gmt_summarize_refusals(&summarizer, ret_summary);
+	gmt_map_fini(&summarizer.places);
 	return summarizer.is_out_of_memory ? gmt_error_set(error, GMT_NO_MEMORY, "out of memory")
 									   : GMT_OK;
 }

@@ -5,6 +5,7 @@
 #include "analysis/job/summarizer.h"
 #include "analysis/tables/short_names.h"
 #include "reader/load/clock.h"
+#include "source/source.h"
 
 /* Returns the line of a frame, with the names that `report` shows. */
 static uint32_t place_of_frame(struct gmt_summarizer *summarizer, uint32_t id)
@@ -15,7 +16,10 @@ static uint32_t place_of_frame(struct gmt_summarizer *summarizer, uint32_t id)
 	const char *function = gmt_traces_string(traces, frame->function);
 	char name[256];
 	uint32_t place;
+	uint64_t known;
 
+	if (gmt_map_find(&summarizer->places, id, &known))
+		return (uint32_t)known;
 	if (gmt_traces_is_pin_thread(traces, frame)) {
 		file = "";
 		function = "PyTorch's pin-memory thread (DataLoader)";
@@ -28,7 +32,8 @@ static uint32_t place_of_frame(struct gmt_summarizer *summarizer, uint32_t id)
 	file = gmt_short_name_of_file(summarizer->input->recording, file);
 	place = gmt_job_intern_place(summarizer->store, file, strlen(file), function, strlen(function),
 		frame->line);
-	summarizer->is_out_of_memory |= place == UINT32_MAX;
+	summarizer->is_out_of_memory |=
+		place == UINT32_MAX || !gmt_map_put(&summarizer->places, id, place);
 	return place;
 }
 
@@ -197,24 +202,48 @@ static struct gmt_summarized_refusal make_refusal(struct gmt_summarizer *summari
 	return row;
 }
 
+/* Returns whether a step ended, or the process allocated on the device, after a refused request. */
+static bool went_on(const struct gmt_summarize_input *input, const struct gmt_oom_row *failure)
+{
+	const struct gmt_recording *recording = input->recording;
+	const struct gmt_step_series *series = &input->timeline->series[0];
+
+	if (input->timeline->series_count && series->steps.count &&
+		series->steps.items[series->steps.count - 1].end >= failure->stamp)
+		return true;
+	for (size_t i = failure->event + 1; i < recording->events.count; i++) {
+		struct gmt_recording_event event = gmt_recording_event(recording, i);
+
+		if (event.kind == GMT_KIND_ALLOC &&
+			(event.device == failure->device || failure->device < 0))
+			return true;
+	}
+	return false;
+}
+
+/* Returns whether the recording was completed after its process was killed. */
+static bool was_killed(const struct gmt_recording *recording)
+{
+	for (size_t i = 0; i < recording->notes.count; i++)
+		if (strstr(recording->notes.items[i], GMT_SOURCE_KILLED_NOTE))
+			return true;
+	return false;
+}
+
 /* How the process ended; see process_ends.def. */
 static enum gmt_process_end find_end(const struct gmt_summarize_input *input)
 {
 	const struct gmt_recording *recording = input->recording;
-	const struct gmt_step_series *series = &input->timeline->series[0];
 	const struct gmt_oom_row *failure = NULL;
-	uint64_t last_step = 0;
 
 	if (recording->recording_pid)
 		return GMT_PROCESS_END_RUNNING;
 	for (size_t i = 0; i < input->ooms->rows.count; i++)
 		if (!input->ooms->rows.items[i].recovered)
 			failure = &input->ooms->rows.items[i];
-	if (input->timeline->series_count && series->steps.count)
-		last_step = series->steps.items[series->steps.count - 1].end;
-	if (failure && last_step < failure->stamp)
+	if (failure && !went_on(input, failure))
 		return GMT_PROCESS_END_OUT_OF_MEMORY;
-	if (recording->has_end)
+	if (recording->has_end && !was_killed(recording))
 		return GMT_PROCESS_END_CLEAN;
 	return recording->damaged && !recording->is_cut ? GMT_PROCESS_END_UNKNOWN
 													: GMT_PROCESS_END_KILLED;

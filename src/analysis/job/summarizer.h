@@ -5,10 +5,12 @@
 /* Shared by the files of summarize.h. The functions note a lack of memory in the summarizer. */
 
 #include "analysis/job/summarize.h"
+#include "containers/map.h"
 
 struct gmt_summarizer {
 	struct gmt_job_store *store;
 	const struct gmt_summarize_input *input;
+	struct gmt_map places; /* of frames that were named, by the number of the frame */
 	size_t account; /* index of the first account in the accounting */
 	bool is_out_of_memory;
 };

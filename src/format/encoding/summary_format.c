@@ -6,47 +6,17 @@
 #include "format/encoding/inflate.h"
 #include "format/encoding/little_endian.h"
 
-#define GMT_RECORD(number, name, NAME, meaning) \
-	static const struct gmt_field_info name##_fields[] = {
-#define GMT_FIELD(record, field, kind, type, text) \
-	{ .name = #field, \
-		.encoding = #kind[0], \
-		.offset = offsetof(struct gmt_##record, field), \
-		.size_bytes = sizeof(type), \
-		.meaning = text },
-#define GMT_RECORD_END(name) \
-	} \
-	; \
-	_Static_assert(sizeof(name##_fields) / sizeof(*name##_fields) <= GMT_RECORD_MAX_FIELDS, #name);
-#include "format/summary_records.def"
-#undef GMT_RECORD
-#undef GMT_FIELD
-#undef GMT_RECORD_END
-
-static const struct gmt_record_info records[] = {
-#define GMT_RECORD(nr, rname, NAME, text) \
-	{ .name = #rname, \
-		.number = nr, \
-		.row_bytes = sizeof(struct gmt_##rname), \
-		.field_count = sizeof(rname##_fields) / sizeof(*rname##_fields), \
-		.fields = rname##_fields, \
-		.meaning = text },
-#define GMT_FIELD(record, name, encoding, type, meaning)
-#define GMT_RECORD_END(name)
-#include "format/summary_records.def"
-#undef GMT_RECORD
-#undef GMT_FIELD
-#undef GMT_RECORD_END
-};
+#define GMT_RECORD_TABLES "format/summary_records.def"
+#define GMT_RECORD_TABLES_FIRST GMT_SUMMARY_FIRST
+#include "format/record_tables.h"
 
 const struct gmt_record_info *gmt_summary_record_info(uint32_t number)
 {
 	if (number < GMT_SUMMARY_FIRST)
 		return gmt_record_info(number);
-	for (size_t i = 0; i < sizeof(records) / sizeof(*records); i++)
-		if (records[i].number == number)
-			return &records[i];
-	return NULL;
+	number -= GMT_SUMMARY_FIRST;
+	return number < sizeof(records) / sizeof(*records) && records[number].name ? &records[number]
+																			   : NULL;
 }
 
 const char *gmt_process_end_name(unsigned end)

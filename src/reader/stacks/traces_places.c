@@ -188,16 +188,19 @@ bool gmt_traces_resolve_all(struct gmt_traces_merger *merger)
 bool gmt_traces_python_place(struct gmt_traces_merger *merger, uint32_t frame_id,
 	uint32_t *ret_place)
 {
-	const struct gmt_frame *frame = gmt_recording_frame(merger->recording, frame_id);
-	const struct gmt_code *code = frame ? gmt_recording_code(merger->recording, frame->code) : NULL;
-	struct gmt_intern *strings = &merger->traces->strings;
-	struct gmt_place place = { .kind = GMT_PLACE_PYTHON, .line = frame ? frame->line : 0 };
 	uint64_t known;
 
+	/* A stack has many frames of other stacks, so nearly all frames are known. */
 	if (gmt_map_find(&merger->python_places, frame_id, &known)) {
 		*ret_place = (uint32_t)known;
 		return true;
 	}
+
+	const struct gmt_frame *frame = gmt_recording_frame(merger->recording, frame_id);
+	const struct gmt_code *code = frame ? gmt_recording_code(merger->recording, frame->code) : NULL;
+	struct gmt_intern *strings = &merger->traces->strings;
+	struct gmt_place place = { .kind = GMT_PLACE_PYTHON, .line = frame ? frame->line : 0 };
+
 	merger->traces->missing += !code;
 	return gmt_intern_text(strings, code ? code->function.text : "<unknown>", &place.function) &&
 		gmt_intern_text(strings, code ? code->file.text : "", &place.file) &&

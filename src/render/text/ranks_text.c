@@ -13,6 +13,7 @@ enum {
 	LABEL = 16, /* columns of the labels at the left */
 	REMARKS_SHOWN = 2,
 	OUTLIERS_SHOWN = 2,
+	KEY_COLUMNS = 32, /* of the name of a job */
 	RANK_LIST_BYTES = 28, /* of a list of ranks */
 };
 
@@ -61,6 +62,20 @@ static void write_place(struct gmt_ranks_writer *writer, uint32_t id)
 		gmt_ranks_write(writer, "no stack was recorded");
 }
 
+/* Writes the job's name. torchrun's run ids would leave no room for the number of ranks. */
+static void write_key(struct gmt_ranks_writer *writer)
+{
+	const char *key = gmt_job_text_of(writer->job->store, writer->job->key);
+	char start[KEY_COLUMNS + 1];
+
+	if (writer->view->is_full || strlen(key) <= KEY_COLUMNS) {
+		gmt_plain_text(&writer->screen.line, key);
+		return;
+	}
+	snprintf(start, sizeof(start), "%.*s...", KEY_COLUMNS - 3, key);
+	gmt_plain_text(&writer->screen.line, start);
+}
+
 static void write_title(struct gmt_ranks_writer *writer)
 {
 	const struct gmt_job *job = writer->job;
@@ -69,7 +84,7 @@ static void write_title(struct gmt_ranks_writer *writer)
 	if (job->ranks.count)
 		write_text(writer, job->ranks.items[0].summary->program);
 	gmt_ranks_write(writer, ", ");
-	write_text(writer, job->key);
+	write_key(writer);
 	gmt_ranks_write(writer, ": ");
 	if (job->missing.count)
 		gmt_ranks_write(writer, "%s of ", gmt_text_count(job->ranks.count).text);
@@ -277,13 +292,15 @@ static void write_growth(struct gmt_ranks_writer *writer)
 	write_label(writer, "growth");
 	if (!job->grown) {
 		if (job->not_judged == job->ranks.count && job->why_not_judged)
-			gmt_ranks_write(writer, "not judged: %s", job->why_not_judged);
+			gmt_ranks_write(writer, "not judged: ");
 		else if (job->not_judged)
-			gmt_ranks_write(writer, "none found in %s ranks; %s not judged: %s",
+			gmt_ranks_write(writer, "none found in %s ranks; %s not judged: ",
 				gmt_text_count(job->ranks.count - job->not_judged).text,
-				gmt_text_count(job->not_judged).text, job->why_not_judged);
+				gmt_text_count(job->not_judged).text);
 		else
 			gmt_ranks_write(writer, "none found");
+		if (job->not_judged)
+			gmt_plain_text(&writer->screen.line, job->why_not_judged);
 		gmt_screen_end_wrapped(&writer->screen, GMT_PLAIN_NORMAL, LABEL, 2);
 		return;
 	}

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "options/option_value.h"
+#include "options/rank_list.h"
 #include "options/recorder_options.h"
 
 enum { LINES_BYTES = 4096 };
@@ -54,6 +55,37 @@ static void assert_in_force(const char *text, const char *key, const char *value
 		}
 	}
 	fail();
+}
+
+static void a_list_of_ranks_has_its_ranges_and_every_nth_of_them(void **state)
+{
+	static const struct {
+		const char *list;
+		int32_t rank;
+		bool is_in;
+	} cases[] = {
+		{ "all", 3, true },
+		{ "*", 3, true },
+		{ "3", 3, true },
+		{ "3", 30, false },
+		{ "0,8-15", 8, true },
+		{ "0,8-15", 15, true },
+		{ "0,8-15", 16, false },
+		{ "4-64/8", 12, true },
+		{ "4-64/8", 8, false },
+		{ "*/1000", INT32_MAX - INT32_MAX % 1000, true },
+		{ "7", -1, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_int_equal(gmt_rank_list_has(cases[i].list, cases[i].rank), cases[i].is_in);
+	assert_false(gmt_rank_list_is_valid(""));
+	assert_false(gmt_rank_list_is_valid("1-"));
+	assert_false(gmt_rank_list_is_valid("1,,2"));
+	assert_false(gmt_rank_list_is_valid("9999999999"));
+	assert_in_force("ranks=0,8-15", "ranks", "0,8-15");
+	assert_in_force("ranks=0-", "ranks", "all");
 }
 
 static void every_default_is_a_valid_value(void **state)
@@ -229,6 +261,7 @@ static void a_size_with_other_text_around_it_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_list_of_ranks_has_its_ranges_and_every_nth_of_them),
 		cmocka_unit_test(every_default_is_a_valid_value),
 		cmocka_unit_test(valid_options_cause_no_message),
 		cmocka_unit_test(a_refused_option_is_reported_with_a_hint_and_the_value_in_force),

@@ -1,33 +1,14 @@
 # SPDX-License-Identifier: MIT
 """gpumemtrace ranks: one job from many files."""
 
-import gzip
-import json
 import os
-import random
 import re
-import shutil
 import unittest
 
 import cli
 import job_story
-import write_recording as w
-from definitions import Kind
-from job_story import summary, write_rank
+from job_story import fresh, job, ranks, refuse, screen, summary, write_rank
 from recording import MiB, Story, train
-
-
-def ranks(*arguments, code=0):
-    """Returns what `ranks --json` prints."""
-    done = cli.run("ranks", "--json", *arguments)
-    assert done.returncode == code, (done.returncode, done.stderr)
-    return json.loads(done.stdout)
-
-
-def screen(*arguments):
-    done = cli.run("ranks", *arguments)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def verdict(text, label):
@@ -35,26 +16,6 @@ def verdict(text, label):
     found = re.search(rf"^{label} .*\n((?: {{16}}.*\n)*)", text, re.M)
     assert found, text
     return found.group(0)
-
-
-def fresh(name):
-    """Returns an empty folder."""
-    shutil.rmtree(cli.place(name), ignore_errors=True)
-    os.makedirs(cli.place(name))
-    return cli.place(name)
-
-
-def job(name, count, world=None, **of_rank):
-    """Writes a job of `count` ranks. `of_rank` has a function of the rank for each argument of write_rank."""
-    folder = fresh(name)
-    for rank in range(count):
-        write_rank(rank, world or count, name, **{key: value(rank) for key, value in of_rank.items()})
-    return folder
-
-
-def refuse(story):
-    """Asks for 16 GiB, which the driver refuses. Nothing ends after that."""
-    story.event(Kind.ALLOC_FAILED, size_bytes=16 << 30, frames=story.stack("/home/me/train.py:70 in gather"), result=2)
 
 
 class OneJob(unittest.TestCase):
@@ -123,6 +84,13 @@ class OneJob(unittest.TestCase):
         self.assertTrue(lines[-1].startswith("next: gpumemtrace leaks "), lines[-1])
         # The page for users shows this screen.
         self.assertIn(text.replace(cli.FOLDER + "/", ""), cli.read_source("docs", "ranks.md"))
+
+    def test_the_number_of_ranks_is_in_the_first_line_also_if_the_job_has_a_long_name(self):
+        name = {"SLURM_JOB_ID": "", "TORCHELASTIC_RUN_ID": "fa8d242e-7a1e-4b3d-bb7a-466f97392af0"}
+        folder = job("long_name", 8, environment=lambda _: name)
+        first = screen(folder).splitlines()[0]
+        self.assertEqual(first, "train.py, torchrun job fa8d242e-7a1e-4b...: 8 ranks on 1 host, 40 steps")
+        self.assertIn(name["TORCHELASTIC_RUN_ID"], screen("--full", folder).splitlines()[0])
 
     def test_a_job_of_8_ranks_has_all_of_them_on_one_screen(self):
         text = screen(job("eight", 8))
@@ -205,6 +173,21 @@ class Verdicts(unittest.TestCase):
         self.assertIn("train.py:70 in gather\n", text)
         self.assertIn("3 others held 320 MiB to 320 MiB, median 320 MiB\n", text)
 
+    def test_a_run_that_went_on_after_a_refused_request_did_not_end_by_it(self):
+        def survive(story):
+            refuse(story)
+            story.free(story.alloc(MiB, "/home/me/train.py:72 in gather"))
+
+        folder = job(
+            "survived",
+            4,
+            steps=lambda rank: 0 if rank < 2 else 40,
+            also=lambda rank: survive if rank in (0, 2) else refuse,
+        )
+        answer = ranks(folder)
+        self.assertEqual([rank["end"] for rank in answer["ranks"]], ["clean", "out_of_memory"] * 2)
+        self.assertEqual(answer["out_of_memory"]["ranks"], 4)
+
     def test_a_killed_rank_is_told_from_one_that_ended(self):
         answer = ranks(job("killed", 3, ends=lambda rank: rank != 1))
         self.assertEqual([rank["end"] for rank in answer["ranks"]], ["clean", "killed", "clean"])
@@ -280,164 +263,6 @@ class Launchers(unittest.TestCase):
             [(rank["rank"], rank["pid"]) for rank in answer["ranks"]], [(None, 40), (None, 41), (None, 42)]
         )
         self.assertIn("3 processes on 1 host", screen(folder))
-
-
-class BadInput(unittest.TestCase):
-    def test_without_operands_the_command_line_is_wrong(self):
-        done = cli.run("ranks")
-        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
-
-    def test_an_empty_folder_has_nothing_to_judge(self):
-        done = cli.run("ranks", fresh("nothing"))
-        self.assertEqual((done.returncode, done.stdout), (3, ""))
-        self.assertEqual(done.stderr, "gpumemtrace: error: ranks: no recording or summary was read\n")
-
-    def test_a_folder_of_other_things_is_said_in_one_line(self):
-        folder = job("mixed", 3)
-        for name in "log.txt", "model.pt", "notes.gz":
-            with open(os.path.join(folder, name), "wb") as file:
-                file.write(b"something else")
-        answer = ranks(folder)
-        self.assertEqual(len(answer["ranks"]), 3)
-        self.assertEqual(len(answer["remarks"]), 1)
-        self.assertIn("3 files left out that are no recordings", answer["remarks"][0])
-
-    def test_files_of_another_job_are_left_out_and_can_be_chosen(self):
-        folder = job("jobs", 3)
-        write_rank(0, 1, "jobs", job="99", name="jobs/other.gmt.gz")
-        answer = ranks(folder)
-        self.assertEqual((answer["job"], len(answer["ranks"])), ("slurm job 4711.0", 3))
-        self.assertEqual(answer["remarks"], ["1 file of another job left out: slurm job 99.0"])
-        self.assertEqual(ranks("--job=99", folder)["job"], "slurm job 99.0")
-        done = cli.run("ranks", "--job=none", folder)
-        self.assertEqual((done.returncode, done.stderr), (3, "gpumemtrace: error: no file is of job `none`\n"))
-
-    def test_of_a_restarted_rank_the_newest_attempt_counts(self):
-        folder = job("again", 3)
-        write_rank(
-            1,
-            3,
-            "again",
-            size=MiB,
-            name="again/newer.gmt.gz",
-            environment={"TORCHELASTIC_RESTART_COUNT": "1"},
-            start_time_ns=10**18 + 10**11,
-        )
-        answer = ranks(folder)
-        self.assertEqual([rank["attempt"] for rank in answer["ranks"]], [0, 1, 0])
-        self.assertEqual(answer["ranks"][1]["peak_bytes"], 5 * MiB)
-        self.assertEqual(
-            answer["remarks"], ["1 rank restarted up to 1 time: the newest attempt counts, 1 older file left out"]
-        )
-
-    def test_a_copy_of_a_file_counts_once(self):
-        folder = job("copy", 3)
-        shutil.copy(f"{folder}/train.r1.gmt.gz", f"{folder}/copy.gmt.gz")
-        answer = ranks(folder)
-        self.assertEqual(len(answer["ranks"]), 3)
-        self.assertIn("the same process as in another file", answer["remarks"][0])
-
-    def test_clocks_that_differ_by_hours_are_said_and_ranks_are_compared_by_step(self):
-        folder = job(
-            "clocks",
-            4,
-            start_time_ns=lambda rank: 10**18 + 3 * 3600 * 10**9 * (rank == 3),
-            steps=lambda rank: {1: 30, 3: 20}.get(rank, 40),
-            also=lambda rank: refuse if rank in (1, 3) else None,
-        )
-        answer = ranks(folder)
-        self.assertTrue(answer["clocks_differ"])
-        self.assertIn("1 rank started up to 3 h 00 min from the others", answer["remarks"][0])
-        self.assertEqual(answer["out_of_memory"]["first_rank"], 3)
-
-    def test_ranks_that_took_no_step_are_named(self):
-        answer = ranks(job("stepless", 4, steps=lambda rank: 0 if rank in (1, 2) else 40))
-        self.assertEqual(answer["remarks"], ["2 ranks took no step: 1, 2"])
-
-    def test_a_cut_summary_is_said_in_one_line_and_the_rest_is_judged(self):
-        folder = job("cut", 4)
-        path = summary(f"{folder}/train.r2.gmt.gz")
-        os.unlink(f"{folder}/train.r2.gmt.gz")
-        with open(path, "r+b") as file:
-            file.truncate(os.path.getsize(path) // 2)
-        answer = ranks(folder)
-        self.assertEqual((answer["missing_ranks"], len(answer["remarks"])), ([2], 1))
-        self.assertIn("the summary is cut or damaged", answer["remarks"][0])
-        done = cli.run("ranks", path, f"{folder}/train.r0.gmt.gz")
-        self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1))
-        self.assertIn("1 of 4 ranks", done.stdout)
-
-    def test_a_cut_summary_does_not_stand_for_the_recording_beside_it(self):
-        folder = job("cut_beside", 4)
-        path = summary(f"{folder}/train.r2.gmt.gz")
-        with open(path, "r+b") as file:
-            file.truncate(os.path.getsize(path) // 2)
-        answer = ranks(folder)
-        self.assertEqual((answer["missing_ranks"], len(answer["ranks"])), ([], 4))
-        self.assertIn("the summary is cut or damaged", answer["remarks"][0])
-
-    def test_a_cut_recording_is_judged_up_to_the_cut(self):
-        folder = job("cut_recording", 3)
-        path = f"{folder}/train.r1.gmt.gz"
-        with open(path, "r+b") as file:
-            file.truncate(os.path.getsize(path) - 20)
-        rank = ranks(folder)["ranks"][1]
-        self.assertEqual((rank["rank"], rank["complete"], rank["end"]), (1, False, "killed"))
-
-    def test_a_summary_of_a_newer_version_is_left_out_with_what_to_do(self):
-        folder = job("newer", 3)
-        path = summary(f"{folder}/train.r0.gmt.gz")
-        os.unlink(f"{folder}/train.r0.gmt.gz")
-        _header, blocks = job_story.blocks_of(path)
-        w.write(path, *(block for _kind, block in blocks), head=w.header(major=2, magic=b"GMTSUMM\n"))
-        answer = ranks(folder)
-        self.assertEqual(answer["missing_ranks"], [0])
-        self.assertIn("format version 2", answer["remarks"][0])
-
-    def test_unknown_records_of_a_newer_minor_version_are_skipped(self):
-        folder = job("minor", 3)
-        path = summary(f"{folder}/train.r0.gmt.gz")
-        _header, blocks = job_story.blocks_of(path)
-        end = blocks.pop()[1]
-        before = ranks(folder)
-        # The count of rows includes those of unknown records.
-        rows = end[-1] + 1
-        unknown, end = w.frame(120, 1, b"\1\0"), w.frame(72, 1, b"\1" + bytes([rows]))
-        w.write(path, *(block for _kind, block in blocks), unknown, end, head=w.header(minor=9, magic=b"GMTSUMM\n"))
-        self.assertEqual(ranks(folder), before)
-
-    def test_summaries_with_arbitrary_content_are_read_without_harm(self):
-        folder = job("random", 3)
-        path = summary(write_rank(3, 4, "random_source", leak=2 * MiB, also=refuse))
-        header, blocks = job_story.blocks_of(path)
-        numbers = random.Random(1)
-        for number in range(400):
-            changed = []
-            for kind, block in blocks:
-                payload = bytearray(block[16:])
-                for _ in range(numbers.choice((0, 0, 1, 3))):
-                    payload[numbers.randrange(len(payload))] = numbers.choice(
-                        (0, 1, 127, 128, 255, numbers.randrange(256))
-                    )
-                rows = numbers.choice((1, 2, 100)) if numbers.random() < 0.05 else int.from_bytes(block[4:8], "little")
-                changed.append(w.frame(kind, rows, bytes(payload)))
-            with open(f"{folder}/random.{number}.summary.gz", "wb") as file:
-                file.write(gzip.compress(header + b"".join(changed), 1))
-        for arguments in (), ("--full",), ("--json",):
-            done = cli.run("ranks", *arguments, "--job=4711", folder, text=False)
-            self.assertIn(done.returncode, (0, 3), done.stderr)
-            self.assertTrue(done.stdout)
-        self.assertEqual(ranks("--job=slurm job 4711.0", folder)["schema"], "gpumemtrace.ranks/1")
-
-    def test_strict_fails_if_a_rank_is_missing(self):
-        self.assertEqual(cli.run("ranks", "--strict", job("strict", 3)).returncode, 0)
-        self.assertEqual(cli.run("ranks", "--strict", job("strict", 3, world=4)).returncode, 4)
-
-    def test_a_file_that_does_not_exist_is_an_error_and_the_rest_is_judged(self):
-        folder = job("some_gone", 3)
-        done = cli.run("ranks", folder, cli.place("gone.gmt.gz"))
-        self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1))
-        self.assertIn("3 ranks on 1 host", done.stdout)
 
 
 if __name__ == "__main__":

@@ -126,6 +126,17 @@ class Content(unittest.TestCase):
             [row["peak_bytes"] for row in rows if row["first_step"] <= 777 < row["first_step"] + 8], [101 * MiB]
         )
 
+    def test_the_curve_by_time_of_a_folded_recording_has_only_the_time_that_its_events_cover(self):
+        story = job_story.rank_story(0, 1)
+        for number in range(200):
+            story.alloc((1 + number % 5) * MiB, "/home/me/a.py:1 in f")
+        path, folded = story.write("whole_curve.gmt.gz"), cli.place("folded_curve.gmt.gz")
+        self.assertEqual(cli.run("fold", path, "--keep-events=50", "-o", folded).returncode, 0)
+        whole, kept = (rows_of(job_story.summary(name), "summary_times") for name in (path, folded))
+        # The last sixth of the time is kept. The part in which the fold lies is not known either.
+        self.assertTrue(64 / 6 - 2 < len(kept) < 64 / 6, len(kept))
+        self.assertEqual(kept, whole[-len(kept) :])
+
     def test_lines_beyond_the_limit_are_counted_and_the_largest_stay(self):
         story = job_story.rank_story(0, 1)
         for number in range(600):

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * usage: late-rank [RANK [kill]]
+ *
+ * Sets RANK, if it is given, after the recorder was loaded, as the processes of Python's
+ * multiprocessing do. Then allocates and frees a block, with a function that it looks up. Prints the
+ * file name of the library that the function is from, and the number of threads of the process. Kills
+ * itself with SIGKILL if it is told to.
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	int (*init)(unsigned) = (int (*)(unsigned))dlsym(driver, "cuInit");
+	int (*retain)(void **, int) = (int (*)(void **, int))dlsym(driver, "cuDevicePrimaryCtxRetain");
+	int (*set)(void *) = (int (*)(void *))dlsym(driver, "cuCtxSetCurrent");
+	int (*alloc)(uint64_t *, size_t) = (int (*)(uint64_t *, size_t))dlsym(driver, "cuMemAlloc_v2");
+	int (*end)(uint64_t) = (int (*)(uint64_t))dlsym(driver, "cuMemFree_v2");
+	DIR *tasks;
+	Dl_info of_alloc;
+	uint64_t address;
+	void *context;
+	int threads = -2; /* without . and .. */
+
+	if (argc > 1 && setenv("RANK", argv[1], 1))
+		return 1;
+	if (!alloc || init(0) || retain(&context, 0) || set(context) || alloc(&address, 4096) ||
+		end(address) || !dladdr((void *)(uintptr_t)alloc, &of_alloc))
+		return 2;
+	tasks = opendir("/proc/self/task");
+	while (tasks && readdir(tasks))
+		threads++;
+	printf("%s %d\n", strrchr(of_alloc.dli_fname, '/') + 1, threads);
+	return argc > 2 ? raise(SIGKILL) : 0;
+}
