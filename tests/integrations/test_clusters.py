@@ -261,6 +261,16 @@ class Frameworks(unittest.TestCase):
     def test_deepspeed_records_each_rank(self):
         self.check_ranks("deepspeed", "train_deepspeed.py")
 
+    def test_deepspeed_zero_3_records_its_rank(self):
+        # One rank: with more, ZeRO-3 compares numbers of the ranks, and the stub of NCCL sends none.
+        (line,) = commands("clusters.md", "DeepSpeed")
+        line = line.replace("--num_gpus 2", "--num_gpus 1")
+        folder, output = self.run_line("deepspeed", line, "train_deepspeed.py", ZERO_STAGE="3")
+        self.assertEqual(recordings(folder), ["mem.r0.gmt.gz"], output)
+        peak, report = self.torch_peak(f"{folder}/mem.r0.gmt.gz")
+        self.assertEqual(peak, int(re.search(r"rank 0 peak (\d+)", output)[1]))
+        self.assertTrue(report["complete"])
+
     def check_ray(self, line, **variables):
         temporary = tempfile.mkdtemp(prefix="ray.")
         self.addCleanup(shutil.rmtree, temporary, ignore_errors=True)

@@ -8,7 +8,7 @@ import torch
 
 CONFIG = {
     "train_micro_batch_size_per_gpu": 1,
-    "zero_optimization": {"stage": 1},
+    "zero_optimization": {"stage": int(os.environ.get("ZERO_STAGE", "1"))},
     "zero_allow_untested_optimizer": True,
 }
 
