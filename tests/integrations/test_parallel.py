@@ -7,7 +7,7 @@ import re
 import unittest
 
 import recipes
-import snapshots
+import recorded_run
 import tap
 from packages import PLAIN
 from recipes import commands
@@ -16,14 +16,14 @@ RANKS = 8
 
 
 @unittest.skipUnless(recipes.is_long(), "only with --long: eight processes of PyTorch take a minute")
-@unittest.skipUnless(snapshots.SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
+@unittest.skipUnless(recorded_run.SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Parallel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.installed = recipes.Installed(cls)
 
     def run_line(self, line, folder):
-        (python, *_), libraries = snapshots.sim_python("train.py")
+        (python, *_), libraries = recorded_run.sim_python("train.py")
         environment = {
             "PATH": f"{os.path.dirname(python)}:{self.installed.venv}/bin:{PLAIN['PATH']}",
             "LD_LIBRARY_PATH": libraries,
