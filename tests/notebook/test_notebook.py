@@ -182,6 +182,23 @@ class Magics(unittest.TestCase):
         self.assertEqual(answer["pages"], [{"hidden": one, "ready": True, "changed": True} for one in (True, False)])
 
 
+# A cell that allocates until the recorder has compacted the file two times.
+FILL_WINDOW = """%%gpumemtrace --no-page
+import glob, os, time
+
+def file_number():
+    (path,) = glob.glob(FOLDER + "/*.gmt.gz")
+    return os.stat(path).st_ino
+
+compactions, last, end = 0, file_number(), time.monotonic() + 60
+while compactions < 2 and time.monotonic() < end:
+    for _ in range(20000): free(allocate(64))
+    time.sleep(0.3)
+    now = file_number()
+    compactions, last = compactions + (now != last), now
+"""
+
+
 class Kernels(unittest.TestCase):
     def test_a_kernel_without_the_recorder_says_what_to_type_and_runs_the_cell(self):
         kernel = Kernel(self)
@@ -201,9 +218,8 @@ class Kernels(unittest.TestCase):
 
     def test_a_cell_before_the_window_of_the_recording_is_refused(self):
         kernel = Kernel(self, "--options=mode=window:window=500")
-        # The recorder keeps the events of the last half second.
-        loop = "for _ in range(20000): free(allocate(64))\n"
-        cell = f"%%gpumemtrace --no-page\nimport time\n{loop}time.sleep(0.6)\n{loop}time.sleep(0.6)\n{loop}"
+        # Each compaction replaces the file. The second one begins in the cell and covers its first events.
+        cell = FILL_WINDOW.replace("FOLDER", repr(kernel.folder))
         notebook = kernel.execute(PROGRAM + "keep = allocate(7)", cell, "x = allocate(99)", "%gpumemtrace")
         self.assertIn("In [2]` began in the folded part", notebook.printed(1, "stderr"))
         self.assertEqual(notebook.shown(3).rows()[0], (1, 99, 1, 99, 1, 99, "x = allocate(99)"))
