@@ -151,6 +151,8 @@ class BadInput(unittest.TestCase):
     def test_recordings_are_read_if_the_system_has_no_memory_files(self):
         folder = job("no_memory_files", 3)
         inject = os.path.join(cli.BUILD, "tests", "faults", "libfaults-inject.so")
+        if not os.path.exists(inject):
+            self.skipTest("the build with sanitizers has no library that injects faults")
         done = cli.run(
             "ranks", "--json", folder, environment={"LD_PRELOAD": inject, "FAULTS_DENY": "memfd_create=EPERM"}
         )
