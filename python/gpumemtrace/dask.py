@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 from gpumemtrace import _tables
 from gpumemtrace._jobs import files, rows
-from gpumemtrace._jobs.job import Job, choose
+from gpumemtrace._jobs.job import open_and_choose
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,11 +45,7 @@ def read(
     ``filters``: those of ``Job.table``: time, steps, device, layer, rank, host, job. ``files_per_task``: at most; large
     files get a task each. ``strict``: a recording that cannot be read raises its exception, instead of one line.
     """
-    job = Job(paths, strict)
-    for remark in job.remarks:
-        files.say(remark)
-    of_rows = {name: filters.pop(name, None) for name in ("time", "steps", "device", "layer")}
-    choice = choose(table, columns, of_rows, filters)
+    job, choice = open_and_choose(paths, table, columns, strict, filters)
     empty = _frame(rows.schema(choice).empty_table())
     tasks = files.tasks(job.paths, files_per_task)
     return _tables._needed("dask.dataframe").from_map(_read, tasks, choice=choice, is_strict=strict, meta=empty)

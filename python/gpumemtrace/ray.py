@@ -17,7 +17,7 @@ from ray.data.block import BlockMetadata  # type: ignore[import-not-found,import
 from ray.data.datasource import Datasource, ReadTask  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 from gpumemtrace._jobs import files, rows
-from gpumemtrace._jobs.job import Job, choose
+from gpumemtrace._jobs.job import Job, open_and_choose
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,9 +71,5 @@ def read(
     ``filters``: those of ``Job.table``: time, steps, device, layer, rank, host, job. ``files_per_task``: at most; large
     files get a task each. ``strict``: a recording that cannot be read raises its exception, instead of one line.
     """
-    job = Job(paths, strict)
-    for remark in job.remarks:
-        files.say(remark)
-    of_rows = {name: filters.pop(name, None) for name in ("time", "steps", "device", "layer")}
-    choice = choose(table, columns, of_rows, filters)
+    job, choice = open_and_choose(paths, table, columns, strict, filters)
     return ray.data.read_datasource(Source(job, choice, files_per_task, strict))

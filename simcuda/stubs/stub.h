@@ -4,10 +4,10 @@
 
 /*
  * Functions of stub libraries that must do more than return success, because their callers would
- * otherwise behave differently than on a real device. Each file is named after one library: nccl.c is for libnccl.so. make_stubs.py
- * compiles the file into the stub library of that name and generates the other functions itself.
- * The files do not use NVIDIA's types: a function declares only the parameters up to the last that
- * it reads or writes.
+ * otherwise behave differently than on a real device. Each file is named after one library: nccl.c
+ * is for libnccl.so. make_stubs.py compiles the file into the stub library of that name and
+ * generates the other functions itself. The files do not use NVIDIA's types: a function declares
+ * only the parameters up to the last that it reads or writes.
  *
  * STUB_MAJOR is the number at the end of the library's name, for example 12 in libcublas.so.12.
  */

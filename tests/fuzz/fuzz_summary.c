@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzzes the code behind `ranks` that reads summaries (docs/internals/summary-format.md). A summary
- * that decodes must be equal after it was encoded and decoded again. A job of two such processes, one of them a rank later, must have an
- * answer. The answer is printed for a quarter of the inputs, because that takes most of the time.
+ * that decodes must be equal after it was encoded and decoded again. A job of two such processes,
+ * one of them a rank later, must have an answer. The answer is printed for a quarter of the inputs,
+ * because printing takes most of the time.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,8 @@
 
 usage: ledger.py BUILD_DIR [--update]
 
---update writes them into the page, between a comment `<!-- block: beside -->` and the end of the fenced lines below it.
+--update replaces the outputs in the page. Each output is the fenced block below a comment such as
+`<!-- block: beside -->`.
 """
 import os
 import pathlib

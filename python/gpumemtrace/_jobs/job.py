@@ -151,3 +151,14 @@ def open_job(paths: Paths, *, strict: bool = False) -> Job:
     it raises gpumemtrace.Error instead. Tables need pyarrow.
     """
     return Job(paths, strict)
+
+
+def open_and_choose(
+    paths: Paths, table: str, columns: Optional[Iterable[str]], is_strict: bool, filters: dict[str, Any]
+) -> tuple[Job, rows.Choice]:
+    """Returns the recordings for an engine, and the choice of a table's rows. Prints what is no recording on stderr."""
+    job = Job(paths, is_strict)
+    for remark in job.remarks:
+        files.say(remark)
+    of_rows = {name: filters.pop(name, None) for name in ("time", "steps", "device", "layer")}
+    return job, choose(table, columns, of_rows, filters)

@@ -195,9 +195,9 @@ bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint
 
 /*
  * Same as above, for blocks of a group that still live at the moment `freed_by_moment`, by the step
- * that made them. Blocks that were freed do not hide this rise, so it shows the few blocks that are kept among many
- * short-lived ones. Reports a rise only if most steps left something. Otherwise the end of a
- * sliding window would look the same.
+ * that made them. Blocks that were freed do not hide this rise, so it shows the few blocks that are
+ * kept among many short-lived ones. Reports a rise only if most steps left something. Otherwise the
+ * end of a sliding window would look the same.
  */
 bool gmt_leak_rise_of_leftovers(struct gmt_leak_search *search, uint32_t group,
 	const uint32_t *sites, size_t site_count, struct gmt_rise *ret_rise);
