@@ -36,7 +36,7 @@ class Summaries(unittest.TestCase):
         self.assertEqual([os.path.basename(rank["file"]) for rank in self.ranks()], names[1::2])
 
     def test_a_killed_rank_has_a_summary_that_says_so(self):
-        done, names = self.run_job(f"RANK=0 {PROGRAM} 0 kill; RANK=1 {PROGRAM}")
+        done, names = self.run_job(f"RANK=0 {PROGRAM} 0 mem.r0.gmt.gz; RANK=1 {PROGRAM}")
         self.assertEqual(done.returncode, 0)
         self.assertEqual(names[1::2], ["mem.r0.summary.gz", "mem.r1.summary.gz"])
         self.assertEqual([rank["end"] for rank in self.ranks()], ["killed", "clean"])

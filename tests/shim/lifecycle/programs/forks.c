@@ -5,7 +5,7 @@
  * runs another program.
  *
  * forks inside: forks in the middle of an allocation, from the device's own mmap. The child tries
- * to use CUDA too.
+ * to use CUDA too. Only the thread that allocates forks: the recorder's threads call mmap too.
  */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static int fork_child(enum child which)
 	return status != 0;
 }
 
-static int is_to_fork;
+static __thread int is_to_fork;
 static pid_t made_inside = -1;
 
 /* Exported, so that the device's calls come here. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: late-rank [RANK [kill]]
+ * usage: late-rank [RANK [FILE]]
  *
  * Sets RANK, if it is given, after the recorder was loaded, as the processes of Python's
  * multiprocessing do. Then allocates and frees a block, with a function that it looks up. Prints the
- * file name of the library that the function is from, and the number of threads of the process. Kills
- * itself with SIGKILL if it is told to.
+ * file name of the library that the function is from, and the number of threads of the process. With
+ * FILE, its recording, it kills itself with SIGKILL as soon as the recorder has written to the file:
+ * what is recorded of a process that is killed earlier has neither its program nor its environment.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -14,6 +15,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void wait_until_written(const char *path)
+{
+	enum { WAIT_MS = 10, MOST_WAITS = 6000 };
+	struct stat status;
+
+	for (int i = 0; i < MOST_WAITS && (stat(path, &status) || !status.st_size); i++)
+		usleep(WAIT_MS * 1000);
+}
 
 int main(int argc, char **argv)
 {
@@ -38,5 +50,8 @@ int main(int argc, char **argv)
 	while (tasks && readdir(tasks))
 		threads++;
 	printf("%s %d\n", strrchr(of_alloc.dli_fname, '/') + 1, threads);
-	return argc > 2 ? raise(SIGKILL) : 0;
+	if (argc < 3)
+		return 0;
+	wait_until_written(argv[2]);
+	return raise(SIGKILL);
 }
