@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/report/report_files.h"
+#include "tools/report/report_each.h"
 
 #include "tools/output/document_stream.h"
 #include "tools/output/message.h"
 #include "tools/output/terminal.h"
-#include "tools/report/report_files_parallel.h"
+#include "tools/report/report_each_parallel.h"
 #include "tools/pipeline/owner_options.h"
 #include "tools/recordings/load_input.h"
 #include "tools/recordings/newer_recordings.h"
 
-static int report_each(const struct gmt_report_files *files, struct gmt_report_files_output *output)
+static int report_each(const struct gmt_report_each *files, struct gmt_report_each_output *output)
 {
-	struct gmt_report_files_parallel *parallel = gmt_report_files_parallel_open(files, output);
+	struct gmt_report_each_parallel *parallel = gmt_report_each_parallel_open(files, output);
 	int code = 0;
 
 	for (int i = 0; i < files->count; i++) {
@@ -19,18 +19,18 @@ static int report_each(const struct gmt_report_files *files, struct gmt_report_f
 
 		if (i && !files->options->json && !files->assemble)
 			fputs("\n\n", output->file);
-		if (!gmt_report_files_parallel_take(parallel, i, output, &answer))
+		if (!gmt_report_each_parallel_take(parallel, i, output, &answer))
 			answer = files->report(files->context, files->paths[i], output);
 		code = answer ? answer : code;
 		output->is_reported |= !answer;
 	}
-	gmt_report_files_parallel_close(parallel);
+	gmt_report_each_parallel_close(parallel);
 	return code;
 }
 
 /* Same as report_each, for a document. */
-static int report_document(const struct gmt_report_files *files,
-	struct gmt_report_files_output *output)
+static int report_document(const struct gmt_report_each *files,
+	struct gmt_report_each_output *output)
 {
 	FILE *document = output->file;
 	int code;
@@ -53,15 +53,15 @@ static int report_document(const struct gmt_report_files *files,
 }
 
 /* Opens the output, reports on all recordings and closes the output. */
-static int report_to_output(const struct gmt_report_files *files)
+static int report_to_output(const struct gmt_report_each *files)
 {
-	const struct gmt_report_files_options *options = files->options;
+	const struct gmt_report_each_options *options = files->options;
 	struct gmt_output_rules rules = {
 		.inputs = { { (const char *const *)files->paths, (size_t)files->count },
 			{ options->owners.items, options->owners.count } },
 		.force = options->force,
 	};
-	struct gmt_report_files_output output = { 0 };
+	struct gmt_report_each_output output = { 0 };
 	struct gmt_output *to;
 	int code;
 
@@ -88,7 +88,7 @@ static int report_to_output(const struct gmt_report_files *files)
 	return gmt_output_close(to, code);
 }
 
-int gmt_report_files_report(const struct gmt_report_files *files, struct gmt_owner_rules *rules)
+int gmt_report_each_recording(const struct gmt_report_each *files, struct gmt_owner_rules *rules)
 {
 	int code = gmt_owner_options_load_rules(&files->options->owners, rules);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/report/report_files_parallel.h"
+#include "tools/report/report_each_parallel.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -30,9 +30,9 @@ struct worker {
 	int out, err; /* memory files with its stdout and stderr */
 };
 
-struct gmt_report_files_parallel {
-	const struct gmt_report_files *files;
-	struct gmt_report_files_output output; /* state before the first recording */
+struct gmt_report_each_parallel {
+	const struct gmt_report_each *files;
+	struct gmt_report_each_output output; /* state before the first recording */
 	int at_once;
 	int started; /* all recordings with a lower number were started, or starting them failed */
 	int running;
@@ -50,10 +50,10 @@ static int processors(void)
 }
 
 /* Reports on a recording, in the child process. */
-static void report(struct gmt_report_files_parallel *parallel, int index,
+static void report(struct gmt_report_each_parallel *parallel, int index,
 	const struct worker *worker)
 {
-	struct gmt_report_files_output output = parallel->output;
+	struct gmt_report_each_output output = parallel->output;
 	struct result *result = &parallel->results[index];
 
 	output.file = output.json.file = fdopen(worker->out, "w");
@@ -76,7 +76,7 @@ static void close_outputs(struct worker *worker)
 	worker->out = worker->err = -1;
 }
 
-static void start(struct gmt_report_files_parallel *parallel, int index)
+static void start(struct gmt_report_each_parallel *parallel, int index)
 {
 	struct worker *worker = &parallel->workers.items[index];
 	pid_t parent = getpid(), pid = -1;
@@ -100,16 +100,16 @@ static void start(struct gmt_report_files_parallel *parallel, int index)
 	parallel->running++;
 }
 
-static void start_some(struct gmt_report_files_parallel *parallel)
+static void start_some(struct gmt_report_each_parallel *parallel)
 {
 	while (parallel->started < parallel->files->count && parallel->running < parallel->at_once)
 		start(parallel, parallel->started++);
 }
 
-struct gmt_report_files_parallel *gmt_report_files_parallel_open(
-	const struct gmt_report_files *files, const struct gmt_report_files_output *output)
+struct gmt_report_each_parallel *gmt_report_each_parallel_open(const struct gmt_report_each *files,
+	const struct gmt_report_each_output *output)
 {
-	struct gmt_report_files_parallel *parallel;
+	struct gmt_report_each_parallel *parallel;
 	int at_once = processors();
 
 	if (at_once > files->count)
@@ -126,7 +126,7 @@ struct gmt_report_files_parallel *gmt_report_files_parallel_open(
 		PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (parallel->results == MAP_FAILED ||
 		!gmt_vec_reserve(&parallel->workers, (size_t)files->count)) {
-		gmt_report_files_parallel_close(parallel);
+		gmt_report_each_parallel_close(parallel);
 		return NULL;
 	}
 	start_some(parallel);
@@ -134,7 +134,7 @@ struct gmt_report_files_parallel *gmt_report_files_parallel_open(
 }
 
 /* Waits until the process has ended. Shows the progress on a terminal. */
-static void wait_for(struct gmt_report_files_parallel *parallel, int index)
+static void wait_for(struct gmt_report_each_parallel *parallel, int index)
 {
 	const struct timespec poll_interval = { .tv_nsec = 20000000 };
 	bool is_watched = isatty(STDERR_FILENO);
@@ -164,15 +164,15 @@ static void copy(int fd, FILE *file)
 	}
 }
 
-static void write_output(const struct worker *worker, struct gmt_report_files_output *output)
+static void write_output(const struct worker *worker, struct gmt_report_each_output *output)
 {
 	if (lseek(worker->out, 0, SEEK_END) > 0)
-		gmt_report_files_begin_text(output);
+		gmt_report_each_begin_text(output);
 	copy(worker->out, output->file);
 }
 
-bool gmt_report_files_parallel_take(struct gmt_report_files_parallel *parallel, int index,
-	struct gmt_report_files_output *output, int *ret_code)
+bool gmt_report_each_parallel_take(struct gmt_report_each_parallel *parallel, int index,
+	struct gmt_report_each_output *output, int *ret_code)
 {
 	struct worker *worker = parallel ? &parallel->workers.items[index] : NULL;
 	const struct result *result;
@@ -196,7 +196,7 @@ bool gmt_report_files_parallel_take(struct gmt_report_files_parallel *parallel, 
 	return true;
 }
 
-void gmt_report_files_parallel_close(struct gmt_report_files_parallel *parallel)
+void gmt_report_each_parallel_close(struct gmt_report_each_parallel *parallel)
 {
 	if (!parallel)
 		return;
