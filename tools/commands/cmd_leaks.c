@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "render/lines/fit.h"
+#include "render/lines/fit_lines.h"
 #include "render/head.h"
 #include "render/leaks.h"
 #include "tools/options/command.h"

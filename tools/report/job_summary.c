@@ -8,7 +8,7 @@
 #include "analysis/recording/recorded_program.h"
 #include "base/text.h"
 #include "containers/vec.h"
-#include "render/lines/fit.h"
+#include "render/lines/fit_lines.h"
 #include "render/leaks.h"
 #include "render/plain.h"
 

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "render/check.h"
 #include "render/plain.h"
-#include "render/lines/fit.h"
+#include "render/lines/fit_lines.h"
 
 struct writer {
 	const struct gmt_check_report *report;

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "render/head.h"
 #include "render/plain.h"
-#include "render/lines/fit.h"
+#include "render/lines/fit_lines.h"
 
 /* Default number of rows. */
 enum { ROWS_SHOWN = 20 };

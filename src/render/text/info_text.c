@@ -8,7 +8,7 @@
 #include "render/coverage.h"
 #include "render/head.h"
 #include "render/plain.h"
-#include "render/lines/fit.h"
+#include "render/lines/fit_lines.h"
 
 /*
  * Writes nothing if the recorder reported no overhead: it is older, or its writer has not yet

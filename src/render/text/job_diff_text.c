@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "format/format.h"
 #include "render/job_diff.h"
-#include "render/lines/fit.h"
+#include "render/lines/fit_lines.h"
 #include "render/plain.h"
 
 enum { BASE = GMT_JOB_DIFF_BASE, NEW = GMT_JOB_DIFF_NEW, ROWS = 20, LIST_BYTES = 80 };

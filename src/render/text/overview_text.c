@@ -8,7 +8,7 @@
 
 #include "analysis/recording/recorded_program.h"
 #include "base/text.h"
-#include "render/lines/screen.h"
+#include "render/lines/screen_lines.h"
 
 enum {
 	LABEL = 16, /* columns of the labels at the left */

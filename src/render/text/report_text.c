@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "render/head.h"
 #include "render/custom_heaps.h"
-#include "render/lines/fit.h"
+#include "render/lines/fit_lines.h"
 #include "render/ledger.h"
 #include "render/ooms.h"
 #include "render/overview.h"
@@ -22,7 +22,7 @@ enum { FIRST_LIST_SITES = 10, OTHER_LIST_SITES = 5 };
 struct writer {
 	const struct gmt_report *report;
 	struct gmt_plain plain;
-	FILE *file;     /* fits lines (fit.h) */
+	FILE *file;     /* fits lines (fit_lines.h) */
 	FILE *unfitted; /* where they go */
 	/* by site id: number under which the site was shown; 0: not yet shown */
 	GMT_VEC(uint32_t) numbers;

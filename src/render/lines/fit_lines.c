@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/lines/fit.h"
+#include "render/lines/fit_lines.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "render/lines/columns.h"
+#include "render/lines/text_columns.h"
 
 enum {
 	ELLIPSIS = 3, /* columns of `ellipsis` */

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "render/lines/columns.h"
-#include "render/lines/fit.h"
+#include "render/lines/text_columns.h"
+#include "render/lines/fit_lines.h"
 
 #define BOLD "\033[1m"
 #define NORMAL "\033[0m"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/lines/screen.h"
+#include "render/lines/screen_lines.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "render/lines/columns.h"
+#include "render/lines/text_columns.h"
 #include "base/text.h"
 
 enum { LABEL_COLUMNS = 10, EIGHTHS = 8 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/pipeline/dump_members.h"
+#include "tools/pipeline/dump_skip.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include "tools/output/message.h"
 #include "format/encoding/decode.h"
 
-bool gmt_dump_members_find(const char *path, struct gmt_members *ret_members)
+bool gmt_dump_skip_find_parts(const char *path, struct gmt_members *ret_members)
 {
 	struct stat about;
 	/* Do not open a pipe here: to close it again would end its writer. */
@@ -154,7 +154,7 @@ static void leave_out_far(struct gmt_dump_choice *choice)
 	}
 }
 
-int gmt_dump_members_read_clocks(struct gmt_dump_choice *choice, const char *path)
+int gmt_dump_skip_read_clocks(struct gmt_dump_choice *choice, const char *path)
 {
 	int code;
 
@@ -199,7 +199,7 @@ static bool has_wanted(const struct gmt_dump_choice *choice, const struct gmt_me
 	return false;
 }
 
-void gmt_dump_members_leave_out(struct gmt_dump_choice *choice)
+void gmt_dump_skip_mark_parts(struct gmt_dump_choice *choice)
 {
 	for (size_t i = 0; i < choice->members.count; i++)
 		choice->members.items[i].is_left_out = !has_wanted(choice, &choice->members.items[i].about);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_RENDER_LINES_COLUMNS_H
-#define GMT_RENDER_LINES_COLUMNS_H
+#ifndef GMT_RENDER_LINES_TEXT_COLUMNS_H
+#define GMT_RENDER_LINES_TEXT_COLUMNS_H
 
 /*
  * Columns of text on a terminal: a character of UTF-8 takes 0, 1 or 2 of them

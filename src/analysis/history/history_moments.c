@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/history/history_captures.h"
+#include "analysis/history/history_moments.h"
 
 #include "reader/load/clock.h"
 
@@ -61,7 +61,7 @@ void gmt_history_choose_moments(struct gmt_history *history, const struct gmt_re
 			history->captures[GMT_HISTORY_AT_LAST_STEP].stamp);
 }
 
-bool gmt_history_capture_now(struct gmt_history_capture *capture,
+bool gmt_history_capture_moment(struct gmt_history_capture *capture,
 	const struct gmt_accounting *accounting)
 {
 	capture->taken = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/lines/columns.h"
+#include "render/lines/text_columns.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_RENDER_LINES_SCREEN_H
-#define GMT_RENDER_LINES_SCREEN_H
+#ifndef GMT_RENDER_LINES_SCREEN_LINES_H
+#define GMT_RENDER_LINES_SCREEN_LINES_H
 
 /*
  * Lines for a screen of limited width: each line is written into memory, then cut to the width. The

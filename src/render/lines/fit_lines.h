@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_RENDER_LINES_FIT_H
-#define GMT_RENDER_LINES_FIT_H
+#ifndef GMT_RENDER_LINES_FIT_LINES_H
+#define GMT_RENDER_LINES_FIT_LINES_H
 
 /*
  * Fits lines of text into GMT_FIT_COLUMNS. A longer line loses the front of its longest paths, never
