@@ -400,7 +400,7 @@ enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret
 	if (!source->file_is_over) {
 		status = next_of_file(source, ret_block, error);
 		if (!status)
-			return gmt_recovery_note_row(source->recovery, ret_block, error);
+			return gmt_recovery_note_block(source->recovery, ret_block, error);
 		if (status != GMT_END && status != GMT_DAMAGED)
 			return status;
 		source->file_is_over = true;

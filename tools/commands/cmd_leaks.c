@@ -144,12 +144,12 @@ static bool render(struct gmt_pipeline *pipeline, const struct leaks_options *op
 	view.limit = options->limit;
 	view.frames = options->frames;
 	if (!options->files.json) {
-		const struct gmt_plain plain = { gmt_fit_open(output->file), output->color };
+		const struct gmt_console console = { gmt_fit_open(output->file), output->color };
 		bool done;
 
-		gmt_head_text(&plain, pipeline->recording, &pipeline->warnings);
-		done = gmt_leaks_text(&view, &plain);
-		gmt_fit_close(plain.file, output->file);
+		gmt_head_text(&console, pipeline->recording, &pipeline->warnings);
+		done = gmt_leaks_text(&view, &console);
+		gmt_fit_close(console.file, output->file);
 		return done;
 	}
 	gmt_json_begin_object(json);

@@ -6,7 +6,7 @@
 
 #include "base/safe_text.h"
 #include "options/recorder_options.h"
-#include "render/plain.h"
+#include "render/console.h"
 #include "tools/pipeline/check.h"
 #include "tools/report/first_screen.h"
 #include "tools/report/report_page.h"
@@ -81,7 +81,7 @@ static void explain_no_recording(const struct gmt_run_recordings *run)
 
 static void suggest_next(const struct gmt_run_recordings *run)
 {
-	struct gmt_plain plain = { .file = stderr };
+	struct gmt_console console = { .file = stderr };
 
 	if (run->count && run->no_recording_reason[0])
 		gmt_message_warning("a process of the program was not recorded: %s",
@@ -97,7 +97,7 @@ static void suggest_next(const struct gmt_run_recordings *run)
 		fputs("next: gpumemtrace report", stderr);
 		for (size_t i = 0; i < run->count; i++) {
 			fputc(' ', stderr);
-			gmt_plain_argument(&plain, run->after.gl_pathv[i]);
+			gmt_console_argument(&console, run->after.gl_pathv[i]);
 		}
 		fputc('\n', stderr);
 	}

@@ -25,8 +25,7 @@ static void find_newest(char *ret_name, size_t size)
 		struct stat about;
 
 		if (!gmt_recording_name_matches(entry->d_name) || stat(entry->d_name, &about) ||
-			!S_ISREG(about.st_mode) ||
-			(*ret_name && !gmt_newer_recordings_is_later(&about, &newest)))
+			!S_ISREG(about.st_mode) || (*ret_name && !gmt_recording_changed_later(&about, &newest)))
 			continue;
 		newest = about;
 		snprintf(ret_name, size, "%s", entry->d_name);

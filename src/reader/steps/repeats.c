@@ -110,7 +110,7 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 		   left = COMPARISONS_AN_ALLOCATION * count;
 
 	*ret_period = 0;
-	if (!gmt_period_at_end(finder->allocations.last.items, finder->allocations.last.count,
+	if (!gmt_period_find_at_end(finder->allocations.last.items, finder->allocations.last.count,
 			MIN_PERIODS, &period))
 		return false;
 	gmt_allocations_forget_last(&finder->allocations);
@@ -162,7 +162,7 @@ static bool find_period(struct finder *finder, size_t *ret_period, size_t *ret_l
 	size_t count = finder->allocations.count, least = count / 2 + count % 2,
 		   last_count = finder->allocations.last.count;
 
-	if (!gmt_period_find_of(finder->allocations.last.items, last_count,
+	if (!gmt_period_find_at_least(finder->allocations.last.items, last_count,
 			least < last_count ? least : last_count, ret_period, ret_length))
 		return false;
 	if (!*ret_period || *ret_length < last_count)

@@ -50,14 +50,14 @@ static size_t ellipsis_columns_of(const struct gmt_screen *screen)
 	return screen->has_blocks ? 1 : 3;
 }
 
-static void write_line(struct gmt_screen *screen, enum gmt_plain_style style, const char *text,
+static void write_line(struct gmt_screen *screen, enum gmt_console_style style, const char *text,
 	size_t bytes)
 {
-	const struct gmt_plain out = { screen->file, screen->color };
+	const struct gmt_console out = { screen->file, screen->color };
 
-	gmt_plain_style(&out, style);
+	gmt_console_style(&out, style);
 	fwrite(text, 1, bytes, screen->file);
-	gmt_plain_style(&out, GMT_PLAIN_NORMAL);
+	gmt_console_style(&out, GMT_CONSOLE_NORMAL);
 	fputc('\n', screen->file);
 	screen->count++;
 }
@@ -68,7 +68,7 @@ static void end_text(struct gmt_screen *screen)
 	screen->path_begin = screen->path_end = 0;
 }
 
-void gmt_screen_end_line(struct gmt_screen *screen, enum gmt_plain_style style)
+void gmt_screen_end_line(struct gmt_screen *screen, enum gmt_console_style style)
 {
 	size_t columns = gmt_screen_line_columns(screen), bytes = screen->bytes;
 	size_t excess = columns > screen->columns ? columns - screen->columns : 0;
@@ -94,7 +94,7 @@ void gmt_screen_end_line(struct gmt_screen *screen, enum gmt_plain_style style)
 void gmt_screen_end_uncut(struct gmt_screen *screen)
 {
 	fflush(screen->line.file);
-	write_line(screen, GMT_PLAIN_NORMAL, screen->text, screen->bytes);
+	write_line(screen, GMT_CONSOLE_NORMAL, screen->text, screen->bytes);
 	end_text(screen);
 }
 
@@ -110,7 +110,7 @@ static size_t bytes_of_words(const char *text, size_t bytes, size_t columns)
 	return fitting == bytes ? bytes : space && space > text ? (size_t)(space - text) : fitting;
 }
 
-void gmt_screen_end_wrapped(struct gmt_screen *screen, enum gmt_plain_style style, size_t hang,
+void gmt_screen_end_wrapped(struct gmt_screen *screen, enum gmt_console_style style, size_t hang,
 	size_t most_lines)
 {
 	size_t columns = screen->columns;
@@ -166,10 +166,10 @@ void gmt_screen_bars(struct gmt_screen *screen, const uint64_t *values, size_t c
 			height += values[i] && !height;
 			write_cell(file, height > row * EIGHTHS ? height - row * EIGHTHS : 0);
 		}
-		gmt_screen_end_line(screen, GMT_PLAIN_NORMAL);
+		gmt_screen_end_line(screen, GMT_CONSOLE_NORMAL);
 	}
 	fprintf(file, "%*s %s", LABEL_COLUMNS, "", title);
-	gmt_screen_end_line(screen, GMT_PLAIN_DIM);
+	gmt_screen_end_line(screen, GMT_CONSOLE_DIM);
 }
 
 bool gmt_screen_fini(struct gmt_screen *screen)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "render/plain.h"
+#include "render/console.h"
 
 struct gmt_screen {
 	FILE *file; /* Where the finished lines go. */
@@ -19,7 +19,7 @@ struct gmt_screen {
 	bool has_blocks;  /* The terminal shows UTF-8. */
 	size_t columns;   /* Width of a line. */
 	size_t count;     /* Lines so far. */
-	struct gmt_plain line; /* The line that is being written. */
+	struct gmt_console line; /* The line that is being written. */
 	char *text;       /* Its text. */
 	size_t bytes;
 	/*
@@ -39,13 +39,13 @@ bool gmt_screen_init(struct gmt_screen *screen);
  * Ends the line. A line that is too long gets an ellipsis in place of the front of its path, and if
  * that is not enough, at its end.
  */
-void gmt_screen_end_line(struct gmt_screen *screen, enum gmt_plain_style style);
+void gmt_screen_end_line(struct gmt_screen *screen, enum gmt_console_style style);
 
 /*
  * Ends a text that may need `most_lines` lines; the later ones begin after `hang` spaces. What does
  * not fit is replaced by an ellipsis.
  */
-void gmt_screen_end_wrapped(struct gmt_screen *screen, enum gmt_plain_style style, size_t hang,
+void gmt_screen_end_wrapped(struct gmt_screen *screen, enum gmt_console_style style, size_t hang,
 	size_t most_lines);
 
 /* Ends a line that must not be cut: a command that the user may copy. */

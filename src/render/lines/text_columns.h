@@ -4,7 +4,7 @@
 
 /*
  * Columns of text on a terminal: a character of UTF-8 takes 0, 1 or 2 of them
- * (gmt_character_width), and a style (gmt_plain_style) takes none. The text from `at` to `end` is
+ * (gmt_character_width), and a style (gmt_console_style) takes none. The text from `at` to `end` is
  * valid UTF-8. No state.
  */
 

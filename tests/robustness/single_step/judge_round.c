@@ -138,7 +138,7 @@ void judge_round(const struct judge_memory *memory, const struct judge_counts *b
 			continue;
 		checklist_event(&list, event->kind == GMT_KIND_ALLOC, event->address, event->size_bytes);
 		if (stacks && event->kind == GMT_KIND_ALLOC)
-			check_stack(&list, event, stacks, way, allowance->of_program != 0);
+			check_stack(&list, event, stacks, way, allowance->missing_program_calls != 0);
 	}
 	checklist_end(&list, now.lost - before->lost, allowance);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/plain.h"
+#include "render/console.h"
 
 #include <string.h>
 #include <time.h>
@@ -7,45 +7,45 @@
 #include "analysis/tables/short_names.h"
 #include "base/safe_text.h"
 
-void gmt_plain_style(const struct gmt_plain *plain, enum gmt_plain_style style)
+void gmt_console_style(const struct gmt_console *console, enum gmt_console_style style)
 {
 	static const char *const codes[] = { "\033[0m", "\033[1m", "\033[2m", "\033[33m" };
 
-	if (plain->color)
-		fputs(codes[style], plain->file);
+	if (console->color)
+		fputs(codes[style], console->file);
 }
 
-void gmt_plain_text(const struct gmt_plain *plain, const char *text)
+void gmt_console_text(const struct gmt_console *console, const char *text)
 {
-	gmt_safe_print(plain->file, text);
+	gmt_safe_print(console->file, text);
 }
 
-void gmt_plain_padded(const struct gmt_plain *plain, const char *text, size_t width)
+void gmt_console_padded(const struct gmt_console *console, const char *text, size_t width)
 {
-	gmt_plain_text(plain, text);
+	gmt_console_text(console, text);
 	for (size_t length = strlen(text); length < width; length++)
-		fputc(' ', plain->file);
+		fputc(' ', console->file);
 }
 
-void gmt_plain_heading(const struct gmt_plain *plain, const char *text)
+void gmt_console_heading(const struct gmt_console *console, const char *text)
 {
-	fputc('\n', plain->file);
-	gmt_plain_style(plain, GMT_PLAIN_BOLD);
-	gmt_plain_text(plain, text);
-	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
-	fputc('\n', plain->file);
+	fputc('\n', console->file);
+	gmt_console_style(console, GMT_CONSOLE_BOLD);
+	gmt_console_text(console, text);
+	gmt_console_style(console, GMT_CONSOLE_NORMAL);
+	fputc('\n', console->file);
 }
 
-void gmt_plain_argument(const struct gmt_plain *plain, const char *text)
+void gmt_console_argument(const struct gmt_console *console, const char *text)
 {
 	static const char safe[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
 
 	if (*text && strspn(text, safe) == strlen(text)) {
-		gmt_plain_text(plain, text);
+		gmt_console_text(console, text);
 		return;
 	}
-	fputc('\'', plain->file);
+	fputc('\'', console->file);
 	while (*text) {
 		size_t length = strcspn(text, "'");
 		char piece[1024];
@@ -54,18 +54,18 @@ void gmt_plain_argument(const struct gmt_plain *plain, const char *text)
 			length = sizeof(piece) - 1;
 		memcpy(piece, text, length);
 		piece[length] = 0;
-		gmt_plain_text(plain, piece);
+		gmt_console_text(console, piece);
 		text += length;
 		/* End the quoted string, write the quote, and begin a new quoted string. */
 		if (*text == '\'') {
-			fputs("'\\''", plain->file);
+			fputs("'\\''", console->file);
 			text++;
 		}
 	}
-	fputc('\'', plain->file);
+	fputc('\'', console->file);
 }
 
-void gmt_plain_place(const struct gmt_plain *plain, const struct gmt_recording *recording,
+void gmt_console_place(const struct gmt_console *console, const struct gmt_recording *recording,
 	const struct gmt_traces *traces, uint32_t place_id)
 {
 	const struct gmt_place *place = gmt_traces_place(traces, place_id);
@@ -74,49 +74,49 @@ void gmt_plain_place(const struct gmt_plain *plain, const struct gmt_recording *
 	char name[120];
 
 	if (place->kind == GMT_PLACE_PYTHON) {
-		gmt_plain_text(plain, *file ? gmt_short_name_of_file(recording, file) : "?");
-		fprintf(plain->file, ":%u in ", place->line);
-		gmt_plain_text(plain, function);
+		gmt_console_text(console, *file ? gmt_short_name_of_file(recording, file) : "?");
+		fprintf(console->file, ":%u in ", place->line);
+		gmt_console_text(console, function);
 		return;
 	}
 	gmt_short_name_of_function(function, name, sizeof(name));
-	gmt_plain_text(plain, name);
+	gmt_console_text(console, name);
 	if (*file) {
-		fputs(" (", plain->file);
-		gmt_plain_text(plain, gmt_short_name_of_file(recording, file));
-		fprintf(plain->file, ":%u)", place->line);
+		fputs(" (", console->file);
+		gmt_console_text(console, gmt_short_name_of_file(recording, file));
+		fprintf(console->file, ":%u)", place->line);
 	}
 }
 
-void gmt_plain_own_place(const struct gmt_plain *plain, const struct gmt_recording *recording,
+void gmt_console_own_place(const struct gmt_console *console, const struct gmt_recording *recording,
 	const struct gmt_traces *traces, uint32_t place_id)
 {
 	if (gmt_traces_is_pin_thread(traces, gmt_traces_place(traces, place_id)))
-		fputs("by PyTorch's pin-memory thread (DataLoader)", plain->file);
+		fputs("by PyTorch's pin-memory thread (DataLoader)", console->file);
 	else
-		gmt_plain_place(plain, recording, traces, place_id);
+		gmt_console_place(console, recording, traces, place_id);
 }
 
-void gmt_plain_own_line(const struct gmt_plain *plain, const struct gmt_recording *recording,
+void gmt_console_own_line(const struct gmt_console *console, const struct gmt_recording *recording,
 	const struct gmt_traces *traces, uint32_t stack, uint32_t own_line)
 {
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
 
 	if (count)
-		gmt_plain_own_place(plain, recording, traces, places[own_line]);
+		gmt_console_own_place(console, recording, traces, places[own_line]);
 	else
-		fputs("(no stack)", plain->file);
+		fputs("(no stack)", console->file);
 }
 
-void gmt_plain_date(const struct gmt_plain *plain, uint64_t epoch_ns)
+void gmt_console_date(const struct gmt_console *console, uint64_t epoch_ns)
 {
 	time_t seconds = (time_t)(epoch_ns / 1000000000);
 	struct tm parts;
 	char text[64];
 
 	if (gmtime_r(&seconds, &parts) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &parts))
-		fputs(text, plain->file);
+		fputs(text, console->file);
 }
 
 /*
@@ -132,7 +132,7 @@ static size_t unbroken(const char *text)
 	return length;
 }
 
-void gmt_plain_wrap(FILE *file, int indent, int hang, const char *text)
+void gmt_console_wrap(FILE *file, int indent, int hang, const char *text)
 {
 	enum { WIDTH = 80 };
 	size_t column = 0;
