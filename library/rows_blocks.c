@@ -28,13 +28,14 @@ static bool intern_site(struct gmt_read_cursor *cursor, struct blocks_state *sta
 {
 	const struct gmt_pipeline *pipeline = &cursor->recording->pipeline;
 	const struct gmt_accounting *accounting = &pipeline->replay.accounting;
-	const struct gmt_account_site *about = &accounting->sites.items[site];
-	const struct gmt_account *account = &accounting->accounts.items[about->account];
+	const struct gmt_account_site *account_site = &accounting->sites.items[site];
+	const struct gmt_account *account = &accounting->accounts.items[account_site->account];
 	const struct gmt_owners *owners = &pipeline->traces.owners;
 	struct site_texts *texts = gmt_vec_push(&state->sites);
 	uint32_t stack = pipeline->replay.site_stacks.items[site];
-	const char *heap =
-		about->heap_plus_1 ? pipeline->replay.heaps.items[about->heap_plus_1 - 1].name : NULL;
+	const char *heap = account_site->heap_plus_1
+		? pipeline->replay.heaps.items[account_site->heap_plus_1 - 1].name
+		: NULL;
 
 	if (!texts)
 		return false;
@@ -42,7 +43,7 @@ static bool intern_site(struct gmt_read_cursor *cursor, struct blocks_state *sta
 		.stack = *gmt_stack_text_table_get(&state->names, cursor, stack),
 		.layer = gmt_table_text_layer(cursor, GMT_COLUMN_blocks_layer, account->layer),
 		.space = gmt_table_text_space(cursor, GMT_COLUMN_blocks_space,
-			accounting->spaces.items[about->space].space),
+			accounting->spaces.items[account_site->space].space),
 		.owner = gmt_cursor_intern_text(cursor, GMT_COLUMN_blocks_owner,
 			gmt_owners_name(owners,
 				gmt_owners_find(owners, stack, account->layer, account->device))),

@@ -37,12 +37,12 @@ static bool add_step(struct gmt_read_cursor *cursor, const struct series_step *a
 		return true;
 	}
 
-	const struct gmt_account *about = &pipeline->replay.accounting.accounts.items[account];
+	const struct gmt_account *account_row = &pipeline->replay.accounting.accounts.items[account];
 	struct gmt_history_step step =
 		gmt_history_step_of(&pipeline->history.series[at->series], at->step, (size_t)account);
 
-	row->layer = gmt_table_text_layer(cursor, GMT_COLUMN_steps_layer, about->layer);
-	row->device = about->device;
+	row->layer = gmt_table_text_layer(cursor, GMT_COLUMN_steps_layer, account_row->layer);
+	row->device = account_row->device;
 	row->peak_bytes = step.peak_bytes;
 	row->end_live_bytes = step.end_live_bytes;
 	return true;
@@ -78,9 +78,10 @@ bool gmt_open_steps(struct gmt_read_cursor *cursor)
 		/* Steps that end after the replay have no history. */
 		for (uint32_t step = 0; done && step < recording->pipeline.history.series[i].step_count;
 			step++) {
-			const struct gmt_step *about = &timeline->series[i].steps.items[step];
-			struct series_step at = { i, step, gmt_read_recording_time_ns(recording, about->begin),
-				gmt_read_recording_time_ns(recording, about->end) };
+			const struct gmt_step *row_step = &timeline->series[i].steps.items[step];
+			struct series_step at = { i, step,
+				gmt_read_recording_time_ns(recording, row_step->begin),
+				gmt_read_recording_time_ns(recording, row_step->end) };
 
 			if (gmt_filter_time(cursor, at.begin_ns) && gmt_filter_step(cursor, true, step))
 				done = add_accounts(cursor, &at);

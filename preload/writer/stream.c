@@ -222,7 +222,7 @@ static bool put_waiting(struct gmt_stream *stream)
 	stream->waiting.count -= at;
 	/* The rows are already encoded, so the description now claims all kinds, devices and stamps. */
 	if (at)
-		stream->member = (struct gmt_member_about){ 0, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+		stream->member = (struct gmt_member_description){ 0, UINT64_MAX, UINT64_MAX, UINT64_MAX,
 			stream->member.clock };
 	if (stream->waiting.count)
 		memmove(items, items + at, stream->waiting.count);

@@ -58,10 +58,10 @@ static int resolve_words(struct gmt_dump_choice *choice, const char *path)
 int gmt_dump_choice_init(struct gmt_dump_choice *choice, const char *path)
 {
 	int code = 0;
-	struct stat about;
+	struct stat status;
 
-	if (gmt_dump_choice_has_times(choice) && !stat(path, &about) && !S_ISREG(about.st_mode) &&
-		!S_ISDIR(about.st_mode)) {
+	if (gmt_dump_choice_has_times(choice) && !stat(path, &status) && !S_ISREG(status.st_mode) &&
+		!S_ISDIR(status.st_mode)) {
 		gmt_message_error("dump: %s must be a file, because --from and --until read it twice",
 			path);
 		return GMT_EXIT_USAGE;

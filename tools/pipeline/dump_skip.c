@@ -12,13 +12,13 @@
 
 bool gmt_dump_skip_find_parts(const char *path, struct gmt_members *ret_members)
 {
-	struct stat about;
+	struct stat status;
 	/* Do not open a pipe here: to close it again would end its writer. */
-	int fd = !stat(path, &about) && S_ISREG(about.st_mode)
+	int fd = !stat(path, &status) && S_ISREG(status.st_mode)
 		? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
 		: -1;
 	bool done =
-		fd < 0 || fstat(fd, &about) || gmt_members_find(fd, (uint64_t)about.st_size, ret_members);
+		fd < 0 || fstat(fd, &status) || gmt_members_find(fd, (uint64_t)status.st_size, ret_members);
 
 	if (fd >= 0)
 		close(fd);
@@ -101,7 +101,7 @@ static int read_clocks(struct gmt_dump_choice *choice, const char *path, bool on
 
 static bool has_clock(const struct gmt_member *member)
 {
-	return member->about.clock.stamp;
+	return member->description.clock.stamp;
 }
 
 static bool add_clocks_of_members(struct gmt_dump_choice *choice)
@@ -110,7 +110,7 @@ static bool add_clocks_of_members(struct gmt_dump_choice *choice)
 		const struct gmt_member *member = &choice->members.items[i];
 
 		if (has_clock(member) &&
-			!add_rows(&choice->clocks, GMT_RECORD_CLOCK, &member->about.clock, 1))
+			!add_rows(&choice->clocks, GMT_RECORD_CLOCK, &member->description.clock, 1))
 			return false;
 	}
 	return true;
@@ -135,9 +135,10 @@ static void leave_out_far(struct gmt_dump_choice *choice)
 	from = from == UINT64_MAX || from < slack_ns ? 0 : from - slack_ns;
 	until += until < UINT64_MAX - slack_ns ? slack_ns : 0;
 	for (size_t i = 0; i < count; i++) {
-		if (first == count && gmt_clock_time_ns(&choice->clocks, items[i].about.max_stamp) >= from)
+		if (first == count &&
+			gmt_clock_time_ns(&choice->clocks, items[i].description.max_stamp) >= from)
 			first = i;
-		if (gmt_clock_time_ns(&choice->clocks, items[i].about.min_stamp) <= until)
+		if (gmt_clock_time_ns(&choice->clocks, items[i].description.min_stamp) <= until)
 			last = i;
 	}
 
@@ -177,12 +178,14 @@ int gmt_dump_skip_read_clocks(struct gmt_dump_choice *choice, const char *path)
 }
 
 /* Returns whether a part may have rows that `dump` prints, as far as its description says. */
-static bool has_wanted(const struct gmt_dump_choice *choice, const struct gmt_member_about *about)
+static bool has_wanted(const struct gmt_dump_choice *choice,
+	const struct gmt_member_description *description)
 {
-	uint64_t kinds = about->kinds & choice->kinds;
-	bool is_in_time = gmt_dump_choice_is_in_time(choice, about->min_stamp, about->max_stamp);
+	uint64_t kinds = description->kinds & choice->kinds;
+	bool is_in_time =
+		gmt_dump_choice_is_in_time(choice, description->min_stamp, description->max_stamp);
 	bool has_device = choice->device > INT16_MAX ||
-		about->devices &
+		description->devices &
 			(gmt_member_device_bit((int32_t)choice->device) |
 				gmt_member_device_bit(GMT_DEVICE_UNKNOWN));
 
@@ -202,5 +205,6 @@ static bool has_wanted(const struct gmt_dump_choice *choice, const struct gmt_me
 void gmt_dump_skip_mark_parts(struct gmt_dump_choice *choice)
 {
 	for (size_t i = 0; i < choice->members.count; i++)
-		choice->members.items[i].is_left_out = !has_wanted(choice, &choice->members.items[i].about);
+		choice->members.items[i].is_left_out =
+			!has_wanted(choice, &choice->members.items[i].description);
 }

@@ -92,22 +92,22 @@ static bool read_more(struct reader *reader, int fd, size_t bytes)
 	return true;
 }
 
-/* Inflates what was read, up to `most` bytes. Returns whether the member is complete. */
-static bool inflate_all(struct reader *reader, size_t most)
+/* Inflates what was read, up to `max_bytes` bytes. Returns whether the member is complete. */
+static bool inflate_all(struct reader *reader, size_t max_bytes)
 {
 	struct gmt_inflate_bytes bytes = { .in = reader->in.items, .in_bytes = reader->in.count };
 	enum gmt_inflate_answer answer = GMT_INFLATE_MORE;
 
 	reader->out.count = 0;
 	gmt_inflate_begin(reader->inflate);
-	while (answer == GMT_INFLATE_MORE && reader->out.count < most) {
+	while (answer == GMT_INFLATE_MORE && reader->out.count < max_bytes) {
 		size_t before = bytes.in_bytes, room;
 
-		if (!gmt_vec_reserve(&reader->out, most < FIRST_BYTES ? most : FIRST_BYTES))
+		if (!gmt_vec_reserve(&reader->out, max_bytes < FIRST_BYTES ? max_bytes : FIRST_BYTES))
 			return false;
 		room = reader->out.capacity - reader->out.count;
-		if (room > most - reader->out.count)
-			room = most - reader->out.count;
+		if (room > max_bytes - reader->out.count)
+			room = max_bytes - reader->out.count;
 		bytes.out = reader->out.items + reader->out.count;
 		bytes.out_bytes = room;
 		answer = gmt_inflate_run(reader->inflate, &bytes);

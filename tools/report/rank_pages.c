@@ -36,7 +36,7 @@ enum { IS_CHOSEN = 0 }; /* before it has a number */
 static void choose(struct chosen *chosen, uint32_t index)
 {
 	if (index == GMT_JOB_NONE || chosen->of_rank[index] != GMT_RANKS_NOT_IN_PAGE ||
-		chosen->count >= chosen->pages->most)
+		chosen->count >= chosen->pages->max_recordings)
 		return;
 	chosen->of_rank[index] = IS_CHOSEN;
 	chosen->count++;
@@ -62,7 +62,7 @@ static void choose_all(struct chosen *chosen)
 		choose(chosen, job->groups[g].middle);
 	for (size_t i = 0; i < job->outliers.count; i++)
 		choose(chosen, job->outliers.items[i].rank);
-	if (job->ranks.count <= chosen->pages->most)
+	if (job->ranks.count <= chosen->pages->max_recordings)
 		for (uint32_t i = 0; i < job->ranks.count; i++)
 			choose(chosen, i);
 }

@@ -281,10 +281,10 @@ static enum gmt_status read_age(const char *value, struct gmt_limit_age *ret_age
 		value);
 }
 
-static enum gmt_status read_number_up_to(const char *value, uint64_t most, uint64_t *ret_number,
+static enum gmt_status read_number_up_to(const char *value, uint64_t max, uint64_t *ret_number,
 	struct gmt_error *error)
 {
-	if (gmt_text_parse_u64(value, ret_number) && *ret_number <= most)
+	if (gmt_text_parse_u64(value, ret_number) && *ret_number <= max)
 		return GMT_OK;
 	return gmt_error_set(error, GMT_USAGE, "`%s` is not a count: write a whole number", value);
 }

@@ -28,7 +28,7 @@ struct gmt_symbols_elf_stamp {
 	int64_t changed_ns;  /* since the Unix epoch; change of the inode: programs cannot set it */
 };
 
-struct gmt_symbols_elf_stamp gmt_symbols_elf_stamp_of(const struct stat *about);
+struct gmt_symbols_elf_stamp gmt_symbols_elf_stamp_of(const struct stat *status);
 
 /* Returns the stamp of the file at the time it was opened. */
 const struct gmt_symbols_elf_stamp *gmt_symbols_elf_stamp(const struct gmt_symbols_elf *elf);

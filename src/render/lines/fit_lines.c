@@ -96,7 +96,7 @@ static const char *skip_quotation(const char *at, const char *end, const char *q
 static bool cut_path(char *line, size_t *bytes, size_t columns)
 {
 	const char *end = line + *bytes, *path = NULL, *path_end = NULL;
-	size_t most = 0;
+	size_t max_columns = 0;
 
 	for (const char *at = line, *stop; (at = skip_spaces(at, end)) < end; at = stop) {
 		stop = skip_quotation(at, end, "`");
@@ -111,8 +111,8 @@ static bool cut_path(char *line, size_t *bytes, size_t columns)
 		word += strspn(word, "('\"");
 		size_t spare = word < stop ? gmt_columns_path_spare(word, stop, ellipsis) : 0;
 
-		if (spare > most) {
-			most = spare;
+		if (spare > max_columns) {
+			max_columns = spare;
 			path = word;
 			path_end = stop;
 		}
@@ -120,7 +120,7 @@ static bool cut_path(char *line, size_t *bytes, size_t columns)
 	if (!path)
 		return false;
 	*bytes = gmt_columns_cut_path(line, *bytes, (size_t)(path - line), (size_t)(path_end - line),
-		columns < most ? columns : most, ellipsis);
+		columns < max_columns ? columns : max_columns, ellipsis);
 	return true;
 }
 

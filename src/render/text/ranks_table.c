@@ -155,22 +155,22 @@ static void write_rows(struct gmt_ranks_writer *writer, const struct row *rows, 
 /* The command that looks into the rank that stands out most. */
 static void write_next(struct gmt_ranks_writer *writer, const struct row *rows, size_t count)
 {
-	const struct row *most = NULL;
+	const struct row *first = NULL;
 	char recording[GMT_JOB_PATH];
 
 	for (size_t i = 0; i < count; i++)
-		if (rows[i].weight > 1 && (!most || compare_rows(&rows[i], most) < 0))
-			most = &rows[i];
+		if (rows[i].weight > 1 && (!first || compare_rows(&rows[i], first) < 0))
+			first = &rows[i];
 	gmt_ranks_write(writer, "next: gpumemtrace ");
-	if (!most) {
+	if (!first) {
 		gmt_ranks_write(writer, "ranks --full ...   # all ranks, all lines");
 	} else {
-		const struct gmt_job_rank *rank = &writer->job->ranks.items[most->index];
+		const struct gmt_job_rank *rank = &writer->job->ranks.items[first->index];
 
 		gmt_ranks_write(writer, "%s ", rank->growth ? "leaks" : "report");
 		gmt_console_argument(&writer->screen.line, gmt_job_recording(writer->job, rank, recording));
 		gmt_ranks_write(writer, "   # ");
-		gmt_ranks_name(writer, most->index);
+		gmt_ranks_name(writer, first->index);
 	}
 	gmt_screen_end_uncut(&writer->screen);
 }

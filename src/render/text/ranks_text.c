@@ -150,14 +150,14 @@ static void write_peaks(struct gmt_ranks_writer *writer)
 
 /* The lines that make a difference, one below the other. */
 static void write_lines(struct gmt_ranks_writer *writer,
-	const struct gmt_job_difference *difference, uint32_t most)
+	const struct gmt_job_difference *difference, uint32_t max_lines)
 {
 	if (!difference->line_count) {
 		write_label(writer, "");
 		gmt_ranks_write(writer, "  no line explains it");
 		gmt_ranks_end(writer);
 	}
-	for (uint32_t i = 0; i < difference->line_count && i < most; i++) {
+	for (uint32_t i = 0; i < difference->line_count && i < max_lines; i++) {
 		const struct gmt_job_line *line = &difference->lines[i];
 
 		write_label(writer, "");
@@ -250,13 +250,13 @@ static void write_other_group(struct gmt_ranks_writer *writer, uint32_t group, u
 /* Returns the group whose peaks differ most from those of the largest one. */
 static uint32_t most_different(const struct gmt_job *job)
 {
-	uint32_t most = 1;
+	uint32_t largest_group = 1;
 
 	for (uint32_t g = 2; g < job->group_count; g++)
 		if (absolute(job->balance.items[g - 1].bytes) >
-			absolute(job->balance.items[most - 1].bytes))
-			most = g;
-	return most;
+			absolute(job->balance.items[largest_group - 1].bytes))
+			largest_group = g;
+	return largest_group;
 }
 
 static void write_balance(struct gmt_ranks_writer *writer)
@@ -388,13 +388,14 @@ static void write_device_use(struct gmt_ranks_writer *writer)
 {
 	const struct gmt_job *job = writer->job;
 	uint32_t fullest = GMT_JOB_NONE;
-	double most = -1;
+	double max_share = -1;
 
 	for (uint32_t i = 0; i < job->ranks.count; i++) {
 		const struct gmt_summarized_use *use = job->ranks.items[i].use;
 
-		if (use && use->total_bytes && (double)use->used_bytes / (double)use->total_bytes > most) {
-			most = (double)use->used_bytes / (double)use->total_bytes;
+		if (use && use->total_bytes &&
+			(double)use->used_bytes / (double)use->total_bytes > max_share) {
+			max_share = (double)use->used_bytes / (double)use->total_bytes;
 			fullest = i;
 		}
 	}
@@ -418,13 +419,13 @@ static void write_sums(struct gmt_ranks_writer *writer)
 	write_label(writer, "sums of peaks");
 	gmt_ranks_write(writer, "job %s", gmt_text_size(job->sum_peak_bytes).text);
 	if (job->hosts.count > 1) {
-		const struct gmt_job_host *most = &job->hosts.items[0];
+		const struct gmt_job_host *highest = &job->hosts.items[0];
 		const struct gmt_job_host *least = &job->hosts.items[job->hosts.count - 1];
 
 		gmt_ranks_write(writer, "; hosts %s (", gmt_text_size(least->peak_bytes).text);
 		write_text(writer, least->host);
-		gmt_ranks_write(writer, ") to %s (", gmt_text_size(most->peak_bytes).text);
-		write_text(writer, most->host);
+		gmt_ranks_write(writer, ") to %s (", gmt_text_size(highest->peak_bytes).text);
+		write_text(writer, highest->host);
 		gmt_ranks_write(writer, ")");
 	}
 	gmt_ranks_end(writer);

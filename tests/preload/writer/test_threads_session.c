@@ -284,9 +284,9 @@ static struct found read_file(const char *path)
 	return found;
 }
 
-static int take_away(const char *path, const struct stat *about, int kind, struct FTW *where)
+static int take_away(const char *path, const struct stat *status, int kind, struct FTW *where)
 {
-	(void)about;
+	(void)status;
 	(void)kind;
 	(void)where;
 	return remove(path);

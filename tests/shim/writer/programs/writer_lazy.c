@@ -76,11 +76,11 @@ static int allocate(void **block, size_t size_bytes)
 /* Prints the number of threads. Their folder in /proc has two links more than threads. */
 static void print_threads(void)
 {
-	struct stat about;
+	struct stat status;
 
-	if (stat("/proc/self/task", &about))
+	if (stat("/proc/self/task", &status))
 		_exit(7);
-	printf("%d\n", (int)about.st_nlink - 2);
+	printf("%d\n", (int)status.st_nlink - 2);
 	fflush(stdout);
 }
 

@@ -54,14 +54,14 @@ static size_t count(const char *text)
 /* Returns the number of columns of the widest line. */
 static size_t widest(const char *text)
 {
-	size_t most = 0;
+	size_t max_columns = 0;
 
 	for (const char *end; *text; text = *end ? end + 1 : end) {
 		end = strchrnul(text, '\n');
 		size_t columns = gmt_columns_count(text, end);
-		most = columns > most ? columns : most;
+		max_columns = columns > max_columns ? columns : max_columns;
 	}
-	return most;
+	return max_columns;
 }
 
 static void characters_take_0_1_or_2_columns(void **state)
