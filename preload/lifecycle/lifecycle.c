@@ -131,8 +131,8 @@ static void look_for_refusals(void)
 		gmt_stderr_warn("symbol tables are not writable (mprotect is refused): "
 						"calls from libraries opened with RTLD_DEEPBIND are not recorded"))
 		gmt_log_note(
-			"symbol tables were not writable: calls from libraries opened with RTLD_DEEPBIND are not "
-			"recorded");
+			"symbol tables were not writable: calls from libraries opened with RTLD_DEEPBIND are "
+			"not recorded");
 }
 
 /* The writer calls this about once per second. */

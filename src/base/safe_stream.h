@@ -4,8 +4,8 @@
 
 /*
  * Text streams that cannot command a terminal. The program writes every byte of text through one of
- * them: stdout, stderr and each text file. A '?' replaces each character that safe_text.h hides, except
- * the line feed, and each byte that is not UTF-8.
+ * them: stdout, stderr and each text file. A '?' replaces each character that safe_text.h hides,
+ * except the line feed, and each byte that is not UTF-8.
  *
  * Renderers already make individual texts safe (gmt_safe_print, JSON, XML). The streams are the
  * second line of defence: they also catch a text that a renderer forgot. Only one thread may open,

@@ -185,7 +185,8 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 	if (gmt_get_u16(header + 8) > GMT_FORMAT_MAJOR ||
 		(gmt_get_u32(header + 12) & ~(uint32_t)GMT_FEATURES_KNOWN))
 		return gmt_error_set(error, GMT_VERSION,
-			"%s: has format %u.%u (features %#x), but this gpumemtrace reads %d.x: use a newer gpumemtrace",
+			"%s: has format %u.%u (features %#x), but this gpumemtrace reads %d.x: use a newer "
+			"gpumemtrace",
 			source->path, gmt_get_u16(header + 8), gmt_get_u16(header + 10),
 			gmt_get_u32(header + 12), GMT_FORMAT_MAJOR);
 	return GMT_OK;

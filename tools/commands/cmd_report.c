@@ -56,8 +56,8 @@ const struct gmt_option_row gmt_table_report[] = {
 	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(until),
 		"report the state at this moment: " GMT_MOMENT_MEANING },
 	{ "from", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(stretch.from),
-		"with --json: only what happened from this moment to the end or to --until: what was allocated, "
-		"what is left of it, the peak in between" },
+		"with --json: only what happened from this moment to the end or to --until: what was "
+		"allocated, what is left of it, the peak in between" },
 	{ "phase", 0, GMT_OPTION_TEXT, "NAME", AT(stretch.phase),
 		"with --json: only what happened in the last phase of this name" },
 	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),

@@ -326,7 +326,8 @@ bool gmt_running_processes_operand(const char *verb, int argc, char **argv, uint
 
 	if (argc != 1) {
 		gmt_message_error(
-			"%s: no process id is given; `gpumemtrace ps` lists the processes that are being recorded",
+			"%s: no process id is given; `gpumemtrace ps` lists the processes that are being "
+			"recorded",
 			verb);
 		return false;
 	}

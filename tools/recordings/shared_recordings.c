@@ -121,7 +121,8 @@ const char *gmt_shared_recordings_unusable_reason(
 	const struct gmt_shared_recording *shared_recording)
 {
 	if (!gmt_shared_recording_is_of_this_boot(gmt_shared_recording_owner(shared_recording)))
-		return "this machine was restarted after the recording, or the recording was made on another machine";
+		return "this machine was restarted after the recording, or the recording was made on "
+			   "another machine";
 	return gmt_shared_recording_is_alive(shared_recording) ? "its process is still running" : NULL;
 }
 

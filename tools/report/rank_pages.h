@@ -24,9 +24,9 @@ struct gmt_rank_pages {
 /*
  * Writes the page to `document`. It has the recordings of the ranks that stand out: those that
  * failed, were killed or grew first, the outliers, and the middle of each group; of a job with at
- * most `max_recordings` ranks, all. Returns 0, or the exit code of the last recording that could not be read,
- * after an error message; the page is complete in both cases. Returns -1 after an error message if
- * memory is exhausted.
+ * most `max_recordings` ranks, all. Returns 0, or the exit code of the last recording that could
+ * not be read, after an error message; the page is complete in both cases. Returns -1 after an
+ * error message if memory is exhausted.
  */
 int gmt_rank_pages_write(const struct gmt_rank_pages *pages, FILE *document);
 

@@ -4,7 +4,8 @@
 
 /*
  * Reports on several recordings on one command line, each as if it were alone; in JSON one line for
- * each. If there are several processors, the recordings are read in parallel (report_each_parallel.h).
+ * each. If there are several processors, the recordings are read in parallel
+ * (report_each_parallel.h).
  */
 
 #include <stdbool.h>
@@ -40,7 +41,10 @@ struct gmt_report_each_options {
 	bool strict; /* an incomplete recording changes the exit code */
 };
 
-/* The last rows of the option table, for a verb that has a struct gmt_report_each_options at `offset`. */
+/*
+ * The last rows of the option table, for a verb that has a struct gmt_report_each_options at
+ * `offset`.
+ */
 #define GMT_REPORT_EACH_LAST_OPTIONS(offset) \
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, \
 		(offset) + offsetof(struct gmt_report_each_options, strict), \

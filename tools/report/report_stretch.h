@@ -3,8 +3,8 @@
 #define GMT_TOOLS_REPORT_REPORT_STRETCH_H
 
 /*
- * `report --json --from` and `--phase`: the numbers of one stretch of a recording, without the other
- * analyses.
+ * `report --json --from` and `--phase`: the numbers of one stretch of a recording, without the
+ * other analyses.
  */
 
 #include "tools/pipeline/resolve_stretch.h"

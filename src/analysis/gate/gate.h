@@ -3,8 +3,8 @@
 #define GMT_ANALYSIS_GATE_GATE_H
 
 /*
- * Judges one recording by the rules of rules.def. Data flow: recording, replay, leaks, out-of-memory
- * tables -> gate -> verdict -> renderers.
+ * Judges one recording by the rules of rules.def. Data flow: recording, replay, leaks,
+ * out-of-memory tables -> gate -> verdict -> renderers.
  */
 
 #include "analysis/gate/baseline.h"

@@ -337,7 +337,8 @@ static enum gmt_status read_ratio(const char *value, double *ret_ratio, struct g
 
 	if (!end || *end || number < 1)
 		return gmt_error_set(error, GMT_USAGE,
-			"`%s` is not a ratio of at least 1: write 1.5 if PyTorch may reserve 1.5 times what it allocates",
+			"`%s` is not a ratio of at least 1: write 1.5 if PyTorch may reserve 1.5 times what it "
+			"allocates",
 			value);
 	*ret_ratio = number;
 	return GMT_OK;

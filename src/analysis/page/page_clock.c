@@ -12,7 +12,9 @@ struct range {
 	uint64_t begin_stamp, end_stamp;
 };
 
-/* Returns the first stamp in [low, high] whose time is at least `time_ns`; high + 1: there is none. */
+/*
+ * Returns the first stamp in [low, high] whose time is at least `time_ns`; high + 1: there is none.
+ */
 static uint64_t stamp_of(const struct gmt_recording *recording, uint64_t low, uint64_t high,
 	uint64_t time_ns)
 {

@@ -29,8 +29,8 @@ struct gmt_counters {
 	GMT_VEC(struct gmt_counter) rows;
 	size_t last_plus_1; /* index of the row that counted last, + 1; 0: none has counted */
 	/*
-	 * The caller may set this when half of the calls are counted. Then only the later counts decide,
-	 * because helpers that fill a cache are called less and less often.
+	 * The caller may set this when half of the calls are counted. Then only the later counts
+	 * decide, because helpers that fill a cache are called less and less often.
 	 */
 	bool is_second_half;
 	uint32_t winner; /* number of the winning chain */

@@ -153,9 +153,9 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 
 /*
  * Finds the period with which the allocations repeat up to the end, and the number of allocations
- * that repeat. The last GMT_ALLOCATIONS_LAST allocations show the period, and a search backward from
- * them shows how many repeat. So of longer recordings, only periods up to a third of this number
- * are found. Sets *ret_period to 0 if less than half of the allocations repeat.
+ * that repeat. The last GMT_ALLOCATIONS_LAST allocations show the period, and a search backward
+ * from them shows how many repeat. So of longer recordings, only periods up to a third of this
+ * number are found. Sets *ret_period to 0 if less than half of the allocations repeat.
  */
 static bool find_period(struct finder *finder, size_t *ret_period, size_t *ret_length)
 {
@@ -193,8 +193,8 @@ static bool find(struct finder *finder, struct gmt_timeline *timeline,
 	if (!count)
 		return true;
 	if (!gmt_allocations_frees_enough(finder->allocations.frees, count)) {
-		*ret_why =
-			"the program frees less than a quarter of its blocks, so no pattern of steps is visible";
+		*ret_why = "the program frees less than a quarter of its blocks, so no pattern of steps is "
+				   "visible";
 		return true;
 	}
 	if (!find_period(finder, &period, &length))

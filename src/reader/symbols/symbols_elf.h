@@ -51,8 +51,8 @@ bool gmt_symbols_elf_has_altlink(const struct gmt_symbols_elf *elf);
 bool gmt_symbols_elf_is_python(const char *path);
 
 /*
- * Announces a query of gmt_symbols_elf_find_function for an address. All announced addresses together cost
- * one read.
+ * Announces a query of gmt_symbols_elf_find_function for an address. All announced addresses
+ * together cost one read.
  */
 void gmt_symbols_elf_expect(struct gmt_symbols_elf *elf, uint64_t address);
 

@@ -48,7 +48,9 @@ static bool is_command(const char *line, const char *end)
 	return (size_t)(end - at) > strlen(name) && memcmp(at, name, strlen(name)) == 0;
 }
 
-/* Returns the column at which the text after a label begins; 0: the line, without styles, has none. */
+/*
+ * Returns the column at which the text after a label begins; 0: the line, without styles, has none.
+ */
 static size_t label_columns(const char *line, const char *end)
 {
 	const char *at = skip_spaces(line, end);

@@ -3,12 +3,12 @@
 #define GMT_RENDER_LINES_FIT_LINES_H
 
 /*
- * Fits lines of text into GMT_FIT_COLUMNS. A longer line loses the front of its longest paths, never
- * a file's name or a line's number. If that is not enough, the line is continued: below its text if
- * it has a label, such as "  note      ...", else with an indent. A quotation,
- * such as a command between two `, moves to the next line as a whole if it fits there. A word that
- * is longer than a line loses its front if it is a path, else its middle. A line with a command for
- * the user to copy stays as it is. Styles are never lost.
+ * Fits lines of text into GMT_FIT_COLUMNS. A longer line loses the front of its longest paths,
+ * never a file's name or a line's number. If that is not enough, the line is continued: below its
+ * text if it has a label, such as "  note      ...", else with an indent. A quotation, such as a
+ * command between two `, moves to the next line as a whole if it fits there. A word that is longer
+ * than a line loses its front if it is a path, else its middle. A line with a command for the user
+ * to copy stays as it is. Styles are never lost.
  */
 
 #include <stdio.h>

@@ -281,12 +281,12 @@ static void write_allocator(const struct writer *writer, const struct gmt_alloca
 				write_stat(writer, device, row, pool);
 	}
 	if (!knows_segments)
-		fputs(
-			"  segments and pools are missing: some blocks lie in segments that were not recorded\n",
+		fputs("  segments and pools are missing: some blocks lie in segments that were not "
+			  "recorded\n",
 			writer->file);
-	fputs(
-		"  active memory, requested memory and oversize blocks are missing: a recording does not have them\n"
-		"  non-releasable memory equals PyTorch's number, unless Tensor.record_stream is used\n",
+	fputs("  active memory, requested memory and oversize blocks are missing: a recording does not "
+		  "have them\n"
+		  "  non-releasable memory equals PyTorch's number, unless Tensor.record_stream is used\n",
 		writer->file);
 }
 

@@ -36,9 +36,9 @@ static void write_unhooked(const struct gmt_function_coverage *coverage,
 		gmt_console_text(console, coverage->unhooked.items[i]->route.text);
 		fputc('\n', console->file);
 	}
-	fputs(
-		"  Memory from these functions is not recorded; the ledger shows it as unexplained. Use the newest\n"
-		"  version of gpumemtrace. If it does not hook them either, please report their names.\n",
+	fputs("  Memory from these functions is not recorded; the ledger shows it as unexplained. Use "
+		  "the newest\n"
+		  "  version of gpumemtrace. If it does not hook them either, please report their names.\n",
 		console->file);
 }
 
@@ -99,7 +99,7 @@ void gmt_coverage_text(const struct gmt_function_coverage *coverage,
 	write_called(coverage, console);
 	write_never_called(coverage, console);
 	if (!coverage->is_whole)
-		fputs(
-			"\n  The list of functions that were never called is not known: the recording has no end.\n",
+		fputs("\n  The list of functions that were never called is not known: the recording has no "
+			  "end.\n",
 			console->file);
 }

@@ -21,7 +21,8 @@ static void write_overhead(const struct gmt_overhead_estimate *overhead, FILE *f
 	fputs("  overhead  ", file);
 	if (overhead->timed_calls)
 		fprintf(file,
-			"estimated from %s timed calls: %s for each call in the program's threads, %s for all; ",
+			"estimated from %s timed calls: %s for each call in the program's threads, %s "
+			"for all; ",
 			gmt_text_count(overhead->timed_calls).text, gmt_text_duration(overhead->call_ns).text,
 			gmt_text_duration(overhead->calls_ns).text);
 	else

@@ -84,8 +84,8 @@ static void write_unexplained(const struct gmt_leaks_view *view, const struct gm
 }
 
 /*
- * Writes, for example, "allocated in steps 0 to 2: 1.50 KiB in 3 blocks; ...". Joins neighbouring ranges
- * with the same amount per step.
+ * Writes, for example, "allocated in steps 0 to 2: 1.50 KiB in 3 blocks; ...". Joins neighbouring
+ * ranges with the same amount per step.
  */
 static void write_attribution(const struct gmt_console *console, const struct gmt_leak *leak)
 {

@@ -34,16 +34,17 @@ static void write_notes(const struct gmt_console *console, const struct gmt_ledg
 	const struct gmt_ledger_entry *peak)
 {
 	if (!end->has_answer)
-		fputs(
-			"  The device did not report its memory in this time: the list has only recorded memory.\n",
+		fputs("  The device did not report its memory in this time: the list has only recorded "
+			  "memory.\n",
 			console->file);
 	else if (peak && !peak->has_answer)
-		fputs(
-			"  The device did not report its memory at the peak: that column has only recorded memory.\n",
+		fputs("  The device did not report its memory at the peak: that column has only recorded "
+			  "memory.\n",
 			console->file);
 	if (end->managed_bytes)
 		fprintf(console->file,
-			"  In addition: %s of managed memory, which is on the device only where the device used it.\n",
+			"  In addition: %s of managed memory, which is on the device only where the device "
+			"used it.\n",
 			gmt_text_size(end->managed_bytes).text);
 	if (end->imported_bytes)
 		fprintf(console->file,

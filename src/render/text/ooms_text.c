@@ -77,9 +77,8 @@ static void write_verdict(const struct writer *writer, const struct gmt_oom_row 
 	else if (row->requested_bytes > row->free_bytes)
 		fputs(": without fragmentation the request would have succeeded. ", writer->file);
 	else if (row->layer == GMT_LAYER_TORCH && !row->driver_refusals)
-		fputs(
-			", which is enough, and the driver refused no request: PyTorch may have reached its own limit "
-			"(set_per_process_memory_fraction). ",
+		fputs(", which is enough, and the driver refused no request: PyTorch may have reached its "
+			  "own limit (set_per_process_memory_fraction). ",
 			writer->file);
 	else
 		fputs(", which is enough: it may be fragmented, or it became free only after the request. ",
@@ -234,7 +233,8 @@ static void write_retries(const struct writer *writer, const struct gmt_oom_row 
 			writer->file);
 	else
 		fprintf(writer->file,
-			"The driver refused %s times, and PyTorch succeeded after it emptied its cache; the last: ",
+			"The driver refused %s times, and PyTorch succeeded after it emptied its cache; the "
+			"last: ",
 			gmt_text_count(count).text);
 	fprintf(writer->file, "%s at %s for ", gmt_text_size(last->requested_bytes).text,
 		gmt_text_duration(last->time_ns).text);

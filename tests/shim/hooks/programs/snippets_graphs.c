@@ -324,7 +324,9 @@ static CUstream make_stream(void)
 		is_per_thread ? D(cuStreamEndCapture_ptsz) : D(cuStreamEndCapture), is_per_thread))); \
 	OK(D(cuStreamDestroy_v2)(stream));
 
-/* Captures the thread's own stream: by its handle, and by NULL (functions for per-thread streams). */
+/*
+ * Captures the thread's own stream: by its handle, and by NULL (functions for per-thread streams).
+ */
 #define CAPTURE_OWN(begin) \
 	stream = CU_STREAM_PER_THREAD; \
 	OK(begin); \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lives-jumps WAY: abandons a call of the driver, which then never returns, and continues to allocate. Needs
- * lives_jumps_gate.c after the recorder. Prints how many blocks were allocated and freed, without the block of the
- * abandoned call.
+ * lives-jumps WAY: abandons a call of the driver, which then never returns, and continues to
+ * allocate. Needs lives_jumps_gate.c after the recorder. Prints how many blocks were allocated and
+ * freed, without the block of the abandoned call.
  *
  *	jump       siglongjmp to the caller
  *	deep       siglongjmp, and all later calls from deeper frames than the abandoned call

@@ -3,8 +3,8 @@
  * lives-signals MODE [BYTES]: allocates in signal handlers.
  *
  *	first BYTES, later BYTES
- *	    allocates on a signal stack with BYTES of space in addition to the kernel's signal frame, in the
- *	    first call of the process or later. Prints how many bytes below the stack changed, and
+ *	    allocates on a signal stack with BYTES of space in addition to the kernel's signal frame, in
+ *	    the first call of the process or later. Prints how many bytes below the stack changed, and
  *	    how many of the BYTES were used.
  *	storm ROUNDS
  *	    a handler interrupts the recorder for ROUNDS rounds, or until it has done so often enough.
@@ -136,8 +136,8 @@ static int storm(int rounds)
 	if (sigaction(SIGUSR1, &action, NULL) || pthread_create(&id, NULL, interrupt, NULL))
 		return 1;
 	/*
-	 * On a busy machine the other thread may not run at all during the rounds. Then this thread adds
-	 * rounds and yields in each of them, up to a limit, because the test reads each event.
+	 * On a busy machine the other thread may not run at all during the rounds. Then this thread
+	 * adds rounds and yields in each of them, up to a limit, because the test reads each event.
 	 */
 	for (; done < rounds || (handled < HANDLED && done < MOST_ROUNDS * rounds); done++) {
 		allocate_and_free(OF_PROGRAM);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Two ways to find the steps of a recording: periods of a sequence, and counters that are joined. */
+/*
+ * Two ways to find the steps of a recording: periods of a sequence, and counters that are joined.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

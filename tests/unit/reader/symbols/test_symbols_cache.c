@@ -132,7 +132,8 @@ static void test_the_next_run_finds_added_entries(void **state)
 static void test_any_text_and_a_missing_text_are_restored(void **state)
 {
 	struct gmt_symbols_frame frames[GMT_SYMBOLS_MAX_FRAMES] = {
-		{ NULL, NULL, 0 }, { "", "", 1 }, { "\x1b[31m\xff\n", "a\tb", UINT32_MAX }, { "key", "key", 2 },
+		{ NULL, NULL, 0 }, { "", "", 1 }, { "\x1b[31m\xff\n", "a\tb", UINT32_MAX },
+		{ "key", "key", 2 },
 	}, found[GMT_SYMBOLS_MAX_FRAMES];
 	struct gmt_symbols_answers first = { 0 }, second = { 0 };
 	gmt_symbols_answers_bytes bytes = { 0 };

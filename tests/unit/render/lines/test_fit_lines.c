@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines that are fitted into GMT_FIT_COLUMNS: columns of characters, cut words, and where lines break. */
+/*
+ * Lines that are fitted into GMT_FIT_COLUMNS: columns of characters, cut words, and where lines
+ * break.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
