@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 import tap
-from recorded_run import CLI, SIM_PYTHON, Recording, sim_python
+from recorded_run import CLI, SIM_PYTHON, RecordedRun, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "causes")
 
@@ -38,7 +38,7 @@ CLAIMS = (
 
 def record(script, kind, **environment):
     command, libraries = sim_python(os.path.join(SCRIPTS, script + ".py"), kind)
-    run = Recording(command, None, {"SIMCUDA_DEVICES": "1", **environment}, libraries=libraries)
+    run = RecordedRun(command, None, {"SIMCUDA_DEVICES": "1", **environment}, libraries=libraries)
     path = max(run.files, key=os.path.getsize)
     return path, run.out
 

@@ -13,7 +13,7 @@ import unittest
 import hosts
 import tap
 import witnessed
-from recorded_run import SHIM, Recording, built
+from recorded_run import SHIM, RecordedRun, built
 from test_cuda_hosts import DRIVER, HOST, is_the_recorders, row
 
 SANDBOXED = built("sandboxed")
@@ -59,7 +59,7 @@ class Filters(Comparison):
                 )
 
     def test_events_under_a_killing_seccomp_filter_are_recorded(self):
-        run = Recording([built("sandboxed-cuda"), "events"], libraries=DRIVER)
+        run = RecordedRun([built("sandboxed-cuda"), "events"], libraries=DRIVER)
         if run.code == 77:
             self.skipTest("no filters here")
         self.assertEqual((run.code, run.out), (6, "allocated behind the filter\n"), run.err)
@@ -83,7 +83,7 @@ class Audit(Comparison):
         self.check(host, DRIVER, is_the_recorders)
 
     def test_calls_with_another_audit_library_are_recorded(self):
-        run = Recording([HOST, "errno"], libraries=DRIVER, environment={"LD_AUDIT": AUDIT})
+        run = RecordedRun([HOST, "errno"], libraries=DRIVER, environment={"LD_AUDIT": AUDIT})
         self.assertEqual((run.code, run.err, len(run.events())), (0, "", 24))
 
 
@@ -128,7 +128,7 @@ class Go(Comparison):
             ignored=(r"work/recorded\.\d+\.gmt\.gz$",),
         )
         self.check(host, DRIVER, lambda fact: is_the_recorders(fact) or fact == "lowest free descriptor")
-        run = Recording([self.program], libraries=DRIVER)
+        run = RecordedRun([self.program], libraries=DRIVER)
         self.assertEqual((run.code, run.err, len(run.events())), (5, "", 10000))
 
 
@@ -170,7 +170,7 @@ class Storm(unittest.TestCase):
         runs = 0
         try:
             while storm.poll() is None or not runs:
-                run = Recording([HOST, "errno"], libraries=DRIVER, timeout=120)
+                run = RecordedRun([HOST, "errno"], libraries=DRIVER, timeout=120)
                 self.assertEqual((run.code, run.err, len(run.events())), (0, "", 24))
                 runs += 1
         finally:
@@ -182,7 +182,7 @@ class Storm(unittest.TestCase):
         self.assertGreater(len(left), 0, "the storm left nothing: proves nothing")
         # The other user's files stay unchanged, and only that user gets messages about them.
         before = {path: os.stat(path).st_mtime_ns for path in left}
-        run = Recording([HOST, "errno"], {"verbosity": "2"}, libraries=DRIVER)
+        run = RecordedRun([HOST, "errno"], {"verbosity": "2"}, libraries=DRIVER)
         self.assertEqual(run.code, 0)
         self.assertNotIn(self.place, run.err)
         self.assertEqual({path: os.stat(path).st_mtime_ns for path in glob.glob(self.place + "/*")}, before)

@@ -199,7 +199,7 @@ static void open_and_close()
 
 	if (!library)
 		abort();
-	*reinterpret_cast<void **>(&call) = dlsym(library, "lives_allocate");
+	*reinterpret_cast<void **>(&call) = dlsym(library, "library_allocate");
 	call(allocate, 1000);
 	dlclose(library);
 	once();

@@ -308,7 +308,7 @@ static int in_library(const char *path)
 
 	if (!library)
 		return 4;
-	*(void **)&call = dlsym(library, "lives_allocate");
+	*(void **)&call = dlsym(library, "library_allocate");
 	if (call(allocate, 1000) != 1 || dlclose(library))
 		return 5;
 	print_threads();
