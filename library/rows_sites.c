@@ -89,7 +89,7 @@ static void set_growth(struct gmt_read_cursor *cursor, struct gmt_row_findings *
 	GMT_SET_KNOWN(row, findings, confidence, leak->confidence >= 0, leak->confidence);
 	GMT_SET_KNOWN(row, findings, ground, is_growth,
 		gmt_cursor_intern_text(cursor, GMT_COLUMN_findings_ground,
-			gmt_leak_ground_name(leak->ground)));
+			gmt_leak_reason_name(leak->reason)));
 	GMT_SET_KNOWN(row, findings, first_step, is_growth, leak->first_step);
 	GMT_SET_KNOWN(row, findings, steps, is_growth, leak->steps);
 	GMT_SET_KNOWN(row, findings, steps_to_oom, leak->steps_to_oom != UINT64_MAX,

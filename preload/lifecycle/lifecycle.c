@@ -65,7 +65,7 @@ static struct {
  */
 static void *find_anywhere(const char *name)
 {
-	return gmt_elf_symbol_in(NULL, name);
+	return gmt_elf_symbol_in_objects(NULL, name);
 }
 
 /*
@@ -180,7 +180,7 @@ static void start_sampler(void)
 {
 	int kept_errno = errno;
 
-	if (gmt_session_is_on() && gmt_contexts_were_seen())
+	if (gmt_session_is_on() && gmt_contexts_seen_any())
 		gmt_recorder_stack_run(start_sampler_work, NULL);
 	errno = kept_errno;
 }

@@ -401,7 +401,7 @@ void gmt_stream_drop(struct gmt_stream *stream, uint32_t thread, const char *rea
 	uint64_t before)
 {
 	stream->dropped += count - before;
-	gmt_process_metadata_drop(&stream->metadata, thread, reason, count);
+	gmt_process_metadata_write_drops(&stream->metadata, thread, reason, count);
 }
 
 void gmt_stream_sync(struct gmt_stream *stream)
@@ -414,7 +414,7 @@ void gmt_stream_sync(struct gmt_stream *stream)
 		return;
 	if (stream->lost_events > stream->reported_lost_events) {
 		stream->reported_lost_events = stream->lost_events;
-		gmt_process_metadata_drop(&stream->metadata, 0, "the file reached max_size",
+		gmt_process_metadata_write_drops(&stream->metadata, 0, "the file reached max_size",
 			stream->lost_events);
 	}
 	write_pauses(stream);

@@ -25,7 +25,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DEEP_DEVICE, DEEP_HOST, ONE_PAGE = (
     os.path.join(BUILD, "tests", "bench", f"lib{name}.so") for name in ("deep-device", "deep-host", "one-page")
 )
-DEEP = [sys.executable, os.path.join(HERE, "deep.py"), "-"]
+DEEP = [sys.executable, os.path.join(HERE, "deep_stack_loop.py"), "-"]
 
 
 class NoProgress:
@@ -185,7 +185,7 @@ class OtherProfilers(unittest.TestCase):
 
 class Loops(unittest.TestCase):
     def lengths(self, arguments, kind, options):
-        """Counts, for the allocations of deep.py's loop, how many stacks (or frames) have each length."""
+        """Counts, for the allocations of deep_stack_loop.py's loop, how many stacks (or frames) have each length."""
         run = RecordedRun(
             [*DEEP, DEEP_DEVICE, *arguments], {**options, "samples": "off"}, preload=os.pathsep.join([SHIM, ONE_PAGE])
         )

@@ -92,7 +92,7 @@ class Categories(unittest.TestCase):
         self.assertEqual({re.sub("^model [12]", "model", name): held for name, held in found.items()}, printed["held"])
 
     def test_the_search_for_roles_runs_no_code_of_the_program(self):
-        command, libraries = sim_python(os.path.join(SCRIPTS, "unseen.py"))
+        command, libraries = sim_python(os.path.join(SCRIPTS, "step_side_effects.py"))
         alone = subprocess.run(
             command, env={**os.environ, "LD_LIBRARY_PATH": libraries}, capture_output=True, text=True, check=True
         )

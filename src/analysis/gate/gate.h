@@ -67,6 +67,6 @@ static inline bool gmt_gate_judges_jobs(const struct gmt_limits *limits)
 }
 
 /* Adds a note for each layer that the baseline has but no file has. Call it after all files. */
-void gmt_gate_note_missing(struct gmt_verdict *verdict, const struct gmt_baseline *baseline);
+void gmt_gate_note_missing_layers(struct gmt_verdict *verdict, const struct gmt_baseline *baseline);
 
 #endif

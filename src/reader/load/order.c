@@ -198,7 +198,7 @@ bool gmt_order_make_room(struct gmt_order *order)
 	return order->free_slots || make_slots(order);
 }
 
-bool gmt_order_part(struct gmt_order *order)
+bool gmt_order_end_part(struct gmt_order *order)
 {
 	bool done = emit(order, true);
 

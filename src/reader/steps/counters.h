@@ -44,7 +44,7 @@ bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *c
 	uint64_t stamp);
 
 /* Counts `more` for the thing that counted last, at the same stamp. */
-void gmt_counters_add_more(struct gmt_counters *counters, uint64_t more);
+void gmt_counters_add_to_last(struct gmt_counters *counters, uint64_t more);
 
 /* Which things form one chain. */
 enum gmt_counters_chaining {

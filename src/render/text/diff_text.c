@@ -59,7 +59,7 @@ static struct signed_text percent(const struct gmt_diff_pair *pair)
 
 	if (pair->sides[GMT_DIFF_BASE])
 		snprintf(text.text, sizeof(text.text), "%+.1f %%",
-			100.0 * (double)gmt_diff_difference(pair) / (double)pair->sides[GMT_DIFF_BASE]);
+			100.0 * (double)gmt_diff_pair_change(pair) / (double)pair->sides[GMT_DIFF_BASE]);
 	return text;
 }
 
@@ -97,7 +97,7 @@ static const char *device_text(const struct gmt_diff_account *account, char *tex
 static void write_pair(const struct writer *writer, const char *name,
 	const struct gmt_diff_pair *pair, bool is_size)
 {
-	int64_t difference = gmt_diff_difference(pair);
+	int64_t difference = gmt_diff_pair_change(pair);
 	uint64_t base = pair->sides[GMT_DIFF_BASE], now = pair->sides[GMT_DIFF_NEW];
 
 	fprintf(writer->file, "  %-10s %12s %12s %12s%s%s\n", name,
@@ -160,7 +160,7 @@ static bool write_row(struct writer *writer, const struct gmt_diff_row *row)
 {
 	const struct gmt_diff_pair *bytes = &row->amounts[writer->diff->amount];
 	const struct gmt_diff_pair *blocks = &row->amounts[writer->diff->count];
-	int64_t difference = gmt_diff_difference(bytes);
+	int64_t difference = gmt_diff_pair_change(bytes);
 	char counts[72];
 
 	snprintf(counts, sizeof(counts), "%s -> %s", gmt_text_count(blocks->sides[GMT_DIFF_BASE]).text,
@@ -226,7 +226,7 @@ static bool write_rows(struct writer *writer, const struct gmt_diff_account *acc
 				return false;
 		} else {
 			cut.rows++;
-			cut.difference += gmt_diff_difference(&row->amounts[writer->diff->amount]);
+			cut.difference += gmt_diff_pair_change(&row->amounts[writer->diff->amount]);
 		}
 	}
 	if (cut.rows)
@@ -249,7 +249,7 @@ static bool write_list(struct writer *writer, const struct gmt_diff_account *acc
 	};
 	const struct gmt_diff_pair *pair = &account->amounts[writer->diff->amount];
 	struct signed_text part = percent(pair);
-	int64_t difference = gmt_diff_difference(pair);
+	int64_t difference = gmt_diff_pair_change(pair);
 	char memory_name[48], title[300];
 
 	if (!pair->sides[GMT_DIFF_BASE] && !pair->sides[GMT_DIFF_NEW])

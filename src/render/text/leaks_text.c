@@ -57,7 +57,7 @@ static void write_growth(const struct gmt_leaks_view *view, const struct gmt_con
 		gmt_text_count(view->history->series[leak->series].step_count).text,
 		gmt_step_source_name(view->timeline->series[leak->series].source), leak->first_step);
 	fprintf(console->file, "            %s; confidence %.0f %%\n",
-		gmt_leak_ground_words(leak->ground), 100 * leak->confidence);
+		gmt_leak_reason_words(leak->reason), 100 * leak->confidence);
 	if (leak->steps_to_oom != UINT64_MAX)
 		fprintf(console->file, "            at this rate the GPU is full in %s steps\n",
 			gmt_text_count(leak->steps_to_oom).text);
@@ -74,7 +74,7 @@ static void write_unexplained(const struct gmt_leaks_view *view, const struct gm
 		fprintf(console->file, "            at this rate the GPU is full in %s steps\n",
 			gmt_text_count(leak->steps_to_oom).text);
 	fprintf(console->file, "            %s; confidence %.0f %%; grew most:\n",
-		gmt_leak_ground_words(leak->ground), 100 * leak->confidence);
+		gmt_leak_reason_words(leak->reason), 100 * leak->confidence);
 	for (size_t i = 0; i < leak->rose_most.count; i++) {
 		fputs("              ", console->file);
 		write_line(view, console, leak->rose_most.items[i].stack,

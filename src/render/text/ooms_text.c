@@ -247,7 +247,7 @@ static void write_compacted(const struct writer *writer, const struct gmt_oom_ro
 	const struct gmt_ooms *ooms = writer->report->ooms;
 
 	(void)none;
-	fputs("Among the folded events, ", writer->file);
+	fputs("Among the compacted events, ", writer->file);
 	if (ooms->compacted_failures)
 		fprintf(writer->file, "%s request%s failed%s",
 			gmt_text_count(ooms->compacted_failures).text, ooms->compacted_failures == 1 ? "" : "s",

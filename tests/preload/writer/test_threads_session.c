@@ -77,7 +77,7 @@ bool gmt_driver_device_info(unsigned ordinal, struct gmt_driver_device_info *ret
 	return ordinal == 0;
 }
 
-bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
+bool gmt_driver_query_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
 {
 	*ret_free_bytes = *ret_total_bytes = 1 << 30;
 	return device == 0;

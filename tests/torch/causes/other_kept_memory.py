@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps other kinds of memory: others.py pinned|parameters|gradients|hidden|hidden_detached|checkpoint|norms|cat|products"""
+"""Keeps other kinds of memory: other_kept_memory.py pinned|parameters|gradients|hidden|hidden_detached|checkpoint|norms|cat|products"""
 
 import sys
 

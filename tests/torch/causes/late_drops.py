@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Drops results late: collects.py lists|cycles|collected
+"""Drops results late: late_drops.py lists|cycles|collected
 
 `lists` collects the results of eight steps in a list and empties the list. One result of each list stays. `cycles` makes
 reference cycles, which Python's collector frees sometimes. One of eight results stays here too. `collected` is `cycles`

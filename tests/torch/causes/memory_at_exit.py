@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Holds memory in variables of the module, which the interpreter frees when it ends: ends.py freed|killed"""
+"""Holds memory in variables of the module, which the interpreter frees when it ends: memory_at_exit.py freed|killed"""
 
 import json
 import os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""deep.py TRACKER LIBRARY measure COUNT ROUNDS [THREADS] | first THREADS | record COUNT STACKS LIVE
+"""deep_stack_loop.py TRACKER LIBRARY measure COUNT ROUNDS [THREADS] | first THREADS | record COUNT STACKS LIVE
 
-Calls deep.c, fifteen Python frames deep. TRACKER is "-" for none. "python:FILE" is memray with Python stacks,
+Calls deep_stack_loop.c, fifteen Python frames deep. TRACKER is "-" for none. "python:FILE" is memray with Python stacks,
 "native:FILE" memray with Python and native stacks.
 measure: Runs rounds of COUNT pairs of calls, with three shapes of stacks: the same stack each time, the same frames
 with a saved loop counter, and 64 different stacks. Prints JSON for each shape: the processor and the wall nanoseconds
@@ -56,7 +56,7 @@ def run(library, stacks, count, live, rounds, rests):
 
     at_depth(call)
     if frames[0] < 0:
-        sys.exit("deep.py: no memory")
+        sys.exit("deep_stack_loop.py: no memory")
     return frames, [out[2 * i : 2 * i + 2] for i in range(rounds)]
 
 
@@ -67,7 +67,7 @@ def in_threads(library, stacks, count, rounds, threads):
         results[index] = run(library, stacks, count, 0, rounds, 1)
 
     if library.deep_begin(threads):
-        sys.exit("deep.py: no barrier")
+        sys.exit("deep_stack_loop.py: no barrier")
     others = [threading.Thread(target=work, args=(i,)) for i in range(1, threads)]
     for thread in others:
         thread.start()
@@ -89,7 +89,7 @@ def first(library, threads):
     in_threads(library, 1, 100, 2, 1)
     out = (ctypes.c_double * threads)()
     if library.deep_first(threads, out):
-        sys.exit("deep.py: no thread")
+        sys.exit("deep_stack_loop.py: no thread")
     return statistics.median(out)
 
 

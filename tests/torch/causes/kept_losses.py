@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Trains, and keeps losses: losses.py after_backward|with_graph|detached|vectors|evaluated"""
+"""Trains, and keeps losses: kept_losses.py after_backward|with_graph|detached|vectors|evaluated"""
 
 import sys
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocates and frees in a hot loop, a given number of native frames deep. deep.py opens it with
- * ctypes. It is compiled twice: it allocates device memory, or with -DHOST_MEMORY memory of the C
- * library. Both builds request the same sizes in the same functions, so that profilers of host
- * memory meet the same stacks.
+ * Allocates and frees in a hot loop, a given number of native frames deep. deep_stack_loop.py opens
+ * it with ctypes. It is compiled twice: it allocates device memory, or with -DHOST_MEMORY memory of
+ * the C library. Both builds request the same sizes in the same functions, so that profilers of
+ * host memory meet the same stacks.
  *
  * The call chain has many functions with frames of different sizes, as in a real program. The
  * innermost seven are steps. A number selects which four to seven steps run, so stacks differ from

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Passes a closure to an optimizer: closes.py lbfgs|adam|lambda|own_optimizer|lookahead|healthy"""
+"""Passes a closure to an optimizer: optimizer_closures.py lbfgs|adam|lambda|own_optimizer|lookahead|healthy"""
 
 import sys
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs out of memory, on a device of 1000 MiB: runs_out.py pool|partly_pool|cached|leak|constant|one_line|outside_pytorch"""
+"""Runs out of memory, on a device of 1000 MiB: out_of_memory.py pool|partly_pool|cached|leak|constant|one_line|outside_pytorch"""
 
 import ctypes
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps the results of evaluation: evaluates.py graph|no_grad|decorated|inference|detached|hooks|inputs|own_forward|tuples"""
+"""Keeps the results of evaluation: evaluation_results.py graph|no_grad|decorated|inference|detached|hooks|inputs|own_forward|tuples"""
 
 import sys
 

@@ -282,7 +282,7 @@ class Trust(unittest.TestCase):
             timeout=120,
             env={
                 **os.environ,
-                "LD_PRELOAD": built("libswap.so"),
+                "LD_PRELOAD": built("libswap-file.so"),
                 "SWAP_AT": at,
                 "SWAP_FROM": victim,
                 "SWAP_TO": self.run_.file,
