@@ -232,9 +232,7 @@ static void an_arena_is_recognized_by_the_function_that_allocates_its_memory(voi
 			XLA("tsl::BFCAllocator::Extend(unsigned long, unsigned long)"), JAX_PY, SCRIPT));
 	assert_arena(GMT_ARENA_YES, "TensorFlow",
 		CUDA_OWNER(DRIVER, TENSORFLOW("tsl::BFCAllocator::Extend(unsigned long, unsigned long)"),
-			TENSORFLOW("tsl::BFCAllocator::AllocateRaw("
-					   "unsigned long, unsigned long)"),
-			SCRIPT));
+			TENSORFLOW("tsl::BFCAllocator::AllocateRaw(unsigned long, unsigned long)"), SCRIPT));
 	assert_arena(GMT_ARENA_YES, "CuPy",
 		CUDA_OWNER(DRIVER, RUNTIME,
 			CUPY("__pyx_f_4cupy_4cuda_6memory_22SingleDeviceMemoryPool__alloc"), SCRIPT));
