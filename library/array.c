@@ -166,12 +166,12 @@ static size_t add_validity(uint8_t *bits, const uint8_t *row, size_t row_bytes, 
 	return nulls;
 }
 
-void gmt_column_add(struct gmt_column_data *column, const struct gmt_stream_column *about,
+void gmt_column_add(struct gmt_column_data *column, const struct gmt_stream_column *stream_column,
 	const void *rows, size_t row_bytes, size_t done, size_t count)
 {
-	const uint8_t *at = (const uint8_t *)rows + about->about->offset;
+	const uint8_t *at = (const uint8_t *)rows + stream_column->about->offset;
 
-	switch (about->about->type) {
+	switch (stream_column->about->type) {
 	case GMT_TYPE_BOOL:
 		add_bits(column->values, at, row_bytes, done, count);
 		break;
@@ -187,7 +187,7 @@ void gmt_column_add(struct gmt_column_data *column, const struct gmt_stream_colu
 	/* `nulls` is the first member of each row. */
 	if (column->validity)
 		column->null_count +=
-			add_validity(column->validity, rows, row_bytes, about->number, done, count);
+			add_validity(column->validity, rows, row_bytes, stream_column->number, done, count);
 }
 
 /* Reallocates a column of which a large part is not used. */
@@ -221,14 +221,14 @@ static struct ArrowArray *export_dictionary(struct gmt_dictionary *dictionary)
 }
 
 /* On failure, the column still owns its memory. */
-static bool export_column(struct gmt_column_data *column, const struct gmt_stream_column *about,
-	size_t rows, struct ArrowArray *ret_array)
+static bool export_column(struct gmt_column_data *column,
+	const struct gmt_stream_column *stream_column, size_t rows, struct ArrowArray *ret_array)
 {
 	struct column_private *own = malloc(sizeof(*own));
 	struct ArrowArray *dictionary =
-		own && about->dictionary ? export_dictionary(about->dictionary) : NULL;
+		own && stream_column->dictionary ? export_dictionary(stream_column->dictionary) : NULL;
 
-	if (!own || (about->dictionary && !dictionary)) {
+	if (!own || (stream_column->dictionary && !dictionary)) {
 		free(own);
 		return false;
 	}
@@ -250,8 +250,9 @@ static bool export_column(struct gmt_column_data *column, const struct gmt_strea
 	return true;
 }
 
-bool gmt_array_export(struct gmt_column_data *columns, const struct gmt_stream_column *about,
-	size_t column_count, size_t rows, struct ArrowArray *ret_array)
+bool gmt_array_export(struct gmt_column_data *columns,
+	const struct gmt_stream_column *stream_column, size_t column_count, size_t rows,
+	struct ArrowArray *ret_array)
 {
 	struct batch_private *own = calloc(1, sizeof(*own) + column_count * sizeof(*own->children));
 	bool done = own;
@@ -259,8 +260,8 @@ bool gmt_array_export(struct gmt_column_data *columns, const struct gmt_stream_c
 	for (size_t i = 0; done && i < column_count; i++)
 		done = (own->children[i] = calloc(1, sizeof(struct ArrowArray)));
 	for (size_t i = 0; done && i < column_count; i++) {
-		shrink(&columns[i], about[i].about->type, rows);
-		done = export_column(&columns[i], &about[i], rows, own->children[i]);
+		shrink(&columns[i], stream_column[i].about->type, rows);
+		done = export_column(&columns[i], &stream_column[i], rows, own->children[i]);
 	}
 	if (!done) {
 		for (size_t i = 0; own && i < column_count; i++)

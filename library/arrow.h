@@ -51,7 +51,7 @@ bool gmt_column_init(struct gmt_column_data *ret_column, const struct gmt_stream
 	size_t max);
 
 /* Adds the column's values of `count` rows after the first `done` rows. */
-void gmt_column_add(struct gmt_column_data *column, const struct gmt_stream_column *about,
+void gmt_column_add(struct gmt_column_data *column, const struct gmt_stream_column *stream_column,
 	const void *rows, size_t row_bytes, size_t done, size_t count);
 
 void gmt_column_fini(struct gmt_column_data *column);
@@ -60,8 +60,9 @@ void gmt_column_fini(struct gmt_column_data *column);
  * Makes an array of the columns, which it owns from then on: `columns` are all zeros. False: out of
  * memory; then the columns are unchanged.
  */
-bool gmt_array_export(struct gmt_column_data *columns, const struct gmt_stream_column *about,
-	size_t column_count, size_t rows, struct ArrowArray *ret_array);
+bool gmt_array_export(struct gmt_column_data *columns,
+	const struct gmt_stream_column *stream_column, size_t column_count, size_t rows,
+	struct ArrowArray *ret_array);
 
 /*
  * Makes the schema of such arrays. `metadata` is pairs of keys and values, and ends with NULL.

@@ -48,7 +48,8 @@ const char *gpumemtrace_read_table_name(size_t index)
 
 const char *gpumemtrace_read_column_name(size_t table, size_t column)
 {
-	const struct gmt_read_table *about = gmt_read_table_at(table);
+	const struct gmt_read_table *description = gmt_read_table_at(table);
 
-	return about && column < about->column_count ? about->columns[column].name : NULL;
+	return description && column < description->column_count ? description->columns[column].name
+															 : NULL;
 }

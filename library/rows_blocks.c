@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/history/categories.h"
-#include "library/names.h"
+#include "library/table_texts.h"
 
 /* What the blocks of a site have in common. Texts below 0: none. */
 struct site_texts {
@@ -16,7 +16,7 @@ struct site_texts {
 struct blocks_state {
 	struct gmt_events_reader reader;
 	size_t next;
-	struct gmt_stack_names names;
+	struct gmt_stack_text_table names;
 	GMT_VEC(struct site_texts) sites; /* by site id */
 	GMT_VEC(int32_t) phases;          /* by index in the timeline */
 	uint32_t made_step, freed_step;   /* the last look-ups */
@@ -28,30 +28,31 @@ static bool intern_site(struct gmt_read_cursor *cursor, struct blocks_state *sta
 {
 	const struct gmt_pipeline *pipeline = &cursor->recording->pipeline;
 	const struct gmt_accounting *accounting = &pipeline->replay.accounting;
-	const struct gmt_account_site *about = &accounting->sites.items[site];
-	const struct gmt_account *account = &accounting->accounts.items[about->account];
+	const struct gmt_account_site *account_site = &accounting->sites.items[site];
+	const struct gmt_account *account = &accounting->accounts.items[account_site->account];
 	const struct gmt_owners *owners = &pipeline->traces.owners;
 	struct site_texts *texts = gmt_vec_push(&state->sites);
 	uint32_t stack = pipeline->replay.site_stacks.items[site];
-	const char *heap =
-		about->heap_plus_1 ? pipeline->replay.heaps.items[about->heap_plus_1 - 1].name : NULL;
+	const char *heap = account_site->heap_plus_1
+		? pipeline->replay.heaps.items[account_site->heap_plus_1 - 1].name
+		: NULL;
 
 	if (!texts)
 		return false;
 	*texts = (struct site_texts){
-		.stack = *gmt_stack_names_get(&state->names, cursor, stack),
-		.layer = gmt_name_layer(cursor, GMT_COLUMN_blocks_layer, account->layer),
-		.space = gmt_name_space(cursor, GMT_COLUMN_blocks_space,
-			accounting->spaces.items[about->space].space),
+		.stack = *gmt_stack_text_table_get(&state->names, cursor, stack),
+		.layer = gmt_table_text_layer(cursor, GMT_COLUMN_blocks_layer, account->layer),
+		.space = gmt_table_text_space(cursor, GMT_COLUMN_blocks_space,
+			accounting->spaces.items[account_site->space].space),
 		.owner = gmt_cursor_intern_text(cursor, GMT_COLUMN_blocks_owner,
 			gmt_owners_name(owners,
 				gmt_owners_find(owners, stack, account->layer, account->device))),
 		.category = gmt_cursor_intern_text(cursor, GMT_COLUMN_blocks_category,
 			gmt_category_name(gmt_category_of(&pipeline->replay, &pipeline->traces,
 				&pipeline->history, site))),
-		.heap = gmt_name_known(cursor, GMT_COLUMN_blocks_heap, heap),
+		.heap = gmt_table_text_intern(cursor, GMT_COLUMN_blocks_heap, heap),
 		.stack_id = stack,
-		.has_frames = gmt_has_frames(cursor, stack),
+		.has_frames = gmt_stack_has_frames(cursor, stack),
 	};
 	return true;
 }
@@ -76,8 +77,8 @@ bool gmt_open_blocks(struct gmt_read_cursor *cursor)
 	struct blocks_state *state = cursor->state = calloc(1, sizeof(*state));
 	size_t sites = cursor->recording->pipeline.replay.accounting.sites.count;
 	bool done = state && intern_phases(cursor, state) &&
-		gmt_stack_names_init(&state->names, cursor,
-			(struct gmt_name_columns){
+		gmt_stack_text_table_init(&state->names, cursor,
+			(struct gmt_stack_columns){
 				.line = GMT_COLUMN_blocks_line,
 				.function = GMT_COLUMN_blocks_function,
 				.operator = GMT_COLUMN_blocks_operator,
@@ -107,7 +108,7 @@ static void set_freed(const struct gmt_read_cursor *cursor, struct blocks_state 
 		gmt_read_recording_time_ns(cursor->recording, block->end_stamp));
 	GMT_SET_KNOWN(row, blocks, freed_step, has_step, state->freed_step);
 	GMT_SET_KNOWN(row, blocks, freed_stack_id,
-		block->free_trace_plus_1 && gmt_has_frames(cursor, stack), stack);
+		block->free_trace_plus_1 && gmt_stack_has_frames(cursor, stack), stack);
 }
 
 static void set_site(const struct blocks_state *state, const struct gmt_listed_block *block,
@@ -179,7 +180,7 @@ void gmt_close_blocks(struct gmt_read_cursor *cursor)
 	if (!state)
 		return;
 	gmt_events_reader_fini(&state->reader);
-	gmt_stack_names_fini(&state->names);
+	gmt_stack_text_table_fini(&state->names);
 	gmt_vec_fini(&state->sites);
 	gmt_vec_fini(&state->phases);
 	free(state);

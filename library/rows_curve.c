@@ -2,7 +2,7 @@
 /* The table `curve`. */
 #include <stdlib.h>
 
-#include "library/names.h"
+#include "library/table_texts.h"
 
 struct curve_state {
 	struct gmt_events_reader reader;
@@ -21,7 +21,7 @@ bool gmt_open_curve(struct gmt_read_cursor *cursor)
 	for (size_t i = 0; state && i < accounting->accounts.count; i++) {
 		uint8_t layer = accounting->accounts.items[i].layer;
 
-		state->layers[layer] = gmt_name_layer(cursor, GMT_COLUMN_curve_layer, layer);
+		state->layers[layer] = gmt_table_text_layer(cursor, GMT_COLUMN_curve_layer, layer);
 	}
 	return state &&
 		gmt_events_reader_init(&state->reader, &cursor->recording->blocks.changes,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "containers/bisect.h"
-#include "library/names.h"
+#include "library/table_texts.h"
 
 enum { APIS = 1 << 16 };
 
@@ -17,7 +17,7 @@ struct events_state {
 	struct gmt_events_reader reader;
 	size_t next, end; /* events */
 	bool has_stacks, has_steps, has_phases, has_owners;
-	struct gmt_stack_names names;
+	struct gmt_stack_text_table names;
 	int32_t kinds[GMT_SHAPE_KINDS], layers[GMT_SHAPE_LAYERS], spaces[256];
 	int32_t *apis; /* by id; below 0: unknown */
 	GMT_VEC(struct thread_texts) threads; /* by index in the recording */
@@ -63,8 +63,10 @@ static void intern_numbers(struct gmt_read_cursor *cursor, struct events_state *
 		kind = gmt_kind_name(event.kind);
 		state->kinds[event.kind] =
 			gmt_cursor_intern_text(cursor, GMT_COLUMN_events_kind, kind ? kind : "unknown");
-		state->layers[event.layer] = gmt_name_layer(cursor, GMT_COLUMN_events_layer, event.layer);
-		state->spaces[event.space] = gmt_name_space(cursor, GMT_COLUMN_events_space, event.space);
+		state->layers[event.layer] =
+			gmt_table_text_layer(cursor, GMT_COLUMN_events_layer, event.layer);
+		state->spaces[event.space] =
+			gmt_table_text_space(cursor, GMT_COLUMN_events_space, event.space);
 	}
 }
 
@@ -81,8 +83,8 @@ static bool intern_apis(struct gmt_read_cursor *cursor, struct events_state *sta
 		state->apis[i] = -1;
 	for (size_t i = 0; i < loaded->apis.count; i++)
 		if (loaded->apis.items[i].id < APIS)
-			state->apis[loaded->apis.items[i].id] =
-				gmt_name_known(cursor, GMT_COLUMN_events_api, loaded->apis.items[i].name.text);
+			state->apis[loaded->apis.items[i].id] = gmt_table_text_intern(cursor,
+				GMT_COLUMN_events_api, loaded->apis.items[i].name.text);
 	return true;
 }
 
@@ -96,7 +98,7 @@ static bool intern_threads(struct gmt_read_cursor *cursor, struct events_state *
 		if (!texts)
 			return false;
 		*texts = (struct thread_texts){
-			.name = gmt_name_known(cursor, GMT_COLUMN_events_thread,
+			.name = gmt_table_text_intern(cursor, GMT_COLUMN_events_thread,
 				loaded->threads.items[i].name.text),
 			.tid = loaded->threads.items[i].tid,
 		};
@@ -109,8 +111,8 @@ static bool intern_stacks(struct gmt_read_cursor *cursor, struct events_state *s
 {
 	const struct gmt_traces *traces = &cursor->recording->pipeline.traces;
 
-	if (!gmt_stack_names_init(&state->names, cursor,
-			(struct gmt_name_columns){
+	if (!gmt_stack_text_table_init(&state->names, cursor,
+			(struct gmt_stack_columns){
 				.line = GMT_COLUMN_events_line,
 				.function = GMT_COLUMN_events_function,
 				.operator = GMT_COLUMN_events_operator,
@@ -119,7 +121,7 @@ static bool intern_stacks(struct gmt_read_cursor *cursor, struct events_state *s
 			}))
 		return false;
 	for (size_t i = 0; i < traces->trace_count; i++)
-		gmt_stack_names_get(&state->names, cursor, traces->stack_of_trace[i]);
+		gmt_stack_text_table_get(&state->names, cursor, traces->stack_of_trace[i]);
 	return !cursor->failed;
 }
 
@@ -251,7 +253,8 @@ static void set_stack(const struct gmt_read_cursor *cursor, const struct events_
 	const struct gmt_stack_texts *texts =
 		state->has_stacks ? &state->names.stacks.items[stack] : &none;
 
-	GMT_SET_KNOWN(row, events, stack_id, state->has_stacks && gmt_has_frames(cursor, stack), stack);
+	GMT_SET_KNOWN(row, events, stack_id, state->has_stacks && gmt_stack_has_frames(cursor, stack),
+		stack);
 	GMT_SET_KNOWN(row, events, line, texts->line >= 0, texts->line);
 	GMT_SET_KNOWN(row, events, function, texts->function >= 0, texts->function);
 	GMT_SET_KNOWN(row, events, operator, texts->operator >= 0, texts->operator);
@@ -332,7 +335,7 @@ void gmt_close_events(struct gmt_read_cursor *cursor)
 	if (!state)
 		return;
 	gmt_events_reader_fini(&state->reader);
-	gmt_stack_names_fini(&state->names);
+	gmt_stack_text_table_fini(&state->names);
 	gmt_vec_fini(&state->threads);
 	gmt_vec_fini(&state->phases);
 	gmt_vec_fini(&state->owners);

@@ -4,7 +4,7 @@
 
 #include "analysis/job/launcher.h"
 #include "analysis/job/summarize.h"
-#include "library/names.h"
+#include "library/table_texts.h"
 #include "reader/steps/phases.h"
 
 GMT_TABLE_FUNCTIONS(devices)
@@ -25,9 +25,9 @@ bool gmt_open_devices(struct gmt_read_cursor *cursor)
 		if (!row)
 			return false;
 		row->device = (int32_t)device->ordinal;
-		text = gmt_name_known(cursor, GMT_COLUMN_devices_name, device->name.text);
+		text = gmt_table_text_intern(cursor, GMT_COLUMN_devices_name, device->name.text);
 		GMT_SET_KNOWN(row, devices, name, text >= 0, text);
-		text = gmt_name_known(cursor, GMT_COLUMN_devices_uuid, device->uuid.text);
+		text = gmt_table_text_intern(cursor, GMT_COLUMN_devices_uuid, device->uuid.text);
 		GMT_SET_KNOWN(row, devices, uuid, text >= 0, text);
 		row->total_bytes = device->total_bytes;
 	}
@@ -65,7 +65,7 @@ static int32_t intern_command(struct gmt_read_cursor *cursor, const struct gmt_r
 /* Sets a TEXT cell; null where the text is empty. */
 #define SET_TEXT(cursor, row, column, text) \
 	do { \
-		int32_t id_ = gmt_name_known(cursor, GMT_COLUMN_process_##column, text); \
+		int32_t id_ = gmt_table_text_intern(cursor, GMT_COLUMN_process_##column, text); \
 		GMT_SET_KNOWN(row, process, column, id_ >= 0, id_); \
 	} while (0)
 

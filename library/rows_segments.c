@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table `segments`. */
-#include "library/names.h"
+#include "library/table_texts.h"
 
 GMT_TABLE_FUNCTIONS(segments)
 

@@ -2,15 +2,16 @@
 /* The tables `stacks` and `frames`. */
 #include <stdlib.h>
 
-#include "library/names.h"
+#include "library/table_texts.h"
 
 GMT_TABLE_FUNCTIONS(stacks)
 GMT_TABLE_FUNCTIONS(frames)
 
-static bool add_stack(struct gmt_read_cursor *cursor, struct gmt_stack_names *names, uint32_t stack)
+static bool add_stack(struct gmt_read_cursor *cursor, struct gmt_stack_text_table *names,
+	uint32_t stack)
 {
 	const struct gmt_traces *traces = &cursor->recording->pipeline.traces;
-	const struct gmt_stack_texts *texts = gmt_stack_names_get(names, cursor, stack);
+	const struct gmt_stack_texts *texts = gmt_stack_text_table_get(names, cursor, stack);
 	struct gmt_row_stacks *row;
 	uint32_t count;
 
@@ -37,9 +38,9 @@ static bool add_stack(struct gmt_read_cursor *cursor, struct gmt_stack_names *na
 
 bool gmt_open_stacks(struct gmt_read_cursor *cursor)
 {
-	struct gmt_stack_names names;
-	bool done = gmt_stack_names_init(&names, cursor,
-		(struct gmt_name_columns){
+	struct gmt_stack_text_table names;
+	bool done = gmt_stack_text_table_init(&names, cursor,
+		(struct gmt_stack_columns){
 			.line = GMT_COLUMN_stacks_line,
 			.function = GMT_COLUMN_stacks_function,
 			.operator = GMT_COLUMN_stacks_operator,
@@ -49,7 +50,7 @@ bool gmt_open_stacks(struct gmt_read_cursor *cursor)
 
 	for (uint32_t i = 0; done && i < cursor->recording->pipeline.traces.stacks.entries.count; i++)
 		done = add_stack(cursor, &names, i);
-	gmt_stack_names_fini(&names);
+	gmt_stack_text_table_fini(&names);
 	return done && !cursor->failed;
 }
 
@@ -79,9 +80,9 @@ bool gmt_open_frames(struct gmt_read_cursor *cursor)
 		*texts = (struct place_texts){
 			.function = gmt_cursor_intern_text(cursor, GMT_COLUMN_frames_function,
 				gmt_traces_string(traces, place->function)),
-			.file = gmt_name_known(cursor, GMT_COLUMN_frames_file,
+			.file = gmt_table_text_intern(cursor, GMT_COLUMN_frames_file,
 				gmt_traces_string(traces, place->file)),
-			.library = gmt_name_known(cursor, GMT_COLUMN_frames_library,
+			.library = gmt_table_text_intern(cursor, GMT_COLUMN_frames_library,
 				gmt_traces_string(traces, place->module)),
 		};
 		state->kinds[place->kind] = gmt_cursor_intern_text(cursor, GMT_COLUMN_frames_kind,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The tables `steps` and `phases`. */
-#include "library/names.h"
+#include "library/table_texts.h"
 
 GMT_TABLE_FUNCTIONS(steps)
 GMT_TABLE_FUNCTIONS(phases)
@@ -24,7 +24,7 @@ static bool add_step(struct gmt_read_cursor *cursor, const struct series_step *a
 	row->series = at->series;
 	row->source = gmt_cursor_intern_text(cursor, GMT_COLUMN_steps_source,
 		gmt_step_source_name(series->source));
-	name = gmt_name_known(cursor, GMT_COLUMN_steps_name, series->name);
+	name = gmt_table_text_intern(cursor, GMT_COLUMN_steps_name, series->name);
 	GMT_SET_KNOWN(row, steps, name, name >= 0, name);
 	row->step = at->step;
 	row->begin_time_ns = at->begin_ns;
@@ -37,12 +37,12 @@ static bool add_step(struct gmt_read_cursor *cursor, const struct series_step *a
 		return true;
 	}
 
-	const struct gmt_account *about = &pipeline->replay.accounting.accounts.items[account];
+	const struct gmt_account *account_row = &pipeline->replay.accounting.accounts.items[account];
 	struct gmt_history_step step =
 		gmt_history_step_of(&pipeline->history.series[at->series], at->step, (size_t)account);
 
-	row->layer = gmt_name_layer(cursor, GMT_COLUMN_steps_layer, about->layer);
-	row->device = about->device;
+	row->layer = gmt_table_text_layer(cursor, GMT_COLUMN_steps_layer, account_row->layer);
+	row->device = account_row->device;
 	row->peak_bytes = step.peak_bytes;
 	row->end_live_bytes = step.end_live_bytes;
 	return true;
@@ -78,9 +78,10 @@ bool gmt_open_steps(struct gmt_read_cursor *cursor)
 		/* Steps that end after the replay have no history. */
 		for (uint32_t step = 0; done && step < recording->pipeline.history.series[i].step_count;
 			step++) {
-			const struct gmt_step *about = &timeline->series[i].steps.items[step];
-			struct series_step at = { i, step, gmt_read_recording_time_ns(recording, about->begin),
-				gmt_read_recording_time_ns(recording, about->end) };
+			const struct gmt_step *row_step = &timeline->series[i].steps.items[step];
+			struct series_step at = { i, step,
+				gmt_read_recording_time_ns(recording, row_step->begin),
+				gmt_read_recording_time_ns(recording, row_step->end) };
 
 			if (gmt_filter_time(cursor, at.begin_ns) && gmt_filter_step(cursor, true, step))
 				done = add_accounts(cursor, &at);
@@ -112,7 +113,8 @@ static bool add_phase(struct gmt_read_cursor *cursor, const struct gmt_phase *ph
 	GMT_SET_KNOWN(row, phases, end_time_ns, !phase->open,
 		gmt_read_recording_time_ns(recording, phase->end));
 	row->depth = phase->depth;
-	text = gmt_name_known(cursor, GMT_COLUMN_phases_thread, thread ? thread->name.text : NULL);
+	text =
+		gmt_table_text_intern(cursor, GMT_COLUMN_phases_thread, thread ? thread->name.text : NULL);
 	GMT_SET_KNOWN(row, phases, thread, text >= 0, text);
 	GMT_SET_KNOWN(row, phases, thread_tid, thread, thread->tid);
 	return true;

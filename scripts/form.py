@@ -14,6 +14,7 @@ import textwrap
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 LINE_WIDTH = 120
+C_WIDTH, TAB_WIDTH = 100, 4
 FILE_LINES = 500
 FOLDER_FILES = 30
 PARAMETERS = 8
@@ -107,6 +108,24 @@ def check_exceptions(files):
         name = re.match(r'    "([\w/.-]+)": "', text)
         if name and name[1] not in kept:
             yield Finding(here, line, f"{name[1]} is small enough now: remove this exception")
+
+
+# --- comments and strings of C ---
+
+
+def is_long_text(line):
+    """Returns whether a line of C has a comment or a string, and is too long. clang-format wraps only code."""
+    line = line.expandtabs(TAB_WIDTH)
+    return len(line) > C_WIDTH and bool(re.search(r'/\*|//|"|^\s*\*', line)) and "://" not in line
+
+
+def check_text(files):
+    for path in files:
+        if path.endswith(C_SUFFIXES):
+            for number, line in enumerate(read(path).splitlines(), 1):
+                if is_long_text(line):
+                    width = len(line.expandtabs(TAB_WIDTH))
+                    yield Finding(path, number, f"{width} columns: wrap the comment or string at {C_WIDTH}")
 
 
 # --- parameters of C functions ---

@@ -9,7 +9,7 @@ import { add, h, note, replace } from "./ui/dom";
 import { listenToKeys, showHelp } from "./ui/keys";
 import { applyTheme, makeShell, type Shell } from "./ui/shell";
 import { hideTip } from "./ui/tooltip";
-import { JOB_VIEW, VIEWS } from "./views/all";
+import { JOB_VIEW, VIEWS } from "./views/view_list";
 import type { Context, Mounted, View } from "./views/view";
 
 let context: Context | null = null;

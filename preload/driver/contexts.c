@@ -267,7 +267,7 @@ struct gmt_context gmt_contexts_find_owner(uint64_t handle)
 	return find(handle);
 }
 
-bool gmt_contexts_were_seen(void)
+bool gmt_contexts_seen_any(void)
 {
 	return atomic_load_explicit(&contexts.used, memory_order_acquire) != 0;
 }

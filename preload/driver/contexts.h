@@ -71,7 +71,7 @@ struct gmt_context gmt_contexts_find_owner(uint64_t handle);
 void gmt_contexts_call_at_new(void (*work)(void));
 
 /* Returns whether any context was ever seen. */
-bool gmt_contexts_were_seen(void);
+bool gmt_contexts_seen_any(void);
 
 /*
  * Returns the handle of a context of that device that is not its primary context. Returns 0 if no

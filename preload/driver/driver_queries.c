@@ -326,14 +326,14 @@ int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_byte
 	return device;
 }
 
-bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
+bool gmt_driver_query_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
 {
 	KEEP_ERRNO;
 	return gmt_driver_is_known() && current_device() == device &&
 		gmt_driver_current_memory(ret_free_bytes, ret_total_bytes) == device;
 }
 
-bool gmt_driver_relax(void)
+bool gmt_driver_relax_capture_mode(void)
 {
 	int mode = CAPTURE_RELAXED;
 

@@ -64,7 +64,7 @@ struct gmt_driver_device_info {
  * the device of this thread's current context: a query of another device would need another
  * context.
  */
-bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
+bool gmt_driver_query_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
 
 /* Same as above, for the current device. Returns its ordinal, or GMT_DEVICE_UNKNOWN. */
 int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
@@ -74,7 +74,7 @@ int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_byte
  * invalidate another thread's stream capture. Returns false if the thread must not use the
  * functions below.
  */
-bool gmt_driver_relax(void);
+bool gmt_driver_relax_capture_mode(void);
 
 /*
  * Gets the free and total memory of the device of a context. The context must exist during the

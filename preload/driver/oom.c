@@ -42,7 +42,7 @@ static bool may_wait(void)
 	return true;
 }
 
-void gmt_oom_ask(const struct gmt_ring_event *event, struct gmt_ring_event *ret_answer)
+void gmt_oom_query_memory(const struct gmt_ring_event *event, struct gmt_ring_event *ret_answer)
 {
 	*ret_answer = (struct gmt_ring_event){
 		.stamp = event->stamp,
@@ -54,7 +54,7 @@ void gmt_oom_ask(const struct gmt_ring_event *event, struct gmt_ring_event *ret_
 
 	/* A driver may reach a cancellation point while the recorder is in the middle of an event. */
 	int cancelling = gmt_cancelling_hold();
-	gmt_driver_memory(event->device, &ret_answer->address, &ret_answer->size_bytes);
+	gmt_driver_query_memory(event->device, &ret_answer->address, &ret_answer->size_bytes);
 	gmt_cancelling_release(cancelling);
 }
 
@@ -75,7 +75,7 @@ void gmt_oom_end(const struct gmt_ring_event *event)
 	struct gmt_ring_event events[2] = { *event };
 
 	/* Asks before the stack is taken, because other threads continue to allocate. */
-	gmt_oom_ask(event, &events[1]);
+	gmt_oom_query_memory(event, &events[1]);
 	gmt_event_end(events, 2);
 	gmt_oom_wait();
 }

@@ -20,7 +20,7 @@ enum { GMT_OOM_RESULT = 2 };
  * must be known. The caller records the answer after the event. errno, CUDA's last error, the
  * current context and running stream captures stay unchanged.
  */
-void gmt_oom_ask(const struct gmt_ring_event *event, struct gmt_ring_event *ret_answer);
+void gmt_oom_query_memory(const struct gmt_ring_event *event, struct gmt_ring_event *ret_answer);
 
 /*
  * May wait a few milliseconds for the writer: at most 50 ms, and only for the first refusals in a
@@ -29,8 +29,8 @@ void gmt_oom_ask(const struct gmt_ring_event *event, struct gmt_ring_event *ret_
 void gmt_oom_wait(void);
 
 /*
- * Replaces gmt_event_end for an event that does not wait for an outer call. Calls gmt_oom_ask,
- * records both events, and calls gmt_oom_wait.
+ * Replaces gmt_event_end for an event that does not wait for an outer call. Calls
+ * gmt_oom_query_memory, records both events, and calls gmt_oom_wait.
  */
 void gmt_oom_end(const struct gmt_ring_event *event);
 

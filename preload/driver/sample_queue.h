@@ -18,7 +18,10 @@
 bool gmt_sample_queue_push(const struct gmt_sample *sample);
 bool gmt_sample_queue_push_pool(const struct gmt_pool *pool);
 
-/* Removes at most `max_count` rows. Called by the writer's thread. Returns how many rows it removed. */
+/*
+ * Removes at most `max_count` rows. Called by the writer's thread. Returns how many rows it
+ * removed.
+ */
 uint32_t gmt_sample_queue_pop(struct gmt_sample *ret_samples, uint32_t max_count);
 uint32_t gmt_sample_queue_pop_pools(struct gmt_pool *ret_pools, uint32_t max_count);
 

@@ -213,7 +213,7 @@ static void take_sample(int device)
 	struct gmt_nvml_answer nvml = { 0 };
 	struct slot *slot = &slots[device];
 	uint32_t asked = atomic_load(&slot->asked);
-	bool may_be_listed = gmt_contexts_were_seen();
+	bool may_be_listed = gmt_contexts_seen_any();
 
 	if (ask_driver(device, &sample))
 		ask_pools(device, &sample);
@@ -274,7 +274,7 @@ static void *run(void *unused)
 	gmt_recorder_stack_not_needed();
 	gmt_this_thread.in_recorder = GMT_IN_RECORDER_RECORDING;
 	prctl(PR_SET_NAME, "gmt-sampler", 0, 0, 0);
-	if (!gmt_driver_relax()) {
+	if (!gmt_driver_relax_capture_mode()) {
 		atomic_store(&sampler.state, OVER);
 		wake(&sampler.answered, INT32_MAX);
 		return NULL;
@@ -327,7 +327,7 @@ static void count_calls(uint64_t *ret_driver, uint64_t *ret_torch)
 {
 	*ret_driver = *ret_torch = 0;
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
-		uint64_t count = gmt_calls_counted(hook);
+		uint64_t count = gmt_call_counts_total(hook);
 
 		if (gmt_hooks[hook].library == GMT_LIBRARY_CUDA)
 			*ret_driver += count;

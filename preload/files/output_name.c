@@ -161,8 +161,8 @@ static const char *append_variable(struct name *name, const char *at)
 }
 
 /*
- * Returns the first token of the template that has one of these letters, at its percent sign. Returns
- * NULL if there is none. `%%` is a percent sign, and the letter behind it is no token's.
+ * Returns the first token of the template that has one of these letters, at its percent sign.
+ * Returns NULL if there is none. `%%` is a percent sign, and the letter behind it is no token's.
  */
 static const char *find_token(const char *template, const char *letters)
 {

@@ -24,7 +24,7 @@ static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, c
 	uint32_t why_bytes)
 {
 	char link[64];
-	struct stat about;
+	struct stat status;
 
 	if (!gmt_file_identity_holds(fd, file)) {
 		snprintf(ret_why, why_bytes, "the program closed the recorder's file descriptor");
@@ -41,8 +41,8 @@ static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, c
 	 * A removed file has a path too, so the path is checked. Only a regular file of the recorder is
 	 * replaced.
 	 */
-	if (lstat(ret_path, &about) || about.st_dev != file->device || about.st_ino != file->number ||
-		!S_ISREG(about.st_mode)) {
+	if (lstat(ret_path, &status) || status.st_dev != file->device ||
+		status.st_ino != file->number || !S_ISREG(status.st_mode)) {
 		snprintf(ret_why, why_bytes, "it was removed");
 		return false;
 	}
@@ -168,12 +168,12 @@ static bool is_temporary(const char *name)
 static void remove_orphan(int folder, const char *name)
 {
 	struct gmt_file_identity file;
-	struct stat about;
+	struct stat status;
 	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
 		return;
-	if (!fstat(fd, &about) && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
+	if (!fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
 		!flock(fd, LOCK_EX | LOCK_NB) && gmt_file_identity_of(fd, &file) &&
 		gmt_file_identity_is_at(folder, name, &file))
 		unlinkat(folder, name, 0);

@@ -31,7 +31,7 @@ struct gmt_call_counts *gmt_call_counts_of_slot(uint32_t slot)
 	return &counts.blocks[slot];
 }
 
-uint64_t gmt_calls_counted(enum gmt_hook hook)
+uint64_t gmt_call_counts_total(enum gmt_hook hook)
 {
 	uint32_t count = atomic_load_explicit(&counts.used, memory_order_relaxed);
 	uint64_t calls = atomic_load_explicit(&gmt_shared_call_counts.of[hook], memory_order_relaxed);

@@ -31,7 +31,7 @@ static inline void gmt_call_count(enum gmt_hook hook)
  * thread is `in_recorder` or `closed` (thread.h): then a signal handler that interrupts it does not
  * count in the same block.
  */
-static inline void gmt_call_count_in(struct gmt_call_counts *own, enum gmt_hook hook)
+static inline void gmt_call_counts_add(struct gmt_call_counts *own, enum gmt_hook hook)
 {
 	if (__builtin_expect(!own, 0)) {
 		gmt_call_count(hook);
@@ -50,6 +50,6 @@ static inline void gmt_call_count_in(struct gmt_call_counts *own, enum gmt_hook 
 struct gmt_call_counts *gmt_call_counts_of_slot(uint32_t slot);
 
 /* Returns the calls by all threads up to now. Any thread. */
-uint64_t gmt_calls_counted(enum gmt_hook hook);
+uint64_t gmt_call_counts_total(enum gmt_hook hook);
 
 #endif

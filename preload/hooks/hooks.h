@@ -43,8 +43,8 @@ enum gmt_hook gmt_hook_by_symbol(const char *symbol);
 
 /*
  * Returns the driver hook that cuGetProcAddress would choose for `base`: the newest that is not
- * above `version`. For GMT_STREAM_MODE_PTDS, prefers a row of that mode. `base` may also be an exact
- * symbol.
+ * above `version`. For GMT_STREAM_MODE_PTDS, prefers a row of that mode. `base` may also be an
+ * exact symbol.
  */
 enum gmt_hook gmt_hook_by_base(const char *base, uint32_t version, enum gmt_stream_mode mode);
 

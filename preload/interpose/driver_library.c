@@ -77,9 +77,9 @@ unsigned gmt_driver_hook_at(const void *function)
 
 const char *gmt_driver_export_name(const void *function)
 {
-	Dl_info about;
+	Dl_info symbol;
 
-	return dladdr(function, &about) && about.dli_saddr == function ? about.dli_sname : NULL;
+	return dladdr(function, &symbol) && symbol.dli_saddr == function ? symbol.dli_sname : NULL;
 }
 
 bool gmt_driver_exports_unhooked(const void *function)

@@ -65,7 +65,7 @@ static int visit_any_object(struct dl_phdr_info *info, size_t size, void *argume
 	return search->found != NULL;
 }
 
-void *gmt_elf_symbol_in(const char *const *prefixes, const char *symbol)
+void *gmt_elf_symbol_in_objects(const char *const *prefixes, const char *symbol)
 {
 	struct search_any search = { .prefixes = prefixes, .symbol = symbol };
 

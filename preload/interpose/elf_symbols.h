@@ -36,6 +36,6 @@ void *gmt_elf_symbol_in_scope_of(const struct gmt_object *object, const char *sy
  * Returns `symbol` in the first loaded object, in load order, whose file name begins with one of
  * `prefixes`. NULL ends `prefixes`; if `prefixes` itself is NULL, any object matches.
  */
-void *gmt_elf_symbol_in(const char *const *prefixes, const char *symbol);
+void *gmt_elf_symbol_in_objects(const char *const *prefixes, const char *symbol);
 
 #endif

@@ -338,9 +338,9 @@ static void *find_anywhere(enum gmt_hook hook)
 		[GMT_LIBRARY_CUDART] = { "libcudart.", "libcudart-" },
 		[GMT_LIBRARY_C10] = { "libc10" },
 	};
-	void *found = gmt_elf_symbol_in(files[gmt_hooks[hook].library], gmt_hooks[hook].symbol);
+	void *found = gmt_elf_symbol_in_objects(files[gmt_hooks[hook].library], gmt_hooks[hook].symbol);
 
-	return found ? found : gmt_elf_symbol_in(NULL, gmt_hooks[hook].symbol);
+	return found ? found : gmt_elf_symbol_in_objects(NULL, gmt_hooks[hook].symbol);
 }
 
 /*
@@ -356,7 +356,8 @@ static void *find_behind_interposer(enum gmt_hook hook, const struct gmt_object 
 	if (!gmt_elf_symbol_is_defined_by(object, symbol) &&
 		gmt_elf_symbol_is_referenced_by(object, symbol))
 		return originals.next_at_start[hook];
-	return driver ? driver : gmt_elf_symbol_in((const char *const[]){ "libcuda.so", NULL }, symbol);
+	return driver ? driver
+				  : gmt_elf_symbol_in_objects((const char *const[]){ "libcuda.so", NULL }, symbol);
 }
 
 static void *find_uncached_here(enum gmt_hook hook, const void *caller)

@@ -65,7 +65,7 @@ static struct {
  */
 static void *find_anywhere(const char *name)
 {
-	return gmt_elf_symbol_in(NULL, name);
+	return gmt_elf_symbol_in_objects(NULL, name);
 }
 
 /*
@@ -131,8 +131,8 @@ static void look_for_refusals(void)
 		gmt_stderr_warn("symbol tables are not writable (mprotect is refused): "
 						"calls from libraries opened with RTLD_DEEPBIND are not recorded"))
 		gmt_log_note(
-			"symbol tables were not writable: calls from libraries opened with RTLD_DEEPBIND are not "
-			"recorded");
+			"symbol tables were not writable: calls from libraries opened with RTLD_DEEPBIND are "
+			"not recorded");
 }
 
 /* The writer calls this about once per second. */
@@ -180,7 +180,7 @@ static void start_sampler(void)
 {
 	int kept_errno = errno;
 
-	if (gmt_session_is_on() && gmt_contexts_were_seen())
+	if (gmt_session_is_on() && gmt_contexts_seen_any())
 		gmt_recorder_stack_run(start_sampler_work, NULL);
 	errno = kept_errno;
 }

@@ -48,9 +48,9 @@ static struct {
 /* Finds a function of Python, by its name in newer or in older versions. */
 static void *find_either(const char *name, const char *other)
 {
-	void *function = gmt_elf_symbol_in(NULL, name);
+	void *function = gmt_elf_symbol_in_objects(NULL, name);
 
-	return function ? function : gmt_elf_symbol_in(NULL, other);
+	return function ? function : gmt_elf_symbol_in_objects(NULL, other);
 }
 
 /*
@@ -77,10 +77,10 @@ static const char *unsupported_reason(const char *version)
 static enum gmt_interpreter_state find_functions(const char **ret_why)
 {
 	struct gmt_interpreter found = { 0 };
-	const char *(*get_version)(void) = gmt_elf_symbol_in(NULL, "Py_GetVersion");
+	const char *(*get_version)(void) = gmt_elf_symbol_in_objects(NULL, "Py_GetVersion");
 	const char *missing = NULL;
 
-	found.is_initialized = gmt_elf_symbol_in(NULL, "Py_IsInitialized");
+	found.is_initialized = gmt_elf_symbol_in_objects(NULL, "Py_IsInitialized");
 	if (!get_version || !found.is_initialized || !found.is_initialized())
 		return GMT_INTERPRETER_ABSENT;
 	*ret_why = unsupported_reason(get_version());
@@ -88,20 +88,20 @@ static enum gmt_interpreter_state find_functions(const char **ret_why)
 		return GMT_INTERPRETER_UNSUPPORTED;
 
 #define FIND(type, name, symbol, parameters) \
-	found.name = gmt_elf_symbol_in(NULL, #symbol); \
+	found.name = gmt_elf_symbol_in_objects(NULL, #symbol); \
 	if (!found.name) \
 		missing = "Python has no " #symbol;
 	GMT_PYTHON_FUNCTIONS(FIND)
 #undef FIND
 	found.running_thread = find_either("PyThreadState_GetUnchecked", "_PyThreadState_UncheckedGet");
 	found.is_finalizing = find_either("Py_IsFinalizing", "_Py_IsFinalizing");
-	found.gc_disable = gmt_elf_symbol_in(NULL, "PyGC_Disable");
-	found.gc_enable = gmt_elf_symbol_in(NULL, "PyGC_Enable");
-	found.none = gmt_elf_symbol_in(NULL, "_Py_NoneStruct");
-	found.dict_type = gmt_elf_symbol_in(NULL, "PyDict_Type");
-	found.list_type = gmt_elf_symbol_in(NULL, "PyList_Type");
-	found.text_type = gmt_elf_symbol_in(NULL, "PyUnicode_Type");
-	found.exception_type = gmt_elf_symbol_in(NULL, "PyExc_Exception");
+	found.gc_disable = gmt_elf_symbol_in_objects(NULL, "PyGC_Disable");
+	found.gc_enable = gmt_elf_symbol_in_objects(NULL, "PyGC_Enable");
+	found.none = gmt_elf_symbol_in_objects(NULL, "_Py_NoneStruct");
+	found.dict_type = gmt_elf_symbol_in_objects(NULL, "PyDict_Type");
+	found.list_type = gmt_elf_symbol_in_objects(NULL, "PyList_Type");
+	found.text_type = gmt_elf_symbol_in_objects(NULL, "PyUnicode_Type");
+	found.exception_type = gmt_elf_symbol_in_objects(NULL, "PyExc_Exception");
 	if (!found.running_thread || !found.is_finalizing || !found.none || !found.dict_type ||
 		!found.list_type || !found.text_type || !found.exception_type)
 		missing = "Python lacks functions that the recorder needs";

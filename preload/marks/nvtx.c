@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Records NVTX ranges and marks. Each binary that uses NVTX has its own copy of NVTX. On its first
- * use, a copy loads the library that NVTX_INJECTION64_PATH names; nvtx_environment.c answers with this
- * library. The copy then calls InitializeInjectionNvtx2 in it, with tables of the addresses of its
- * function pointers.
+ * use, a copy loads the library that NVTX_INJECTION64_PATH names; nvtx_environment.c answers with
+ * this library. The copy then calls InitializeInjectionNvtx2 in it, with tables of the addresses of
+ * its function pointers.
  *
  * If the variable really names another tool, that tool is initialized first. If the tool set a
  * function pointer, our function calls the tool's function too, and returns the tool's result to

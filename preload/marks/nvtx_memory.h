@@ -4,7 +4,8 @@
 
 /*
  * The NVTX extension for memory. Heaps that a program registers become custom heaps, and their
- * regions become blocks (custom_heaps.h). In the flow: a copy of NVTX -> nvtx.c -> nvtx_memory -> custom_heaps.
+ * regions become blocks (custom_heaps.h). In the flow: a copy of NVTX -> nvtx.c -> nvtx_memory ->
+ * custom_heaps.
  */
 
 typedef int gmt_nvtx_extension_function(void *module);

@@ -88,7 +88,7 @@ __attribute__((always_inline)) static inline void record(struct report report)
 		gmt_call_count(report.hook);
 		return;
 	}
-	gmt_call_count_in(thread->call_counts, report.hook);
+	gmt_call_counts_add(thread->call_counts, report.hook);
 	if (!gmt_event_is_on()) {
 		end_first(report);
 		return;
@@ -151,7 +151,7 @@ static void on_out_of_memory(enum gmt_hook hook, int64_t size_bytes, uint64_t al
 		gmt_call_count(hook);
 		return;
 	}
-	gmt_call_count_in(gmt_this_thread.call_counts, hook);
+	gmt_call_counts_add(gmt_this_thread.call_counts, hook);
 	fill(&event, &report, (struct gmt_event_stacks){ 0 });
 	gmt_oom_end(&event);
 }

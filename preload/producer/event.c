@@ -169,8 +169,8 @@ void gmt_event_end(struct gmt_ring_event *events, unsigned count)
 	bool is_captured = false;
 
 	/*
-	 * If the recording is still starting, gmt_session_ensure_depot counts the first event as lost after
-	 * its wait. This loop counts the others.
+	 * If the recording is still starting, gmt_session_ensure_depot counts the first event as lost
+	 * after its wait. This loop counts the others.
 	 */
 	bool is_on = gmt_session_ensure_depot();
 

@@ -78,7 +78,8 @@ static bool detach(struct gmt_recording_memory *memory, uint64_t offset, uint64_
 	madvise(start, bytes, MADV_DONTDUMP);
 	errno = kept_errno;
 	gmt_log_fault(memory->path,
-		"%s; part of the recorder's memory is not in a file: its events are lost if the process is killed",
+		"%s; part of the recorder's memory is not in a file: its events are lost if the process is "
+		"killed",
 		strerror(errno));
 	return true;
 }
@@ -277,8 +278,8 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_memory,
 	if (!gmt_recording_memory_open_in_memory(ret_memory, ret_why, why_bytes))
 		return false;
 	gmt_log_fault(NULL,
-		"the recorder's memory is not in a file, because /dev/shm and the recording's folder refuse it (%s): "
-		"events that are not yet written are lost if the process is killed",
+		"the recorder's memory is not in a file, because /dev/shm and the recording's folder "
+		"refuse it (%s): events that are not yet written are lost if the process is killed",
 		why);
 	return true;
 }

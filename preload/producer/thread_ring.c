@@ -138,10 +138,10 @@ static void claim_work(void *argument)
 }
 
 /*
- * Returns how long a thread may wait for its ring, in nanoseconds. Waiting helps where ended threads
- * have left rings, because the writer frees them. It also helps if no recorder stack was free
- * (`had_stack` is false), because the threads that use the stacks claim rings themselves. `may_wait`
- * is false if the thread has waited in vain before.
+ * Returns how long a thread may wait for its ring, in nanoseconds. Waiting helps where ended
+ * threads have left rings, because the writer frees them. It also helps if no recorder stack was
+ * free (`had_stack` is false), because the threads that use the stacks claim rings themselves.
+ * `may_wait` is false if the thread has waited in vain before.
  */
 static uint64_t claim_wait_ns(bool may_wait, bool had_stack)
 {

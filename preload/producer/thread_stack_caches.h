@@ -35,9 +35,9 @@ _Static_assert(GMT_STACK_CACHES_IN_PAGE(walk.fp_values) > 1024 &&
 	"what is looked at on both sides of each of these is on one page");
 
 /*
- * Claims empty caches for the calling thread. Returns NULL if no memory is left. The thread owns them
- * until the thread leaves them or the kernel no longer knows the thread. Makes a few system calls,
- * takes no lock.
+ * Claims empty caches for the calling thread. Returns NULL if no memory is left. The thread owns
+ * them until the thread leaves them or the kernel no longer knows the thread. Makes a few system
+ * calls, takes no lock.
  */
 struct gmt_thread_stack_caches *gmt_thread_stack_caches_claim(void);
 

@@ -3,9 +3,9 @@
 #define GMT_PYTHON_PYTHON_CACHE_H
 
 /*
- * Caches the frame id of a position in a code object, so that names and lines are read only once. All
- * threads share the cache without locks. A reader gets a whole entry or no entry: if it finds an
- * entry that another thread is writing, it skips that entry. Internal to python*.c.
+ * Caches the frame id of a position in a code object, so that names and lines are read only once.
+ * All threads share the cache without locks. A reader gets a whole entry or no entry: if it finds
+ * an entry that another thread is writing, it skips that entry. Internal to python*.c.
  */
 
 #include <stdatomic.h>
@@ -29,9 +29,9 @@ struct gmt_python_key {
 };
 
 /*
- * An entry. `sequence` is odd while a thread writes the entry. A reader uses the values that it loads
- * between two equal, even values of `sequence`. All loads acquire and all stores release, so neither
- * side needs a fence. On x86-64 these are plain moves.
+ * An entry. `sequence` is odd while a thread writes the entry. A reader uses the values that it
+ * loads between two equal, even values of `sequence`. All loads acquire and all stores release, so
+ * neither side needs a fence. On x86-64 these are plain moves.
  */
 struct gmt_python_cache_entry {
 	_Atomic uint32_t sequence;

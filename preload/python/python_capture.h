@@ -59,9 +59,9 @@ enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret
  * the depot is full. If the depot is full, *ret_lost is set; otherwise it is unchanged.
  *
  * `trace` is the thread's own (python/python_trace.h). It remembers the stack, so that the next
- * call looks up only what has changed. If the result is 0, trace->may_be_other_interpreter says whether the
- * thread's frames may belong to another interpreter: the process has several, and Python is older
- * than 3.12.
+ * call looks up only what has changed. If the result is 0, trace->may_be_other_interpreter says
+ * whether the thread's frames may belong to another interpreter: the process has several, and
+ * Python is older than 3.12.
  */
 uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_python_trace *trace,
 	bool *ret_lost);
@@ -78,8 +78,8 @@ void gmt_python_end(void);
 const char *gmt_python_version(void);
 
 /*
- * Forgets the cached frame ids, because their depot is gone. Work of the stage after_fork. No thread
- * may be capturing.
+ * Forgets the cached frame ids, because their depot is gone. Work of the stage after_fork. No
+ * thread may be capturing.
  */
 void gmt_python_reset(void);
 

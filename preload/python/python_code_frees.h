@@ -12,8 +12,8 @@
  * replaces this word atomically by its own function, which counts and then calls the original.
  *
  * The count needs no further synchronization, because the GIL orders it. Suppose a thread's frames
- * hold a new code object at the address of a freed one. Then this thread has run under the GIL after
- * the free. The free also happened under the GIL. So this thread sees the new count.
+ * hold a new code object at the address of a freed one. Then this thread has run under the GIL
+ * after the free. The free also happened under the GIL. So this thread sees the new count.
  *
  * The option watch_code=off leaves the interpreter's type unchanged. Then there is no count. The
  * recorder compares a remembered code object with the present one, including its table of lines

@@ -20,11 +20,11 @@ enum {
 /*
  * Returns the frame where the outermost `count` frames of the calling thread's stack begin. The
  * search goes from `frame` outwards; the stack must have more than `count` frames from there on.
- * Returns NULL if the end is not among the next GMT_OUTER_END_MAX_SEARCHED_FRAMES frames. `pointers` holds
- * GMT_PYTHON_OUTER_END_POINTERS pointers.
+ * Returns NULL if the end is not among the next GMT_OUTER_END_MAX_SEARCHED_FRAMES frames.
+ * `pointers` holds GMT_PYTHON_OUTER_END_POINTERS pointers.
  *
- * The interpreter's own frames count for GMT_OUTER_END_MAX_SEARCHED_FRAMES, but not for `count`. The function
- * reads one pointer of each frame on the way.
+ * The interpreter's own frames count for GMT_OUTER_END_MAX_SEARCHED_FRAMES, but not for `count`.
+ * The function reads one pointer of each frame on the way.
  */
 const char *gmt_python_outer_end_find(const struct gmt_python_layout *layout, const char *frame,
 	uint32_t count, const char **pointers);

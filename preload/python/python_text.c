@@ -27,8 +27,8 @@ static struct characters characters_of(const struct gmt_python_layout *layout, c
 	else
 		chars.data = string + (chars.is_ascii ? layout->string.ascii : layout->string.compact);
 	/*
-	 * Python 3.9 to 3.11 also have strings without characters yet (not ready), with width 0. No code
-	 * object has such a string.
+	 * Python 3.9 to 3.11 also have strings without characters yet (not ready), with width 0. No
+	 * code object has such a string.
 	 */
 	if (!chars.data || (chars.width != 1 && chars.width != 2 && chars.width != 4))
 		chars.width = 0;

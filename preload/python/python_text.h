@@ -3,9 +3,9 @@
 #define GMT_PYTHON_PYTHON_TEXT_H
 
 /*
- * Reads the strings of a code object as UTF-8, and its line numbers, by plain loads from memory. It does not call the
- * interpreter, so it needs no GIL, allocates no memory and counts no reference. A frame of the
- * calling thread must hold the code object. Internal to python*.c.
+ * Reads the strings of a code object as UTF-8, and its line numbers, by plain loads from memory. It
+ * does not call the interpreter, so it needs no GIL, allocates no memory and counts no reference. A
+ * frame of the calling thread must hold the code object. Internal to python*.c.
  */
 
 #include "python/python_layout.h"

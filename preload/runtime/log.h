@@ -3,9 +3,9 @@
 #define GMT_RUNTIME_LOG_H
 
 /*
- * Notes for the user that the report shows. Any folder of preload/ may add one; the writer puts them into the
- * file (writer/process_metadata.c). A note is kept until the file exists. Only GMT_LOG_NOTES of
- * each kind are kept. Data flow: any folder -> log -> writer.
+ * Notes for the user that the report shows. Any folder of preload/ may add one; the writer puts
+ * them into the file (writer/process_metadata.c). A note is kept until the file exists. Only
+ * GMT_LOG_NOTES of each kind are kept. Data flow: any folder -> log -> writer.
  *
  * Any thread. No function waits for another thread. Texts are copied.
  */

@@ -25,7 +25,9 @@
 
 #include <stdint.h>
 
-/* The folders of preload/, lowest first. Work runs in this order, before_fork in the opposite one. */
+/*
+ * The folders of preload/, lowest first. Work runs in this order, before_fork in the opposite one.
+ */
 enum gmt_stage_order {
 	GMT_STAGE_RUNTIME,
 	GMT_STAGE_HOOKS,

@@ -24,11 +24,11 @@
 static int open_again(int number)
 {
 	char path[64];
-	struct stat about;
+	struct stat status;
 
 	/* Not thread-self, because the host's table is needed. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", number);
-	if (stat(path, &about) || !(S_ISCHR(about.st_mode) || S_ISFIFO(about.st_mode)))
+	if (stat(path, &status) || !(S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)))
 		return -1;
 	return open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 }

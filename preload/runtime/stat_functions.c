@@ -5,7 +5,8 @@
  * before the recorder's writer has ended. Inside the recorder, these hidden functions replace
  * them: they ask the kernel. From 2.33 on, nothing calls them.
  *
- * On x86-64 and AArch64 the kernel writes the structs that libc defines, and `version` has one value.
+ * On x86-64 and AArch64 the kernel writes the structs that libc defines, and `version` has one
+ * value.
  */
 #include <fcntl.h>
 #include <sys/stat.h>

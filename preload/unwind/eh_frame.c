@@ -239,7 +239,10 @@ static void define_cfa(struct register_state *state, uint64_t number, int64_t of
 	state->cfa = LOCATION_SAME_VALUE;
 }
 
-/* Reads frame pointer + offset, or (is_word) the word there, as LOCATION_FP_OFFSET; all else as ELSEWHERE. */
+/*
+ * Reads frame pointer + offset, or (is_word) the word there, as LOCATION_FP_OFFSET; all else as
+ * ELSEWHERE.
+ */
 static struct location read_expression(struct cursor *cursor, bool is_word)
 {
 	uint64_t bytes = read_uleb(cursor);

@@ -37,8 +37,8 @@ extern GMT_HIDDEN struct gmt_object_map_mark_used {
 uint32_t gmt_object_map_mark_used(void);
 
 /*
- * Returns the same if gmt_object_map_mark_used has nothing to store for this stack. Otherwise returns
- * 0, and the caller must call gmt_object_map_mark_used.
+ * Returns the same if gmt_object_map_mark_used has nothing to store for this stack. Otherwise
+ * returns 0, and the caller must call gmt_object_map_mark_used.
  */
 static inline uint32_t gmt_object_map_generation_fast(void)
 {

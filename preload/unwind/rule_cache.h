@@ -69,8 +69,8 @@ struct gmt_unwind_rule gmt_rule_cache_read_tables(uint64_t return_address);
 static inline bool gmt_rule_cache_begin(uint32_t *ret_generation)
 {
 	/*
-	 * Pairs with the release in gmt_rule_cache_resume: a thread that sees the end of a pause also sees
-	 * the new generation.
+	 * Pairs with the release in gmt_rule_cache_resume: a thread that sees the end of a pause also
+	 * sees the new generation.
 	 */
 	if (atomic_load_explicit(&gmt_rule_cache.pauses, memory_order_acquire))
 		return false;

@@ -9,9 +9,9 @@
  * The pipe's descriptors have the lowest free numbers. If a host closes all descriptors and opens
  * its own, libunwind writes these bytes into the host's file.
  *
- * Therefore private_names.sed renames three symbols in the copy: `pipe2`, `syscall` and `open` become
- * gmtp2, gmtsysc and gmto, which this file defines. gmtp2 makes no pipe. gmtsysc answers a write to
- * the pipe by another test of the memory (memory_is_readable.h). gmto opens no file.
+ * Therefore private_names.sed renames three symbols in the copy: `pipe2`, `syscall` and `open`
+ * become gmtp2, gmtsysc and gmto, which this file defines. gmtp2 makes no pipe. gmtsysc answers a
+ * write to the pipe by another test of the memory (memory_is_readable.h). gmto opens no file.
  */
 
 /*

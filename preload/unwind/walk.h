@@ -3,9 +3,9 @@
 #define GMT_UNWIND_WALK_H
 
 /*
- * Walks the calling thread's native stack by rules (unwind/rule_cache.h), and remembers it. The next
- * walk visits only the new frames. It verifies the remembered frames and takes the rest from them.
- * In the flow: native -> walk -> rules, and walk -> stack cache.
+ * Walks the calling thread's native stack by rules (unwind/rule_cache.h), and remembers it. The
+ * next walk visits only the new frames. It verifies the remembered frames and takes the rest from
+ * them. In the flow: native -> walk -> rules, and walk -> stack cache.
  *
  * If all code is said to keep frame pointers, the walk follows frame pointers and reads no table.
  *

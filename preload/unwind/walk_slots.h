@@ -43,13 +43,13 @@
  * frames.
  *
  * The words to verify for R[i + 1] to R[n] form two lists: the return addresses, and the frame
- * pointers that matter and were read. Each list is compared from the outermost word on (find_splice_frame in
- * walk.c). Slots grow outwards in both lists. A rule goes up by at least a word. A frame's fp is
- * read at or above the sp of its inner neighbour and below its own sp (step in walk.c). So if the
- * first word of a list lies above the current stack pointer, all of them do. In the second list
- * only the fp of R[i + 1] may have been read below it, for a frame that is gone. If an fp matters
- * and was not read, it is that of its inner neighbour, which matters too. So its value is that of
- * the next inner fp that was read, or of R[0] (gmt_walk_fp_of).
+ * pointers that matter and were read. Each list is compared from the outermost word on
+ * (find_splice_frame in walk.c). Slots grow outwards in both lists. A rule goes up by at least a
+ * word. A frame's fp is read at or above the sp of its inner neighbour and below its own sp (step
+ * in walk.c). So if the first word of a list lies above the current stack pointer, all of them do.
+ * In the second list only the fp of R[i + 1] may have been read below it, for a frame that is gone.
+ * If an fp matters and was not read, it is that of its inner neighbour, which matters too. So its
+ * value is that of the next inner fp that was read, or of R[0] (gmt_walk_fp_of).
  *
  * The argument does not need the remembered stack to be the last one. So a whole earlier part of a
  * stack can be reused (unwind/stack_cache.h), from R[0] on: if F is R[0] and the words are

@@ -155,7 +155,7 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 				thread->before && !thread->has_seen_event ? thread->before : gmt_clock_stamp();
 		call.nesting = GMT_CALL_COUNTED;
 	}
-	gmt_call_count_in(thread->call_counts, hook);
+	gmt_call_counts_add(thread->call_counts, hook);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->closed = 0;
 	return call;

@@ -71,8 +71,8 @@ CREATE_CONTEXT(cuCtxCreate_v3,
 		CUdevice device),
 	(context, affinity, count, flags, device))
 CREATE_CONTEXT(cuCtxCreate_v4,
-	(CUcontext * context, CUctxCreateParams *about, unsigned flags, CUdevice device),
-	(context, about, flags, device))
+	(CUcontext * context, CUctxCreateParams *call_parameters, unsigned flags, CUdevice device),
+	(context, call_parameters, flags, device))
 
 /* Runtimes and libraries retain the context repeatedly. Only the first call makes a context. */
 BEGIN_WRAPPER(CUDA, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))

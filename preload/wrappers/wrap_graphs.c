@@ -105,21 +105,21 @@ static void read_node(struct reader *reader, CUgraphNode node, int depth)
 	CUresult (*get_alloc)(CUgraphNode, CUDA_MEM_ALLOC_NODE_PARAMS *) = reader->functions->get_alloc;
 	CUresult (*get_free)(CUgraphNode, CUdeviceptr *) = reader->functions->get_free;
 	CUresult (*get_child)(CUgraphNode, CUgraph *) = reader->functions->get_child;
-	CUDA_MEM_ALLOC_NODE_PARAMS about;
+	CUDA_MEM_ALLOC_NODE_PARAMS parameters;
 	CUdeviceptr address;
 	CUgraphNodeType type;
 	CUgraph child;
 
 	if (get_type(node, &type))
 		return;
-	if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && !get_alloc(node, &about))
+	if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && !get_alloc(node, &parameters))
 		add_node(reader,
 			&(struct gmt_call_details){ .kind = GMT_KIND_NODE_ALLOC,
 				.space = GMT_SPACE_GRAPH,
-				.address = about.dptr,
-				.size_bytes = about.bytesize,
+				.address = parameters.dptr,
+				.size_bytes = parameters.bytesize,
 				.object = reader->exec,
-				.device_plus_1 = gmt_location_device_plus_1(&about.poolProps.location) });
+				.device_plus_1 = gmt_location_device_plus_1(&parameters.poolProps.location) });
 	else if (type == CU_GRAPH_NODE_TYPE_MEM_FREE && !get_free(node, &address))
 		add_node(reader,
 			&(struct gmt_call_details){ .kind = GMT_KIND_NODE_FREE,
@@ -190,11 +190,11 @@ INSTANTIATE(cuGraphInstantiate_v2,
 INSTANTIATE(cuGraphInstantiateWithFlags,
 	(CUgraphExec * exec, CUgraph graph, unsigned long long flags), (exec, graph, flags), flags)
 INSTANTIATE(cuGraphInstantiateWithParams,
-	(CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *about), (exec, graph, about),
-	about->flags)
+	(CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *call_parameters),
+	(exec, graph, call_parameters), call_parameters->flags)
 INSTANTIATE(cuGraphInstantiateWithParams_ptsz,
-	(CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *about), (exec, graph, about),
-	about->flags)
+	(CUgraphExec * exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *call_parameters),
+	(exec, graph, call_parameters), call_parameters->flags)
 
 #define LAUNCH(symbol, in_stream) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUgraphExec exec, CUstream stream)) \
@@ -248,26 +248,28 @@ return result;
 
 /* Records a memory node that the program added to a graph explicitly. */
 static void add_made_node(const struct gmt_call *call, CUresult result,
-	const CUgraphNodeParams *about)
+	const CUgraphNodeParams *parameters)
 {
 	if (result ||
-		(about->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC && about->type != CU_GRAPH_NODE_TYPE_MEM_FREE))
+		(parameters->type != CU_GRAPH_NODE_TYPE_MEM_ALLOC &&
+			parameters->type != CU_GRAPH_NODE_TYPE_MEM_FREE))
 		return;
 	gmt_graphs_note_memory_node();
 	if (!gmt_call_is_event(call))
 		return;
-	if (about->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+	if (parameters->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
 		gmt_call_add(call, 0,
 			&(struct gmt_call_details){ .kind = GMT_KIND_NODE_FREE,
 				.space = GMT_SPACE_GRAPH,
-				.address = about->free.dptr });
+				.address = parameters->free.dptr });
 	else
 		gmt_call_add(call, 0,
 			&(struct gmt_call_details){ .kind = GMT_KIND_NODE_ALLOC,
 				.space = GMT_SPACE_GRAPH,
-				.address = about->alloc.dptr,
-				.size_bytes = about->alloc.bytesize,
-				.device_plus_1 = gmt_location_device_plus_1(&about->alloc.poolProps.location) });
+				.address = parameters->alloc.dptr,
+				.size_bytes = parameters->alloc.bytesize,
+				.device_plus_1 =
+					gmt_location_device_plus_1(&parameters->alloc.poolProps.location) });
 }
 
 #define ADD_NODE(symbol, parameters, arguments) \
@@ -275,23 +277,23 @@ static void add_made_node(const struct gmt_call *call, CUresult result,
 	struct gmt_call call = \
 		gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_NODE_ALLOC); \
 	CUresult result = original arguments; \
-	add_made_node(&call, result, about); \
+	add_made_node(&call, result, call_parameters); \
 	gmt_call_end(&call); \
 	return result; \
 	}
 
 ADD_NODE(cuGraphAddNode,
 	(CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies, size_t count,
-		CUgraphNodeParams *about),
-	(node, graph, dependencies, count, about))
+		CUgraphNodeParams *call_parameters),
+	(node, graph, dependencies, count, call_parameters))
 ADD_NODE(cuGraphAddNode_v2,
 	(CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies,
-		const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *about),
-	(node, graph, dependencies, edges, count, about))
+		const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *call_parameters),
+	(node, graph, dependencies, edges, count, call_parameters))
 ADD_NODE(cuGraphAddNode_v3,
 	(CUgraphNode * node, CUgraph graph, const CUgraphNode *dependencies,
-		const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *about),
-	(node, graph, dependencies, edges, count, about))
+		const CUgraphEdgeData *edges, size_t count, CUgraphNodeParams *call_parameters),
+	(node, graph, dependencies, edges, count, call_parameters))
 
 void gmt_graphs_note_memory_node(void)
 {

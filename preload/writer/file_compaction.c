@@ -80,7 +80,7 @@ static void give_up(struct gmt_file_compaction *compaction)
 		if (compaction->head_bytes < compaction->rewrite.head_bytes)
 			compaction->head_bytes = compaction->rewrite.head_bytes;
 		if (is_new) {
-			gmt_stderr_report("%s: %s; the recorder now folds more events",
+			gmt_stderr_report("%s: %s; the recorder now compacts more events",
 				compaction->recording->path, compaction->rewrite.why);
 			return;
 		}
@@ -93,10 +93,10 @@ static void give_up(struct gmt_file_compaction *compaction)
 		snprintf(remedy, sizeof(remedy), " (max_size=%lluMiB is enough)",
 			(unsigned long long)(compaction->head_bytes * SUFFICIENT_PREFIXES >> 20) + 1);
 	snprintf(note, sizeof(note),
-		"older events could not be folded: %.90s%s; the file grows up to max_size; "
+		"older events could not be compacted: %.90s%s; the file grows up to max_size; "
 		"the recorder tries again in one minute",
 		compaction->rewrite.why, remedy);
-	report(compaction, "a fold failed", note);
+	report(compaction, "a compaction failed", note);
 }
 
 static const char *why_of(const struct gmt_file_compaction *compaction)
@@ -194,7 +194,7 @@ static void continue_in_new_file(struct gmt_file_compaction *compaction, uint64_
 	compaction->cut_under_way = 0;
 	compaction->compactions++;
 	compaction->stream->synced_file_bytes = gmt_sink_written_bytes(compaction->stream->sink);
-	gmt_stderr_report("%s: folded; %llu events were replaced by totals, the file has %llu bytes",
+	gmt_stderr_report("%s: compacted; %llu events were replaced by totals, the file has %llu bytes",
 		compaction->recording->path, (unsigned long long)compaction->rewrite.compacted_events,
 		(unsigned long long)compaction->stream->synced_file_bytes);
 }
@@ -282,7 +282,7 @@ static bool work(struct gmt_file_compaction *compaction, uint64_t budget_ns)
 	if (compaction->rewrite.flush_ns > FLUSH_NS && !compaction->is_flush_slow) {
 		compaction->is_flush_slow = true;
 		gmt_stderr_report(
-			"%s: the disk took %llu ms for a folded file; the recorder no longer waits for it",
+			"%s: the disk took %llu ms for a compacted file; the recorder no longer waits for it",
 			compaction->recording->path,
 			(unsigned long long)(compaction->rewrite.flush_ns / 1000000));
 	}

@@ -3,9 +3,9 @@
 #define GMT_WRITER_FILE_COMPACTION_H
 
 /*
- * Keeps the file within its limits: decides which part of it to compact (writer/file_compaction_rewrite.h)
- * and when. docs/bounds.md describes what each mode keeps. Only the writer's thread uses it, except
- * gmt_file_compaction_forget.
+ * Keeps the file within its limits: decides which part of it to compact
+ * (writer/file_compaction_rewrite.h) and when. docs/bounds.md describes what each mode keeps. Only
+ * the writer's thread uses it, except gmt_file_compaction_forget.
  */
 
 #include <stdbool.h>
@@ -49,7 +49,9 @@ struct gmt_file_compaction {
 	struct gmt_file_compaction_rewrite rewrite;
 };
 
-/* Initializes `compaction`. `recording` and `stream` must outlive it. The stream was just opened. */
+/*
+ * Initializes `compaction`. `recording` and `stream` must outlive it. The stream was just opened.
+ */
 void gmt_file_compaction_init(struct gmt_file_compaction *compaction,
 	struct gmt_recording_state *recording, struct gmt_stream *stream);
 

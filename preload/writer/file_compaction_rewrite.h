@@ -85,9 +85,9 @@ enum gmt_file_compaction_rewrite_state gmt_file_compaction_rewrite_work(
 
 /*
  * Copies the rest, replaces the old file with the new one, and moves the stream to the new file.
- * Called directly behind a sync point of the stream, after gmt_file_compaction_rewrite_work has returned
- * GMT_REWRITE_IS_READY. On failure returns false with the reason in rewrite->why; the old file is
- * unchanged.
+ * Called directly behind a sync point of the stream, after gmt_file_compaction_rewrite_work has
+ * returned GMT_REWRITE_IS_READY. On failure returns false with the reason in rewrite->why; the old
+ * file is unchanged.
  */
 bool gmt_file_compaction_rewrite_take_place(struct gmt_file_compaction_rewrite *rewrite,
 	struct gmt_stream *stream);

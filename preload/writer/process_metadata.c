@@ -154,7 +154,7 @@ static void write_clock(const struct gmt_process_metadata *metadata)
 	metadata->write(metadata->context, GMT_RECORD_CLOCK, &row, 1);
 }
 
-void gmt_process_metadata_drop(const struct gmt_process_metadata *metadata, uint32_t thread,
+void gmt_process_metadata_write_drops(const struct gmt_process_metadata *metadata, uint32_t thread,
 	const char *reason, uint64_t count)
 {
 	struct gmt_drop row = { .thread = thread, .reason = slice(reason), .count = count };
@@ -189,7 +189,7 @@ static void write_losses(struct gmt_process_metadata *metadata, bool all)
 			continue;
 		metadata->losses_written[loss] = count;
 		if (reasons[loss]) {
-			gmt_process_metadata_drop(metadata, 0, reasons[loss], count);
+			gmt_process_metadata_write_drops(metadata, 0, reasons[loss], count);
 			continue;
 		}
 		snprintf(text, sizeof(text), "%llu %s", (unsigned long long)count, notes[loss]);
@@ -241,7 +241,7 @@ static void write_calls(struct gmt_process_metadata *metadata, bool all)
 	uint32_t api_count = 0, call_count = 0;
 
 	for (uint16_t hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++) {
-		uint64_t count = gmt_calls_counted(hook);
+		uint64_t count = gmt_call_counts_total(hook);
 
 		if (count == metadata->calls_written[hook] && !(all && !count))
 			continue;

@@ -60,7 +60,7 @@ void gmt_process_metadata_thread(const struct gmt_process_metadata *metadata,
  * Writes how many events were lost: `count` in total, by the thread with the id `thread` (0: no
  * particular thread).
  */
-void gmt_process_metadata_drop(const struct gmt_process_metadata *metadata, uint32_t thread,
+void gmt_process_metadata_write_drops(const struct gmt_process_metadata *metadata, uint32_t thread,
 	const char *reason, uint64_t count);
 
 #endif

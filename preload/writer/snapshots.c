@@ -170,9 +170,9 @@ static void fail(const char *what)
  */
 static bool is_free(const char *path)
 {
-	struct stat about;
+	struct stat status;
 
-	if (!lstat(path, &about))
+	if (!lstat(path, &status))
 		errno = EEXIST;
 	return errno == ENOENT;
 }

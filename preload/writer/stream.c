@@ -222,7 +222,7 @@ static bool put_waiting(struct gmt_stream *stream)
 	stream->waiting.count -= at;
 	/* The rows are already encoded, so the description now claims all kinds, devices and stamps. */
 	if (at)
-		stream->member = (struct gmt_member_about){ 0, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+		stream->member = (struct gmt_member_description){ 0, UINT64_MAX, UINT64_MAX, UINT64_MAX,
 			stream->member.clock };
 	if (stream->waiting.count)
 		memmove(items, items + at, stream->waiting.count);
@@ -401,7 +401,7 @@ void gmt_stream_drop(struct gmt_stream *stream, uint32_t thread, const char *rea
 	uint64_t before)
 {
 	stream->dropped += count - before;
-	gmt_process_metadata_drop(&stream->metadata, thread, reason, count);
+	gmt_process_metadata_write_drops(&stream->metadata, thread, reason, count);
 }
 
 void gmt_stream_sync(struct gmt_stream *stream)
@@ -414,7 +414,7 @@ void gmt_stream_sync(struct gmt_stream *stream)
 		return;
 	if (stream->lost_events > stream->reported_lost_events) {
 		stream->reported_lost_events = stream->lost_events;
-		gmt_process_metadata_drop(&stream->metadata, 0, "the file reached max_size",
+		gmt_process_metadata_write_drops(&stream->metadata, 0, "the file reached max_size",
 			stream->lost_events);
 	}
 	write_pauses(stream);

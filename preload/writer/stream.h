@@ -56,20 +56,20 @@ struct gmt_stream {
 	uint64_t synced_bytes; /* gmt_sink_pushed_bytes at the last sync point */
 	uint64_t synced_file_bytes; /* size of the file at the last sync point */
 	uint64_t synced_ns;
-	struct gmt_member_about member; /* description of the gzip member that is being written */
+	struct gmt_member_description member; /* description of the gzip member that is being written */
 	/*
 	 * Maximum length of the file. Beyond it, the stream drops and counts details. UINT64_MAX: no
 	 * limit.
 	 */
 	uint64_t limit_bytes;
-	bool is_full;          /* the limit was reached; the code that makes room resets this */
-	bool room_may_come;    /* room may become free: until then, events wait in the rings */
+	bool is_full; /* the limit was reached; the code that makes room resets this */
+	bool room_may_come; /* room may become free: until then, events wait in the rings */
 	/*
 	 * Blocks that later rows refer to and that found no room yet: for each block its length, then
 	 * its bytes.
 	 */
 	GMT_VEC(uint8_t) waiting;
-	uint64_t lost_events;  /* events lost because the file is full */
+	uint64_t lost_events; /* events lost because the file is full */
 	/* Bytes of a batch that are in the journal and not yet pushed. */
 	uint64_t staged_bytes;
 	uint64_t reported_lost_events;

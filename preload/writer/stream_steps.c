@@ -17,9 +17,9 @@ void gmt_stream_count_step(struct gmt_stream *stream, const struct gmt_ring_even
 
 uint64_t gmt_stream_steps(const struct gmt_stream *stream)
 {
-	uint64_t most = 0;
+	uint64_t max_steps = 0;
 
 	for (unsigned i = 0; i < GMT_STREAM_STEPPERS; i++)
-		most = stream->steps[i].count > most ? stream->steps[i].count : most;
-	return most;
+		max_steps = stream->steps[i].count > max_steps ? stream->steps[i].count : max_steps;
+	return max_steps;
 }

@@ -168,7 +168,7 @@ class Snapshot:
                 return phase
         if self.path is None:
             return Phase(name, 0, ())
-        raise NotReadable(f"the recording has no numbers of {name}; it may be too large, or folded")
+        raise NotReadable(f"the recording has no numbers of {name}; it may be too large, or compacted")
 
 
 class Recording:

@@ -135,8 +135,8 @@ size_t sim_round_up(size_t size_bytes, size_t unit_bytes);
 
 /* device.c */
 /*
- * Checks what calls on a device need: an initialized driver, an output and a valid ordinal. Needs no
- * lock.
+ * Checks what calls on a device need: an initialized driver, an output and a valid ordinal. Needs
+ * no lock.
  */
 CUresult sim_device_check(const void *output, CUdevice ordinal);
 /* Returns how many threads a device can run at a time. Needs no lock. */

@@ -70,17 +70,17 @@ static void only_the_start_of_a_live_block_can_be_freed_and_only_once(void **sta
 
 static void memory_can_be_allocated_up_to_the_capacity(void **state)
 {
-	CUdeviceptr most, rest, none;
+	CUdeviceptr large, rest, none;
 
 	(void)state;
 	assert_int_equal(cuMemAlloc_v2(&none, CAPACITY_BYTES + 1), CUDA_ERROR_OUT_OF_MEMORY);
 	assert_int_equal(cuMemAlloc_v2(&none, SIZE_MAX), CUDA_ERROR_OUT_OF_MEMORY);
-	assert_success(cuMemAlloc_v2(&most, CAPACITY_BYTES - 512));
+	assert_success(cuMemAlloc_v2(&large, CAPACITY_BYTES - 512));
 	assert_int_equal(cuMemAlloc_v2(&none, 513), CUDA_ERROR_OUT_OF_MEMORY);
 	assert_success(cuMemAlloc_v2(&rest, 512));
 	assert_int_equal(cuMemAlloc_v2(&none, 1), CUDA_ERROR_OUT_OF_MEMORY);
 	assert_int_equal(cuMemAlloc_v2(&none, 0), CUDA_ERROR_INVALID_VALUE);
-	assert_success(cuMemFree_v2(most));
+	assert_success(cuMemFree_v2(large));
 	assert_success(cuMemFree_v2(rest));
 	assert_int_equal(used_bytes(), 0);
 }

@@ -18,15 +18,15 @@ struct group_key {
 };
 
 bool gmt_interpret_get_heap(struct gmt_event_interpreter *interpreter,
-	const struct gmt_interpret_heap_group *about, uint32_t *ret_heap)
+	const struct gmt_interpret_heap_group *heap_group, uint32_t *ret_heap)
 {
-	struct group_key key = { .device = about->device };
-	size_t length = strnlen(about->name, sizeof(key.name));
+	struct group_key key = { .device = heap_group->device };
+	size_t length = strnlen(heap_group->name, sizeof(key.name));
 	struct gmt_interpret_heap_group *group;
 	uint32_t id;
 
 	if (length)
-		memcpy(key.name, about->name, length);
+		memcpy(key.name, heap_group->name, length);
 	if (!gmt_intern(&interpreter->heap_group_ids, &key, offsetof(struct group_key, name) + length,
 			ret_heap))
 		return false;
@@ -36,7 +36,7 @@ bool gmt_interpret_get_heap(struct gmt_event_interpreter *interpreter,
 	if (!group || !gmt_accounting_add_heap(interpreter->accounting, &id))
 		return false;
 	*group = (struct gmt_interpret_heap_group){
-		.name = about->name, .device = about->device, .source = about->source
+		.name = heap_group->name, .device = heap_group->device, .source = heap_group->source
 	};
 	return true;
 }
@@ -44,16 +44,16 @@ bool gmt_interpret_get_heap(struct gmt_event_interpreter *interpreter,
 static bool group_of(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, uint64_t number, uint32_t *ret_group)
 {
-	struct gmt_interpret_heap_group about = {
+	struct gmt_interpret_heap_group group = {
 		.name = "",
 		.device = gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device,
 	};
 
 	if (interpreter->observer.name_heap &&
-		!interpreter->observer.name_heap(interpreter->observer.user, number, &about.name,
-			&about.source))
+		!interpreter->observer.name_heap(interpreter->observer.user, number, &group.name,
+			&group.source))
 		return false;
-	return gmt_interpret_get_heap(interpreter, &about, ret_group);
+	return gmt_interpret_get_heap(interpreter, &group, ret_group);
 }
 
 static struct gmt_interpret_heap_group *group_of_heap(

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory that has handles instead of addresses, and blocks that end with a context. In the
- * accounting, a piece of physical memory is one block under its number (accounting/physical_memory.h).
+ * accounting, a piece of physical memory is one block under its number
+ * (accounting/physical_memory.h).
  */
 #include <stddef.h>
 

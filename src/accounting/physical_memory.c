@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 uint32_t gmt_physical_create(struct gmt_physical *physical, uint64_t handle,
-	const struct gmt_physical_memory *about)
+	const struct gmt_physical_memory *physical_memory)
 {
 	bool again = physical->free_memory_plus_1;
 	uint32_t index = again ? physical->free_memory_plus_1 - 1 : (uint32_t)physical->memory.count;
@@ -18,7 +18,7 @@ uint32_t gmt_physical_create(struct gmt_physical *physical, uint64_t handle,
 		physical->free_memory_plus_1 = (uint32_t)memory->handle;
 	else
 		physical->memory.count++;
-	*memory = *about;
+	*memory = *physical_memory;
 	memory->handle = handle;
 	memory->references = 1;
 	memory->mappings = 0;

@@ -65,7 +65,7 @@ static inline uint64_t gmt_physical_number(uint32_t memory)
  * or GMT_PHYSICAL_NONE when out of memory.
  */
 uint32_t gmt_physical_create(struct gmt_physical *physical, uint64_t handle,
-	const struct gmt_physical_memory *about);
+	const struct gmt_physical_memory *physical_memory);
 
 /* Returns the memory that a handle stands for, or GMT_PHYSICAL_NONE if the handle is unknown. */
 uint32_t gmt_physical_find(const struct gmt_physical *physical, uint64_t handle);

@@ -6,8 +6,8 @@
  * recording ends after one or two seconds.
  *
  * `report --json` of docs/examples/train.py writes 1.7 bytes per byte of the uncompressed
- * recording, and 14 KB per site. For 4 million events from 64 sites (tests/unit/helpers/make_recording.c) it
- * writes 0.4 MB for 112 MB.
+ * recording, and 14 KB per site. For 4 million events from 64 sites
+ * (tests/unit/helpers/make_recording.c) it writes 0.4 MB for 112 MB.
  */
 enum {
 	WORK_UNITS = 6 << 20,

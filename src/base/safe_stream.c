@@ -27,7 +27,7 @@ struct stream {
 
 static struct stream *streams;
 
-/* The styles that gmt_plain_style writes. */
+/* The styles that gmt_console_style writes. */
 static const char *const styles[] = { "\033[0m", "\033[1m", "\033[2m", "\033[33m" };
 
 static bool write_all(int fd, const unsigned char *at, size_t left)

@@ -4,8 +4,8 @@
 
 /*
  * Text streams that cannot command a terminal. The program writes every byte of text through one of
- * them: stdout, stderr and each text file. A '?' replaces each character that safe_text.h hides, except
- * the line feed, and each byte that is not UTF-8.
+ * them: stdout, stderr and each text file. A '?' replaces each character that safe_text.h hides,
+ * except the line feed, and each byte that is not UTF-8.
  *
  * Renderers already make individual texts safe (gmt_safe_print, JSON, XML). The streams are the
  * second line of defence: they also catch a text that a renderer forgot. Only one thread may open,
@@ -37,7 +37,7 @@ bool gmt_safe_stream_install(void);
 /* Returns the descriptor that `file` writes to; -1 if `file` was not opened here. */
 int gmt_safe_stream_descriptor(FILE *file);
 
-/* Lets the four styles of gmt_plain_style (render/plain.h) pass through `file`. */
+/* Lets the four styles of gmt_console_style (render/console.h) pass through `file`. */
 void gmt_safe_stream_allow_styles(FILE *file);
 
 /*

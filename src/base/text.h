@@ -64,8 +64,8 @@ size_t gmt_text_cut_length(const char *text, size_t length, size_t max_bytes);
 void gmt_text_copy(char *ret_copy, size_t bytes, const char *text);
 
 /*
- * Returns the end of a text that has at most `max_bytes`, so that it does not begin in the middle of
- * a UTF-8 character. Points into `text`.
+ * Returns the end of a text that has at most `max_bytes`, so that it does not begin in the middle
+ * of a UTF-8 character. Points into `text`.
  */
 const char *gmt_text_end(const char *text, size_t max_bytes);
 

@@ -304,7 +304,10 @@ static bool interpret_one(struct gmt_compactor *compactor)
 	return gmt_compact_interpret(compactor, &event);
 }
 
-/* Interprets events while more than `max_waiting_events` wait. *ret_more: more work can be done now. */
+/*
+ * Interprets events while more than `max_waiting_events` wait. *ret_more: more work can be done
+ * now.
+ */
 static bool interpret_some(struct gmt_compactor *compactor, size_t max_waiting_events,
 	uint32_t max_rows, bool *ret_more)
 {

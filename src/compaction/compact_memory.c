@@ -82,9 +82,10 @@ void gmt_compact_forget_list(struct gmt_compactor *compactor, uint32_t first_plu
 
 static bool is_alive(const struct gmt_compactor *compactor, uint32_t memory)
 {
-	const struct gmt_physical_memory *about = &compactor->interpreter.physical.memory.items[memory];
+	const struct gmt_physical_memory *physical_memory =
+		&compactor->interpreter.physical.memory.items[memory];
 
-	return about->references || about->mappings;
+	return physical_memory->references || physical_memory->mappings;
 }
 
 static void forget_memory(struct gmt_compactor *compactor, uint32_t memory)

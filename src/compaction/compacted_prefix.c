@@ -167,13 +167,13 @@ static bool set_account(struct gmt_accounting *accounting, const struct gmt_past
 static bool get_heap(struct gmt_event_interpreter *interpreter, const struct gmt_past_heap *row,
 	const struct gmt_compacted_prefix_names *names, uint32_t *ret_row)
 {
-	struct gmt_interpret_heap_group about = {
+	struct gmt_interpret_heap_group group = {
 		.name = names->name(names->user, row->name),
 		.device = row->device,
 		.source = row->source,
 	};
 
-	return gmt_interpret_get_heap(interpreter, &about, ret_row);
+	return gmt_interpret_get_heap(interpreter, &group, ret_row);
 }
 
 static bool set_heap(struct gmt_event_interpreter *interpreter, const struct gmt_past_heap *row,
@@ -201,15 +201,15 @@ static bool set_heap(struct gmt_event_interpreter *interpreter, const struct gmt
 static bool get_site(struct gmt_event_interpreter *interpreter, const struct gmt_past_site *row,
 	uint32_t heap_plus_1, const struct gmt_compacted_prefix_names *names, uint32_t *ret_site)
 {
-	struct gmt_interpret_event about = {
+	struct gmt_interpret_event event = {
 		.layer = row->layer,
 		.device = row->device,
 		.space = row->space,
 		.thread = row->thread,
 	};
 
-	return names->trace(names->user, row, &about.stack) &&
-		gmt_interpret_get_site(interpreter, &about, heap_plus_1, ret_site);
+	return names->trace(names->user, row, &event.stack) &&
+		gmt_interpret_get_site(interpreter, &event, heap_plus_1, ret_site);
 }
 
 /*

@@ -72,9 +72,9 @@ bool gmt_compacted_prefix_prepare(const struct gmt_compacted_prefix *compacted,
  * Restores the accounting after the survivors were interpreted. Live blocks stay as they are.
  * Counts and peaks come from the prefix.
  *
- * *ret_mismatches counts inconsistencies (a damaged file). These are accounts whose live bytes differ,
- * and accounts and heaps whose peak is not the sum of what their sites held. In the latter case
- * that sum becomes the peak. Returns false when out of memory.
+ * *ret_mismatches counts inconsistencies (a damaged file). These are accounts whose live bytes
+ * differ, and accounts and heaps whose peak is not the sum of what their sites held. In the latter
+ * case that sum becomes the peak. Returns false when out of memory.
  */
 bool gmt_compacted_prefix_set_accounting(const struct gmt_compacted_prefix *compacted,
 	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_prefix_names *names,

@@ -3,8 +3,8 @@
 #define GMT_OPTIONS_RANK_LIST_H
 
 /*
- * A list of ranks: "0,8-15", "*" for all ranks, and "/8" after a range or a "*" for every eighth rank
- * of it: "0-63/8". Pure functions; no allocation; any thread.
+ * A list of ranks: "0,8-15", "*" for all ranks, and "/8" after a range or a "*" for every eighth
+ * rank of it: "0-63/8". Pure functions; no allocation; any thread.
  */
 
 #include <stdbool.h>

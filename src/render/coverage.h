@@ -4,13 +4,14 @@
 
 #include "analysis/recording/function_coverage.h"
 #include "render/json.h"
-#include "render/plain.h"
+#include "render/console.h"
 
 /*
  * Writes the output of `info --coverage`: which CUDA functions the recorder saw, and which it did
  * not see.
  */
-void gmt_coverage_text(const struct gmt_function_coverage *coverage, const struct gmt_plain *plain);
+void gmt_coverage_text(const struct gmt_function_coverage *coverage,
+	const struct gmt_console *console);
 
 void gmt_coverage_json(const struct gmt_function_coverage *coverage, struct gmt_json *json);
 

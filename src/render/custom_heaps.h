@@ -8,7 +8,7 @@
 #include "reader/load/recording.h"
 #include "reader/stacks/traces.h"
 #include "render/json.h"
-#include "render/plain.h"
+#include "render/console.h"
 
 struct gmt_custom_heaps_view {
 	const struct gmt_recording *recording;
@@ -17,7 +17,8 @@ struct gmt_custom_heaps_view {
 };
 
 /* Writes a paragraph, or nothing if the program declared no heap. */
-void gmt_custom_heaps_text(const struct gmt_custom_heaps_view *view, const struct gmt_plain *plain);
+void gmt_custom_heaps_text(const struct gmt_custom_heaps_view *view,
+	const struct gmt_console *console);
 
 /* Writes the key "heaps" and its list. */
 void gmt_custom_heaps_json(const struct gmt_custom_heaps_view *view, struct gmt_json *json);

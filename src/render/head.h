@@ -4,13 +4,13 @@
 
 #include "analysis/recording/warnings.h"
 #include "render/json.h"
-#include "render/plain.h"
+#include "render/console.h"
 
 /*
  * Writes the head of every text about a recording: what was recorded, when, and whether the
  * recording is complete.
  */
-void gmt_head_text(const struct gmt_plain *plain, const struct gmt_recording *recording,
+void gmt_head_text(const struct gmt_console *console, const struct gmt_recording *recording,
 	const struct gmt_warnings *warnings);
 
 /*

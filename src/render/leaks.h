@@ -14,7 +14,7 @@
 #include "analysis/steps/step_parts.h"
 #include "reader/steps/timeline.h"
 #include "render/json.h"
-#include "render/plain.h"
+#include "render/console.h"
 
 /* The input of the renderers below. */
 struct gmt_leaks_view {
@@ -52,9 +52,9 @@ void gmt_leaks_json(const struct gmt_leaks_view *view, struct gmt_json *json);
 void gmt_steps_json(const struct gmt_leaks_view *view, struct gmt_json *json);
 
 /* Returns false if memory is exhausted. */
-bool gmt_leaks_text(const struct gmt_leaks_view *view, const struct gmt_plain *plain);
+bool gmt_leaks_text(const struct gmt_leaks_view *view, const struct gmt_console *console);
 
 /* Writes the memory of a step, by part. If there are no steps, writes only why. */
-void gmt_steps_text(const struct gmt_leaks_view *view, const struct gmt_plain *plain);
+void gmt_steps_text(const struct gmt_leaks_view *view, const struct gmt_console *console);
 
 #endif

@@ -8,14 +8,14 @@
 
 #include "analysis/ledger/ledger.h"
 #include "render/json.h"
-#include "render/plain.h"
+#include "render/console.h"
 
 /*
  * Writes a paragraph for a device, at the end and at its peak. Writes nothing if the device has no
  * entries.
  */
 void gmt_ledger_text(const struct gmt_ledger *ledger, int32_t device,
-	const struct gmt_plain *plain);
+	const struct gmt_console *console);
 
 /*
  * Writes, for a failed request, who held the memory that the process did not allocate itself:

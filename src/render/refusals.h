@@ -2,13 +2,13 @@
 #ifndef GMT_RENDER_REFUSALS_H
 #define GMT_RENDER_REFUSALS_H
 
-#include "render/plain.h"
+#include "render/console.h"
 #include "render/report.h"
 
 /*
  * Writes the refused requests that were not for lack of memory (those have paragraphs of their own,
  * see ooms.h), and the refused frees.
  */
-void gmt_refusals_text(const struct gmt_report *report, const struct gmt_plain *plain);
+void gmt_refusals_text(const struct gmt_report *report, const struct gmt_console *console);
 
 #endif

@@ -17,8 +17,8 @@
  *	          turn: ANSWERED
  *	reader    reads the answer; turn: IDLE
  *
- * If a reader dies meanwhile, `requester` names a process that no longer exists. The next reader then
- * takes over its turn.
+ * If a reader dies meanwhile, `requester` names a process that no longer exists. The next reader
+ * then takes over its turn.
  */
 
 #include <stdatomic.h>

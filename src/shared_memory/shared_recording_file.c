@@ -39,7 +39,7 @@ struct gmt_shared_recording {
 	int fd;
 	uint64_t file_bytes;
 	uint64_t allocated_bytes;
-	struct gmt_shared_recording_about about;
+	struct gmt_shared_recording_file_info file_info;
 	struct part preamble, journal, depot;
 	struct gmt_shared_recording_header header;
 	char path[4096];
@@ -78,17 +78,18 @@ static enum gmt_status read_header(struct gmt_shared_recording *shared_recording
 {
 	struct gmt_shared_recording_header *header = &shared_recording->header;
 	struct gmt_shared_recording_owner *owner = &header->owner;
-	struct stat about;
+	struct stat status;
 
 	shared_recording->fd =
 		openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (shared_recording->fd < 0 || fstat(shared_recording->fd, &about))
+	if (shared_recording->fd < 0 || fstat(shared_recording->fd, &status))
 		return gmt_error_set(error, GMT_NO_FILE, "%s: %s", shared_recording->path, strerror(errno));
-	shared_recording->file_bytes = (uint64_t)about.st_size;
-	shared_recording->allocated_bytes = (uint64_t)about.st_blocks * 512;
-	shared_recording->about = (struct gmt_shared_recording_about){ { about.st_dev, about.st_ino },
-		about.st_uid, about.st_nlink };
-	if (!S_ISREG(about.st_mode) || !read_at(shared_recording, 0, header, sizeof(*header)) ||
+	shared_recording->file_bytes = (uint64_t)status.st_size;
+	shared_recording->allocated_bytes = (uint64_t)status.st_blocks * 512;
+	shared_recording->file_info =
+		(struct gmt_shared_recording_file_info){ { status.st_dev, status.st_ino }, status.st_uid,
+			status.st_nlink };
+	if (!S_ISREG(status.st_mode) || !read_at(shared_recording, 0, header, sizeof(*header)) ||
 		memcmp(header->magic, GMT_SHARED_RECORDING_MAGIC, sizeof(header->magic)) != 0)
 		return gmt_error_set(error, GMT_FORMAT,
 			"%s: is not the memory of a recorder, or the recorder had not started",
@@ -153,10 +154,10 @@ const char *gmt_shared_recording_path(const struct gmt_shared_recording *shared_
 	return shared_recording->path;
 }
 
-const struct gmt_shared_recording_about *gmt_shared_recording_about(
+const struct gmt_shared_recording_file_info *gmt_shared_recording_file_info(
 	const struct gmt_shared_recording *shared_recording)
 {
-	return &shared_recording->about;
+	return &shared_recording->file_info;
 }
 
 const struct gmt_shared_recording_owner *gmt_shared_recording_owner(

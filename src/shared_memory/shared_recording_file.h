@@ -41,12 +41,12 @@ void gmt_shared_recording_close(struct gmt_shared_recording *shared_recording);
 const char *gmt_shared_recording_path(const struct gmt_shared_recording *shared_recording);
 
 /* The system's data about the file itself, from when it was opened. */
-struct gmt_shared_recording_about {
+struct gmt_shared_recording_file_info {
 	struct gmt_file_identity file;
 	uint32_t user;      /* its owner */
 	uint64_t names;     /* number of hard links */
 };
-const struct gmt_shared_recording_about *gmt_shared_recording_about(
+const struct gmt_shared_recording_file_info *gmt_shared_recording_file_info(
 	const struct gmt_shared_recording *shared_recording);
 
 /* Returns the owner. Its strings are NUL-terminated. */

@@ -15,9 +15,9 @@
 
 static uint64_t own_pid_namespace(void)
 {
-	struct stat about;
+	struct stat status;
 
-	return stat("/proc/self/ns/pid", &about) ? 0 : about.st_ino;
+	return stat("/proc/self/ns/pid", &status) ? 0 : status.st_ino;
 }
 
 void gmt_shared_recording_owner_init(struct gmt_shared_recording_owner *ret_owner)
@@ -46,11 +46,11 @@ static bool has_mapped(uint32_t pid, int fd)
 	char path[64], text[8192];
 	size_t kept = 0;
 	bool found = false;
-	struct stat about;
+	struct stat status;
 
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
 	int maps = open(path, O_RDONLY | O_CLOEXEC);
-	if (maps < 0 || fstat(fd, &about)) {
+	if (maps < 0 || fstat(fd, &status)) {
 		if (maps >= 0)
 			close(maps);
 		return false;
@@ -61,7 +61,7 @@ static bool has_mapped(uint32_t pid, int fd)
 		text[kept += (size_t)got] = 0;
 		for (; !found && (end = strchr(line, '\n')); line = end + 1) {
 			*end = 0;
-			found = names_inode(line, about.st_ino);
+			found = names_inode(line, status.st_ino);
 		}
 		kept = strlen(line);
 		if (kept == sizeof(text) - 1)
@@ -89,10 +89,10 @@ bool gmt_shared_recording_is_used(int fd, const struct gmt_shared_recording_owne
 
 bool gmt_shared_recording_has_file(const struct gmt_shared_recording_owner *owner)
 {
-	struct stat about;
+	struct stat status;
 
-	return !stat(owner->path, &about) &&
-		(about.st_ino == owner->file_inode ||
+	return !stat(owner->path, &status) &&
+		(status.st_ino == owner->file_inode ||
 			atomic_load_explicit(&owner->is_moving, memory_order_acquire));
 }
 

@@ -3,11 +3,11 @@
 #define GMT_SOURCE_READ_AHEAD_H
 
 /*
- * Decodes the blocks of a source. In the flow: source -> read_ahead, with columns and decode -> load.
- * For a large file, a separate thread inflates the blocks and decodes events to columns, a few blocks
- * ahead. The caller's thread decodes all other blocks, and event blocks that are too large to keep.
- * If no thread can be started, the caller's thread does everything. Memory use depends on the
- * largest blocks.
+ * Decodes the blocks of a source. In the flow: source -> read_ahead, with columns and decode ->
+ * load. For a large file, a separate thread inflates the blocks and decodes events to columns, a
+ * few blocks ahead. The caller's thread decodes all other blocks, and event blocks that are too
+ * large to keep. If no thread can be started, the caller's thread does everything. Memory use
+ * depends on the largest blocks.
  */
 
 #include "base/status.h"

@@ -34,7 +34,7 @@ static void scan_journal(struct gmt_recovery *recovery)
 		recovery->result.is_gap && gmt_recovery_next_entry(recovery, &at, &entry, &bytes);)
 		if (entry.kind == GMT_JOURNAL_BLOCK &&
 			gmt_block_read(bytes, entry.length, &block) == entry.length)
-			gmt_recovery_note_row(recovery, &block, &error);
+			gmt_recovery_note_block(recovery, &block, &error);
 	/* The file already contains the whole journal. */
 	if (recovery->base_stamp < recovery->sync_stamp)
 		recovery->journal_bytes = 0;
@@ -63,7 +63,7 @@ static bool make_from_journal(struct gmt_recovery *recovery)
 		gmt_recovery_add_bytes(recovery, bytes, entry.length);
 		if (block.kind == GMT_RECORD_EVENT)
 			recovery->result.events += block.rows;
-		gmt_recovery_note_row(recovery, &block, &error);
+		gmt_recovery_note_block(recovery, &block, &error);
 		return true;
 	}
 	return false;

@@ -27,8 +27,8 @@ struct gmt_recovery *gmt_recovery_new(struct gmt_shared_recording *shared_record
 void gmt_recovery_free(struct gmt_recovery *recovery);
 
 /* Call with each block of the file, in order. Returns GMT_OK or GMT_NO_MEMORY. */
-enum gmt_status gmt_recovery_note_row(struct gmt_recovery *recovery, const struct gmt_block *block,
-	struct gmt_error *error);
+enum gmt_status gmt_recovery_note_block(struct gmt_recovery *recovery,
+	const struct gmt_block *block, struct gmt_error *error);
 
 /*
  * Call after the file's last block. Gets the next block, valid until the next call. Returns GMT_OK,

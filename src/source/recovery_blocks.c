@@ -41,8 +41,8 @@ static void note_row(struct gmt_recovery *recovery, uint32_t kind, const void *r
 	}
 }
 
-enum gmt_status gmt_recovery_note_row(struct gmt_recovery *recovery, const struct gmt_block *block,
-	struct gmt_error *error)
+enum gmt_status gmt_recovery_note_block(struct gmt_recovery *recovery,
+	const struct gmt_block *block, struct gmt_error *error)
 {
 	const struct gmt_record_info *record = gmt_record_info(block->kind);
 	const void *rows;
@@ -104,7 +104,7 @@ struct gmt_depot_entry *gmt_recovery_find_entry(void *context, uint32_t id,
 
 	if (entry && !entry->reserved[0]) {
 		entry->reserved[0] = 1;
-		if (!gmt_recovery_is_defined(recovery, gmt_recovery_record_of(kind),
+		if (!gmt_recovery_is_defined(recovery, gmt_recovery_record_kind(kind),
 				atomic_load(&entry->file_id)))
 			atomic_store(&entry->file_id, 0);
 	}
@@ -130,7 +130,7 @@ bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at,
 	return true;
 }
 
-uint32_t gmt_recovery_record_of(enum gmt_depot_kind kind)
+uint32_t gmt_recovery_record_kind(enum gmt_depot_kind kind)
 {
 	static const uint32_t records[] = {
 		[GMT_DEPOT_STACK] = GMT_RECORD_STACK,

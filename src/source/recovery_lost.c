@@ -161,7 +161,8 @@ bool gmt_recovery_add_lost(struct gmt_recovery *recovery)
 	while (count < BATCH_ROWS &&
 		(recovery->entry = gmt_shared_recording_next_entry(recovery->shared_recording,
 			 recovery->entry, &entry)) != 0) {
-		uint32_t kind = gmt_recovery_record_of(entry->kind), file_id = atomic_load(&entry->file_id);
+		uint32_t kind = gmt_recovery_record_kind(entry->kind),
+				 file_id = atomic_load(&entry->file_id);
 
 		if (kind && file_id && !entry->reserved[0] &&
 			!gmt_recovery_is_defined(recovery, kind, file_id)) {

@@ -101,7 +101,7 @@ void gmt_recovery_add_bytes(struct gmt_recovery *recovery, const void *bytes, si
 void gmt_recovery_add_rows(void *context, uint32_t kind, const void *rows, uint32_t count);
 
 /* Returns the record kind for a depot entry, or 0. */
-uint32_t gmt_recovery_record_of(enum gmt_depot_kind kind);
+uint32_t gmt_recovery_record_kind(enum gmt_depot_kind kind);
 
 /* Reads the journal entry at *at and moves *at to the next entry. Returns false at the end. */
 bool gmt_recovery_next_entry(const struct gmt_recovery *recovery, size_t *at,

@@ -142,21 +142,21 @@ static size_t inflate_some(struct gmt_source *source, uint8_t *to, size_t length
 
 static enum gmt_status open_file(struct gmt_source *source, struct gmt_error *error)
 {
-	struct stat about;
+	struct stat status;
 
 	if (source->fd < 0)
 		source->fd = open(source->path, O_RDONLY | O_CLOEXEC);
 	if (source->fd < 0)
 		return gmt_error_set(error, GMT_NO_FILE, "%s: %s", source->path, strerror(errno));
-	if (fstat(source->fd, &about))
+	if (fstat(source->fd, &status))
 		return gmt_error_set(error, GMT_NO_FILE, "%s: %s", source->path, strerror(errno));
-	if (S_ISDIR(about.st_mode))
+	if (S_ISDIR(status.st_mode))
 		return gmt_error_set(error, GMT_NO_FILE, "%s: is a directory, not a recording",
 			source->path);
-	if (S_ISREG(about.st_mode) && !about.st_size)
+	if (S_ISREG(status.st_mode) && !status.st_size)
 		return gmt_error_set(error, GMT_FORMAT,
 			"%s: is empty: the recording ended before anything was written", source->path);
-	source->progress.file_bytes = (uint64_t)about.st_size;
+	source->progress.file_bytes = (uint64_t)status.st_size;
 	return GMT_OK;
 }
 
@@ -185,7 +185,8 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 	if (gmt_get_u16(header + 8) > GMT_FORMAT_MAJOR ||
 		(gmt_get_u32(header + 12) & ~(uint32_t)GMT_FEATURES_KNOWN))
 		return gmt_error_set(error, GMT_VERSION,
-			"%s: has format %u.%u (features %#x), but this gpumemtrace reads %d.x: use a newer gpumemtrace",
+			"%s: has format %u.%u (features %#x), but this gpumemtrace reads %d.x: use a newer "
+			"gpumemtrace",
 			source->path, gmt_get_u16(header + 8), gmt_get_u16(header + 10),
 			gmt_get_u32(header + 12), GMT_FORMAT_MAJOR);
 	return GMT_OK;
@@ -303,19 +304,19 @@ bool gmt_source_is_just_begun(int fd)
 {
 	uint8_t header[GMT_FILE_HEADER_BYTES];
 	struct gmt_source *source;
-	struct stat about;
+	struct stat status;
 	size_t got;
 	bool is_begun;
 
-	if (fstat(fd, &about) || !S_ISREG(about.st_mode))
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode))
 		return false;
-	if (!about.st_size)
+	if (!status.st_size)
 		return true;
 	if (make(NULL, &source, NULL))
 		return false;
 	source->fd = fd;
 	source->is_part = true;
-	source->part_bytes = (uint64_t)about.st_size;
+	source->part_bytes = (uint64_t)status.st_size;
 	is_begun = fill_input(source) && source->in[0] == 0x1f &&
 		(source->bytes.in_bytes < 2 || source->in[1] == 0x8b);
 	got = is_begun ? inflate_some(source, header, sizeof(header)) : 0;
@@ -400,7 +401,7 @@ enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret
 	if (!source->file_is_over) {
 		status = next_of_file(source, ret_block, error);
 		if (!status)
-			return gmt_recovery_note_row(source->recovery, ret_block, error);
+			return gmt_recovery_note_block(source->recovery, ret_block, error);
 		if (status != GMT_END && status != GMT_DAMAGED)
 			return status;
 		source->file_is_over = true;

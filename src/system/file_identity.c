@@ -7,11 +7,11 @@
 
 bool gmt_file_identity_of(int fd, struct gmt_file_identity *ret_identity)
 {
-	struct stat about;
+	struct stat status;
 
-	if (fstat(fd, &about))
+	if (fstat(fd, &status))
 		return false;
-	*ret_identity = (struct gmt_file_identity){ .device = about.st_dev, .number = about.st_ino };
+	*ret_identity = (struct gmt_file_identity){ .device = status.st_dev, .number = status.st_ino };
 	return true;
 }
 
@@ -25,17 +25,17 @@ bool gmt_file_identity_holds(int fd, const struct gmt_file_identity *identity)
 
 bool gmt_file_identity_is_at(int at, const char *path, const struct gmt_file_identity *identity)
 {
-	struct stat about;
+	struct stat status;
 
-	return !fstatat(at, path, &about, AT_SYMLINK_NOFOLLOW) && about.st_dev == identity->device &&
-		about.st_ino == identity->number;
+	return !fstatat(at, path, &status, AT_SYMLINK_NOFOLLOW) && status.st_dev == identity->device &&
+		status.st_ino == identity->number;
 }
 
 bool gmt_file_is_device(const char *path)
 {
-	struct stat about;
+	struct stat status;
 
-	return !lstat(path, &about) && (S_ISCHR(about.st_mode) || S_ISBLK(about.st_mode));
+	return !lstat(path, &status) && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode));
 }
 
 void gmt_file_identity_close(int *fd, const struct gmt_file_identity *identity)

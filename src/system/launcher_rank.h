@@ -4,7 +4,8 @@
 
 /*
  * The rank of this process, from the variables that launchers set (torchrun, Open MPI, PMIx, PMI,
- * MVAPICH, Slurm, Flux). The recorder and `doctor` share this code. No state; reads the environment.
+ * MVAPICH, Slurm, Flux). The recorder and `doctor` share this code. No state; reads the
+ * environment.
  */
 
 #include <stdint.h>

@@ -7,10 +7,10 @@
 
 bool gmt_runtime_is_own(const char *path)
 {
-	struct stat about;
+	struct stat status;
 
-	return lstat(path, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
-		(about.st_mode & 077) == 0;
+	return lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+		(status.st_mode & 077) == 0;
 }
 
 bool gmt_runtime_folder(enum gmt_runtime_folder_kind kind, const char *xdg, bool make,

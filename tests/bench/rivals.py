@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs other profilers on deep.py for scripts/bench, and reads their output. scripts/setup/rivals installs them."""
+"""Runs other profilers on deep_stack_loop.py for scripts/bench, and reads their output. scripts/setup/rivals installs them."""
 
 import glob
 import json
@@ -10,7 +10,7 @@ import subprocess
 
 from sampling import HERE, SOURCE
 
-DEEP = os.path.join(HERE, "deep.py")
+DEEP = os.path.join(HERE, "deep_stack_loop.py")
 CHECK_COUNT = 5000
 
 
@@ -24,7 +24,7 @@ def last_line(text, otherwise="no word"):
 
 
 def printed_by(text):
-    """Finds the JSON of deep.py among the other output of the rival on stdout."""
+    """Finds the JSON of deep_stack_loop.py among the other output of the rival on stdout."""
     for line in reversed(text.splitlines()):
         if line.startswith(("{", "[")) or re.fullmatch(r"-?[0-9.]+(e[-+]?[0-9]+)?", line):
             return json.loads(line)
@@ -61,7 +61,7 @@ class Rival:
         """Installs the rival, or raises Unusable."""
 
     def run(self, machine, library, arguments, readable=False):
-        """Runs deep.py under the rival and returns its figures.
+        """Runs deep_stack_loop.py under the rival and returns its figures.
 
         The recording stays in `files` until the next run. With `readable`, the rival's reader can read it.
         """

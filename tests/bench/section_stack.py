@@ -22,17 +22,17 @@ KINDS = {"cpu_ns": "processor time", "wall_ns": "wall time"}
 
 
 def libraries_of(machine):
-    """Returns deep.c for the device, deep.c for malloc, and one_page.c, which avoids system calls of the device."""
+    """Returns deep_stack_loop.c for the device, deep_stack_loop.c for malloc, and one_page.c, which avoids system calls of the device."""
     arguments = ["-shared", "-fPIC", "-pthread"]
     return (
-        machine.compile("deep.c", *arguments, *runtime_arguments(machine), out="deep_device.so"),
-        machine.compile("deep.c", *arguments, "-DHOST_MEMORY", out="deep_host.so"),
+        machine.compile("deep_stack_loop.c", *arguments, *runtime_arguments(machine), out="deep_device.so"),
+        machine.compile("deep_stack_loop.c", *arguments, "-DHOST_MEMORY", out="deep_host.so"),
         machine.compile("one_page.c", *arguments, "-D_GNU_SOURCE", out="one_page.so"),
     )
 
 
 def runner_of(machine, library, options, one_page):
-    """Returns a function that runs deep.py on a library, with our options or without the shim (None)."""
+    """Returns a function that runs deep_stack_loop.py on a library, with our options or without the shim (None)."""
 
     def run(arguments):
         machine.forget_snapshots()
@@ -44,7 +44,7 @@ def runner_of(machine, library, options, one_page):
 
 
 def variants_of(machine, progress):
-    """Returns ({variant: function that runs deep.py}, {missing rival: reason}, {variant: variant to compare with})."""
+    """Returns ({variant: function that runs deep_stack_loop.py}, {missing rival: reason}, {variant: variant to compare with})."""
     on_device, on_host, one_page = libraries_of(machine)
     progress("looking for other profilers")
     usable, missing = rivals.checked(
@@ -109,7 +109,7 @@ def event_rows(samples, missing, bases):
 def thread_rows(one, two, bases):
     """Returns rows for one thread and for two at the same time.
 
-    `one`, `two`: {variant: [deep.py's figures for differing stacks, by process]}
+    `one`, `two`: {variant: [deep_stack_loop.py's figures for differing stacks, by process]}
     """
     rows = []
     for kind, words in KINDS.items():

@@ -16,7 +16,7 @@ OURS = {"stacks=none": "stacks=none:overflow=wait", "stacks=all": "stacks=all:ov
 
 
 def record(machine, pairs, options):
-    """Returns (deep.py's figures for `pairs` pairs of calls, seconds from its last output to the process's end)."""
+    """Returns (deep_stack_loop.py's figures for `pairs` pairs of calls, seconds from its last output to the process's end)."""
     library, _, one_page = libraries_of(machine)
     machine.forget_snapshots()
     command = [machine.python, rivals.DEEP, "-", library, "record", str(pairs), str(STACKS), "0"]
@@ -34,7 +34,7 @@ def record(machine, pairs, options):
         ended_ns = time.monotonic_ns()
         out, err = process.stdout.read(), process.stderr.read()
     if status:
-        raise SystemExit(f"scripts/bench: deep.py ended with {status}: {err[-500:]}")
+        raise SystemExit(f"scripts/bench: deep_stack_loop.py ended with {status}: {err[-500:]}")
     printed = rivals.printed_by(out)
     if options is not None:
         events = machine.report(machine.take_snapshot())["events"]

@@ -19,13 +19,13 @@ import section_loop
 import section_stack
 import sections
 import tap
-from recorded_run import BUILD, CUDA, SHIM, Recording, records
+from recorded_run import BUILD, CUDA, SHIM, RecordedRun, records
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEEP_DEVICE, DEEP_HOST, ONE_PAGE = (
     os.path.join(BUILD, "tests", "bench", f"lib{name}.so") for name in ("deep-device", "deep-host", "one-page")
 )
-DEEP = [sys.executable, os.path.join(HERE, "deep.py"), "-"]
+DEEP = [sys.executable, os.path.join(HERE, "deep_stack_loop.py"), "-"]
 
 
 class NoProgress:
@@ -185,8 +185,8 @@ class OtherProfilers(unittest.TestCase):
 
 class Loops(unittest.TestCase):
     def lengths(self, arguments, kind, options):
-        """Counts, for the allocations of deep.py's loop, how many stacks (or frames) have each length."""
-        run = Recording(
+        """Counts, for the allocations of deep_stack_loop.py's loop, how many stacks (or frames) have each length."""
+        run = RecordedRun(
             [*DEEP, DEEP_DEVICE, *arguments], {**options, "samples": "off"}, preload=os.pathsep.join([SHIM, ONE_PAGE])
         )
         self.assertEqual(run.code, 0, run.err)

@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 import tap
-from recorded_run import EXEC_FUNCTIONS, SHIM, Recording, built
+from recorded_run import EXEC_FUNCTIONS, SHIM, RecordedRun, built
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -81,7 +81,7 @@ class Loading:
 
     def __init__(self, preload):
         folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
-        self.recording = Recording(
+        self.recording = RecordedRun(
             [built("thrower"), built("libthrows.so"), "3"],
             preload=preload,
             environment={"LD_DEBUG": "bindings,scopes", "LD_DEBUG_OUTPUT": os.path.join(folder, "log")},

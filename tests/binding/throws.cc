@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library that throws, like an extension module. A C program (thrower.c) opens it at run time with
- * RTLD_LOCAL, so libgcc's unwinder is the last library in the process.
+ * A library that throws, like an extension module. A C program (thrower.c) opens it at run time
+ * with RTLD_LOCAL, so libgcc's unwinder is the last library in the process.
  */
 #include <ctime>
 #include <stdexcept>
@@ -37,7 +37,10 @@ double now_ns()
 
 } // namespace
 
-/* Throws and catches `count` exceptions across nine frames. Returns the processor time of one in nanoseconds. */
+/*
+ * Throws and catches `count` exceptions across nine frames. Returns the processor time of one in
+ * nanoseconds.
+ */
 extern "C" __attribute__((visibility("default"))) double throw_many(int count)
 {
 	double start = now_ns();

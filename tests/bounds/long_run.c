@@ -229,9 +229,8 @@ static void *work(void *unused)
 
 static void print_accounting(unsigned long long before_kib)
 {
-	printf(
-		"{\"calls\": %llu, \"live_bytes\": %llu, \"live_blocks\": %u, \"peak_bytes\": %llu, \"peak_blocks\": %llu, "
-		"\"memory_kib\": %llu, \"seconds\": %.1f, \"sites\": [",
+	printf("{\"calls\": %llu, \"live_bytes\": %llu, \"live_blocks\": %u, \"peak_bytes\": %llu, "
+		   "\"peak_blocks\": %llu, \"memory_kib\": %llu, \"seconds\": %.1f, \"sites\": [",
 		calls, live_bytes, slot_count, peak_bytes, peak_blocks,
 		most_kib > before_kib ? most_kib - before_kib : 0, (double)(now_ns() - begin_ns) / 1e9);
 	for (unsigned i = 0, printed = 0; i < SITES; i++)

@@ -98,7 +98,7 @@ class Run:
 
     @property
     def folds(self):
-        return self.err.count(": folded; ")
+        return self.err.count(": compacted; ")
 
     def wait_for_folds(self, count=1):
         """Waits until the file has been replaced `count` more times."""
@@ -112,7 +112,7 @@ class Run:
             seen, before = seen + (number != before), number
             time.sleep(0.001)
         assert seen >= count, (
-            f"nothing was folded: {self.said() if self.process.poll() is None else self.process.returncode}"
+            f"nothing was compacted: {self.said() if self.process.poll() is None else self.process.returncode}"
         )
 
     def wait_until(self, condition, what):
@@ -291,14 +291,14 @@ class Files(Accounting):
         def close(run):
             run.wait_until(lambda: os.path.exists(run.path), "the file")
             os.chmod(run.folder, 0o500)
-            run.wait_until(lambda: "could not be folded" in run.said(), "a fold that is refused")
+            run.wait_until(lambda: "could not be compacted" in run.said(), "a fold that is refused")
 
         if os.geteuid() == 0:
             self.skipTest("root may write everywhere")
         run = Run(self, 10**9, rate=STEADY, options=OFTEN, meanwhile=close)
         os.chmod(run.folder, 0o700)
         self.check_accounting(run)
-        self.assertEqual(run.err.count("could not be folded"), 1, run.err)
+        self.assertEqual(run.err.count("could not be compacted"), 1, run.err)
 
     def test_modes_of_the_file_are_kept(self):
         def open_up(run):
@@ -390,7 +390,7 @@ class Files(Accounting):
 
         run = Run(self, 10**9, rate=STEADY, options=OFTEN, meanwhile=start_another)
         self.assertEqual(run.code, 0, run.err)
-        self.assertNotIn("could not be folded", run.err)
+        self.assertNotIn("could not be compacted", run.err)
         self.assertEqual(sorted(os.listdir(run.folder)), ["a.gmt.gz", "other.gmt.gz"])
 
     def test_gzip_reads_a_file_with_several_members(self):
@@ -419,7 +419,7 @@ class Files(Accounting):
             # The next fold gets no descriptor. The recorder tries again a minute later; until then the file fills up.
             before = resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE)
             resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE, (3, before[1]))
-            while run.process.poll() is None and "could not be folded" not in run.said():
+            while run.process.poll() is None and "could not be compacted" not in run.said():
                 time.sleep(0.1)
             run.wait_until_drops()
             resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE, before)
@@ -427,7 +427,7 @@ class Files(Accounting):
 
         run = Run(self, 10**10, options={"mode": "window", "window": "20000", "max_size": "4MiB"}, meanwhile=deny)
         self.assertEqual(run.code, 0, run.err)
-        self.assertIn("could not be folded", run.err)
+        self.assertIn("could not be compacted", run.err)
         self.assertLessEqual(run.largest_bytes, 4 * MIB)
         # The recorder counted the events that it lost meanwhile, and recorded later ones.
         self.assertEqual(len(records(run.path, "end")), 1)

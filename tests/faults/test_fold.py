@@ -11,7 +11,7 @@ from faulty import Faults, Host, fill, needs_mounts, report, tmpfs, wait_until
 EVENTS = 30000  # calls to each of two functions: more than a fold waits for
 LIVING = 330000  # blocks, of which 1 MiB has no space for two lists
 FOLDED = "folded; "
-NOT_FOLDED = "older events could not be folded"
+NOT_FOLDED = "older events could not be compacted"
 
 
 def host(faults="", only=".fold", **more):

@@ -53,8 +53,8 @@ static void check_sums(const struct gmt_accounting *accounting)
 }
 
 /*
- * The rows of every table must sum to the peak. One exception: if the peak is in a folded part of
- * the recording, the steps and phases of its blocks are unknown.
+ * The rows of every table must sum to the peak. One exception: if the peak is in a compacted part
+ * of the recording, the steps and phases of its blocks are unknown.
  */
 static void check_peaks(const struct gmt_allocator_state_view *view)
 {
@@ -227,7 +227,7 @@ static void judge(struct gmt_pipeline *parts)
 			abort();
 		gmt_baseline_sort(&baseline, GMT_BASELINE_LARGEST);
 		if (round)
-			gmt_gate_note_missing(&verdict, &baseline);
+			gmt_gate_note_missing_layers(&verdict, &baseline);
 		gmt_verdict_conclude(&verdict);
 		render_verdict(&check);
 		gmt_verdict_fini(&verdict);

@@ -37,11 +37,11 @@ static uint32_t draw(uint64_t below)
 	return below ? (uint32_t)(state % below) : 0;
 }
 
-static size_t cut(const uint8_t *data, size_t size, struct piece *ret_pieces, size_t most)
+static size_t cut(const uint8_t *data, size_t size, struct piece *ret_pieces, size_t max_pieces)
 {
 	size_t at = GMT_FILE_HEADER_BYTES, count = 0;
 
-	while (count < most && size >= at && size - at >= GMT_BLOCK_HEADER_BYTES) {
+	while (count < max_pieces && size >= at && size - at >= GMT_BLOCK_HEADER_BYTES) {
 		size_t left = size - at - GMT_BLOCK_HEADER_BYTES, length = gmt_get_u32(data + at + 8);
 
 		if (length > left)

@@ -19,7 +19,7 @@ void __sanitizer_cov_trace_pc(void);
 #define WORK_BLOCKS UINT64_C(1500000000)
 #define WORK_BLOCKS_A_BYTE UINT64_C(20000)
 
-static uint64_t limit = UINT64_MAX, most;
+static uint64_t limit = UINT64_MAX, max_count;
 static size_t size_now, size_of_most;
 /* Threads of the reader count too. They may lose counts, which does not matter for a limit. */
 static volatile uint64_t count;
@@ -46,13 +46,14 @@ void fuzz_work_begin(size_t size)
 void fuzz_work_end(void)
 {
 	limit = UINT64_MAX;
-	if (count <= most)
+	if (count <= max_count)
 		return;
-	most = count;
+	max_count = count;
 	size_of_most = size_now;
 }
 
 void fuzz_work_print(void)
 {
-	printf("at most %llu basic blocks, for %zu bytes\n", (unsigned long long)most, size_of_most);
+	printf("at most %llu basic blocks, for %zu bytes\n", (unsigned long long)max_count,
+		size_of_most);
 }

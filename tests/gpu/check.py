@@ -16,7 +16,7 @@ sys.path.insert(1, os.path.join(SOURCE, "tests", "helpers"))
 import calls
 import exact
 import harm
-import ledger
+import compare_ledger
 import lookups
 import toolkit
 
@@ -89,8 +89,8 @@ class Check:
         self.table.section("The host")
         if self.has("bad-calls"):
             harm.check_bad_calls(self.bench, self.table)
-        if self.has("deep", "libdeep.so"):
-            harm.check_deep(self.bench, self.table)
+        if self.has("deepbind", "libdeepbind.so"):
+            harm.check_deepbind(self.bench, self.table)
         if self.has("busy-threads", "faults", "forks"):
             if self.bench.cli:
                 self.run_host_cases()
@@ -143,9 +143,9 @@ class Check:
     def ledger(self):
         self.table.section("The ledger")
         if self.has("holdings"):
-            ledger.check_holdings(self.bench, self.table)
+            compare_ledger.check_holdings(self.bench, self.table)
         if self.torch:
-            ledger.check_training(self.bench, self.table)
+            compare_ledger.check_training(self.bench, self.table)
         else:
             self.table.add("the ledger of PyTorch", "skipped", self.no_torch)
 
@@ -185,14 +185,14 @@ def compare_kept(bench, table):
     table.section("Kept: every hooked function")
     calls.compare_kept(bench, table)
     table.section("Kept: costs and the ledger")
-    for name, judge in (("costs", harm.judge_costs), ("holdings", ledger.judge_holdings)):
+    for name, judge in (("costs", harm.judge_costs), ("holdings", compare_ledger.judge_holdings)):
         files = bench.recordings(name)
         if files:
             judge(bench, table, text_of(bench.kept_path(name + ".out")), files[-1])
-    for way in ledger.WAYS:
+    for way in compare_ledger.WAYS:
         expected_path, files = bench.kept_path(f"ledger-{way}.json"), bench.recordings(f"ledger-{way}")
         if os.path.exists(expected_path) and files:
-            ledger.judge_training(bench, table, way, expected_path, files[-1])
+            compare_ledger.judge_training(bench, table, way, expected_path, files[-1])
     table.section("Kept: PyTorch")
     exact.compare_kept(bench, table)
 

@@ -116,21 +116,21 @@ def count_samples(bench, snapshot):
     return len(bench.call_cli("dump", "--json", "--record=sample", snapshot).splitlines()) if snapshot else 0
 
 
-def check_deep(bench, table):
-    command = [bench.program("deep"), bench.program("libdeep.so")]
+def check_deepbind(bench, table):
+    command = [bench.program("deepbind"), bench.program("libdeepbind.so")]
     plain = bench.run(command)
     if plain.code:
         table.add("the driver's symbol table can be changed", "FAILED", f"without the recorder: {plain.why()}")
         return
     for setting in ("on", "off"):
         what = f"cuInit, a launch and its result are as without the recorder, dynsym={setting}"
-        run = bench.run(command, name=f"deep-{setting}", settings=f"dynsym={setting}")
+        run = bench.run(command, name=f"deepbind-{setting}", settings=f"dynsym={setting}")
         table.judge(what, [] if (run.code, run.out) == (plain.code, plain.out) else [run.why()], plain.out.strip())
         if setting == "on" and bench.cli:
-            judge_deep(bench, table, run)
+            judge_deepbind(bench, table, run)
 
 
-def judge_deep(bench, table, run):
+def judge_deepbind(bench, table, run):
     found = [
         row["name"]
         for row in (bench.events(run.file) if run.file else [])

@@ -59,13 +59,13 @@ static void hold_virtual(void)
 /* Holds 64 MiB in use and 32 MiB cached in its own pool, which keeps freed memory. */
 static void hold_pool(void)
 {
-	CUmemPoolProps about = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+	CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.location.type = CU_MEM_LOCATION_TYPE_DEVICE };
 	cuuint64_t all = UINT64_MAX;
 	CUdeviceptr used, cached;
 	CUmemoryPool pool;
 
-	CHECK(cuMemPoolCreate(&pool, &about));
+	CHECK(cuMemPoolCreate(&pool, &properties));
 	CHECK(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &all));
 	CHECK(cuMemAllocFromPoolAsync(&used, 64 * MIB, pool, NULL));
 	CHECK(cuMemAllocFromPoolAsync(&cached, 32 * MIB, pool, NULL));
@@ -77,7 +77,7 @@ static void hold_pool(void)
 /* Holds 24 MiB that a graph allocates and keeps. */
 static void hold_graph(void)
 {
-	CUDA_MEM_ALLOC_NODE_PARAMS about = {
+	CUDA_MEM_ALLOC_NODE_PARAMS parameters = {
 		.poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 			.location.type = CU_MEM_LOCATION_TYPE_DEVICE },
 		.bytesize = 24 * MIB,
@@ -87,7 +87,7 @@ static void hold_graph(void)
 	CUgraphExec exec;
 
 	CHECK(cuGraphCreate(&graph, 0));
-	CHECK(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &about));
+	CHECK(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &parameters));
 	CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
 	CHECK(cuGraphLaunch(exec, NULL));
 	CHECK(cuCtxSynchronize());

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compares the report of a folded recording with that of the whole one."""
+"""Compares the report of a compacted recording with that of the whole one."""
 
 import unittest
 

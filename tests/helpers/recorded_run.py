@@ -80,7 +80,7 @@ def run_again_after_aborts(command, clean_up=lambda: None, meanwhile=None, **how
     return run
 
 
-class Recording:
+class RecordedRun:
     """One run under the recorder, in its own folder: exit code, output, recordings."""
 
     def __init__(

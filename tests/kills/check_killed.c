@@ -2,7 +2,7 @@
 /*
  * check_killed SNAPSHOT LOG whole|stopped|cut [TID=PUBLISHED ...]: compares the recording with the
  * log that the program wrote (kept_check.h). Prints the first difference, or the count of events.
- * For a folded recording it also prints how many events are only in totals.
+ * For a compacted recording it also prints how many events are only in totals.
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded next to the recorder. Kills the process right after a folded file has replaced
+ * Preloaded next to the recorder. Kills the process right after a compacted file has replaced
  * the recording.
  */
 #include <signal.h>

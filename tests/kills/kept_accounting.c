@@ -65,18 +65,18 @@ static int check_blocks(const struct gmt_accounting *accounting, const struct ke
 static int check_account(const struct kept_case *kept_case, const struct gmt_account *account,
 	const struct kept_sums *sums, uint64_t given_on)
 {
-	uint64_t least, most;
+	uint64_t min_bytes, max_bytes;
 
 	if (account->live_blocks != sums->live_blocks || account->live_bytes != sums->live_bytes)
 		return kept_wrong("another live set than was", account->live_blocks, sums->live_blocks);
 	if (account->alloc_count != sums->allocs || account->total_bytes != sums->total_bytes ||
 		account->free_count < sums->frees || account->free_count > sums->frees + given_on)
 		return kept_wrong("other counts than were", account->alloc_count, account->free_count);
-	if (!kept_peak(kept_case, &least, &most))
+	if (!kept_peak(kept_case, &min_bytes, &max_bytes))
 		return kept_wrong("out of memory", 0, 0);
-	if (account->peak_bytes < least || account->peak_bytes > most) {
-		kept_wrong("another peak than was", account->peak_bytes, least);
-		return kept_wrong("which is not between", least, most);
+	if (account->peak_bytes < min_bytes || account->peak_bytes > max_bytes) {
+		kept_wrong("another peak than was", account->peak_bytes, min_bytes);
+		return kept_wrong("which is not between", min_bytes, max_bytes);
 	}
 	return 0;
 }

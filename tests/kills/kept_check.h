@@ -18,9 +18,9 @@ enum kept_how { KEPT_WHOLE, KEPT_STOPPED, KEPT_CUT };
  * live blocks at the end, the counts and the peak must follow from the log.
  *
  * `published` (KEPT_THREADS numbers, or NULL) is how many events each thread had published. A
- * folded recording needs it, and KEPT_WHOLE. Its events in detail must be the end of each thread's
- * log. The live blocks and the totals at the fold must follow from the calls before. The folded
- * calls plus the events in detail must be as many as `published`.
+ * compacted recording needs it, and KEPT_WHOLE. Its events in detail must be the end of each
+ * thread's log. The live blocks and the totals at the compaction must follow from the calls before.
+ * The folded calls plus the events in detail must be as many as `published`.
  *
  * Returns 0, or prints the first difference and returns 1.
  */

@@ -52,7 +52,7 @@ uint64_t kept_address(const struct kept_case *kept_case, size_t thread, uint64_t
 size_t kept_hold(const struct kept_case *kept_case, size_t thread, uint64_t calls,
 	struct kept_held ret_held[KEPT_HELD], struct kept_sums *sums);
 
-/* Compares the folded part with the first calls of each thread. Returns 1 if they differ. */
+/* Compares the compacted part with the first calls of each thread. Returns 1 if they differ. */
 int kept_check_compacted(struct kept_case *kept_case);
 
 /* Compares the accounts at the end with all recorded calls. Returns 1 if they differ. */

@@ -39,23 +39,23 @@ static int allocations_first(const void *a, const void *b)
 
 static uint64_t highest(struct changes *changes, int (*compare)(const void *, const void *))
 {
-	int64_t live = 0, most = 0;
+	int64_t live = 0, max_bytes = 0;
 
 	qsort(changes->items, changes->count, sizeof(*changes->items), compare);
 	for (size_t i = 0; i < changes->count; i++) {
 		live += changes->items[i].bytes;
-		most = live > most ? live : most;
+		max_bytes = live > max_bytes ? live : max_bytes;
 	}
-	return (uint64_t)most;
+	return (uint64_t)max_bytes;
 }
 
 /*
  * Adds the changes of one thread. The recorder's time of a free is before the call, and that of an
  * allocation after the call. Both lie between the two notes of the call. So for the lower bound
- * (`least`) allocations count late and frees early; for the upper bound (`most`) it is the reverse.
+ * (`low`) allocations count late and frees early; for the upper bound (`high`) it is the reverse.
  */
-static void add_thread(const struct kept_thread *thread, uint64_t total, struct changes *least,
-	struct changes *most)
+static void add_thread(const struct kept_thread *thread, uint64_t total, struct changes *low,
+	struct changes *high)
 {
 	struct {
 		uint64_t address, size_bytes;
@@ -73,9 +73,9 @@ static void add_thread(const struct kept_thread *thread, uint64_t total, struct 
 		if (call->size_bytes && i >= total)
 			continue;
 		if (call->size_bytes) {
-			add(most, call->begin_ns, (int64_t)call->size_bytes);
+			add(high, call->begin_ns, (int64_t)call->size_bytes);
 			if (is_noted)
-				add(least, call->end_ns, (int64_t)call->size_bytes);
+				add(low, call->end_ns, (int64_t)call->size_bytes);
 			if (is_noted && count < KEPT_HELD) {
 				held[count].address = call->address;
 				held[count++].size_bytes = call->size_bytes;
@@ -86,9 +86,9 @@ static void add_thread(const struct kept_thread *thread, uint64_t total, struct 
 			;
 		if (at == count)
 			continue; /* the thread had not begun another call */
-		add(least, call->begin_ns, -(int64_t)held[at].size_bytes);
+		add(low, call->begin_ns, -(int64_t)held[at].size_bytes);
 		if (i < total && is_noted)
-			add(most, call->end_ns, -(int64_t)held[at].size_bytes);
+			add(high, call->end_ns, -(int64_t)held[at].size_bytes);
 		held[at] = held[--count];
 	}
 }
@@ -96,22 +96,22 @@ static void add_thread(const struct kept_thread *thread, uint64_t total, struct 
 bool kept_peak(const struct kept_case *kept_case, uint64_t *ret_least_bytes,
 	uint64_t *ret_most_bytes)
 {
-	struct changes least = { 0 }, most = { 0 };
+	struct changes low = { 0 }, high = { 0 };
 	size_t calls = 0;
 	bool has_memory;
 
 	for (size_t i = 0; i < KEPT_THREADS; i++)
 		calls += kept_case->parts[i].total + KEPT_HELD;
-	least.items = malloc(calls * sizeof(*least.items));
-	most.items = malloc(calls * sizeof(*most.items));
-	has_memory = least.items && most.items;
+	low.items = malloc(calls * sizeof(*low.items));
+	high.items = malloc(calls * sizeof(*high.items));
+	has_memory = low.items && high.items;
 	for (size_t i = 0; i < KEPT_THREADS && has_memory; i++)
-		add_thread(&kept_case->kept->threads[i], kept_case->parts[i].total, &least, &most);
+		add_thread(&kept_case->kept->threads[i], kept_case->parts[i].total, &low, &high);
 	if (has_memory) {
-		*ret_least_bytes = highest(&least, frees_first);
-		*ret_most_bytes = highest(&most, allocations_first);
+		*ret_least_bytes = highest(&low, frees_first);
+		*ret_most_bytes = highest(&high, allocations_first);
 	}
-	free(least.items);
-	free(most.items);
+	free(low.items);
+	free(high.items);
 	return has_memory;
 }

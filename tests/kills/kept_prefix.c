@@ -31,7 +31,7 @@ static struct kept_held *find(struct kept_case *kept_case, struct kept_held *hel
 	return NULL;
 }
 
-/* Compares the blocks that were live at the fold with `held`. Returns 1 if they differ. */
+/* Compares the blocks that were live at the compaction with `held`. Returns 1 if they differ. */
 static int check_survivors(struct kept_case *kept_case, struct kept_held *held, size_t count)
 {
 	const struct gmt_recording *recording = kept_case->recording;
@@ -44,23 +44,23 @@ static int check_survivors(struct kept_case *kept_case, struct kept_held *held, 
 			continue;
 		found = find(kept_case, held, count, &event);
 		if (!found || event.kind != GMT_KIND_ALLOC)
-			return kept_wrong("what was folded left another block", event.address,
+			return kept_wrong("what was compacted left another block", event.address,
 				event.size_bytes);
 		*found = held[--count];
 	}
-	return count ? kept_wrong("what was folded left fewer blocks", held->address, count) : 0;
+	return count ? kept_wrong("what was compacted left fewer blocks", held->address, count) : 0;
 }
 
 static int check_account(const struct gmt_past_account *account, const struct kept_sums *sums)
 {
 	if (account->alloc_count != sums->allocs || account->free_count != sums->frees)
-		return kept_wrong("other counts were folded", account->alloc_count, account->free_count);
+		return kept_wrong("other counts were compacted", account->alloc_count, account->free_count);
 	if (account->live_bytes != sums->live_bytes || account->live_blocks != sums->live_blocks)
-		return kept_wrong("something else lived at the fold", account->live_bytes,
+		return kept_wrong("something else lived at the compaction", account->live_bytes,
 			account->live_blocks);
 	return account->total_bytes == sums->total_bytes
 		? 0
-		: kept_wrong("other sizes were folded", account->total_bytes, sums->total_bytes);
+		: kept_wrong("other sizes were compacted", account->total_bytes, sums->total_bytes);
 }
 
 static int check_sites(const struct gmt_compacted_prefix *compacted,
@@ -75,10 +75,10 @@ static int check_sites(const struct gmt_compacted_prefix *compacted,
 			found.total_bytes += compacted->sites.items[i].total_bytes;
 		}
 	if (found.allocs != expected->allocs || found.frees != expected->frees)
-		return kept_wrong("sites with other counts were folded", found.allocs, found.frees);
+		return kept_wrong("sites with other counts were compacted", found.allocs, found.frees);
 	return found.total_bytes == expected->total_bytes
 		? 0
-		: kept_wrong("sites with other sizes were folded", found.total_bytes,
+		: kept_wrong("sites with other sizes were compacted", found.total_bytes,
 			  expected->total_bytes);
 }
 
@@ -100,6 +100,6 @@ int kept_check_compacted(struct kept_case *kept_case)
 			return check_account(&compacted->accounts.items[i], &sums);
 	/* No account: the fold found only events that were too new. */
 	return sums.allocs
-		? kept_wrong("nothing of the program was folded", compacted->fold.events, sums.allocs)
+		? kept_wrong("nothing of the program was compacted", compacted->fold.events, sums.allocs)
 		: 0;
 }

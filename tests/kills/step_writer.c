@@ -49,7 +49,7 @@ static struct state state_now(void)
 {
 	struct state state = { .used_bytes = journal()->used_bytes,
 		.base_stamp = journal()->base_stamp };
-	struct stat about;
+	struct stat status;
 
 	state.slots = header->slots_used;
 	for (uint64_t slot = 0; slot < state.slots && slot < KEPT_THREADS; slot++) {
@@ -60,8 +60,8 @@ static struct state state_now(void)
 		state.rings[slot][1] = ring->consumed;
 		state.rings[slot][2] = ring->published;
 	}
-	if (!fstat(snapshot_fd, &about))
-		state.file_bytes = about.st_size;
+	if (!fstat(snapshot_fd, &status))
+		state.file_bytes = status.st_size;
 	return state;
 }
 

@@ -32,7 +32,7 @@ class Counts:
 def check_counts(run, info, published, is_full, is_folded):
     """Checks the number of events. Returns the failure as a text, or None."""
     counts = {row["tid"]: row["events"] for row in info["threads"]}
-    # A folded recording has only the count of all threads; run.check() compares the count of each thread.
+    # A compacted recording has only the count of all threads; run.check() compares the count of each thread.
     if not is_folded and counts != published:
         return f"published {published}, recovered {counts}"
     if info["events"] != sum(published.values()):
@@ -117,7 +117,7 @@ def series(count, *settings):
             wrong += 1
             print(f"seed {seed}, kill {number} {when}: {said}", flush=True)
     print(
-        f"# {count} kills, {Counts.folded} of folded recordings, {Counts.in_fold} in a fold, {Counts.not_begun} not "
+        f"# {count} kills, {Counts.folded} of compacted recordings, {Counts.in_fold} in a fold, {Counts.not_begun} not "
         f"looked at because of a slow start",
         flush=True,
     )

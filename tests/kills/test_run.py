@@ -167,7 +167,11 @@ class Run(unittest.TestCase):
         # A scheduler sends the signal to each process of a job, one after the other.
         done = self.run_to_end(
             *self.killed("kill"),
-            environment={"LD_PRELOAD": built("libswap.so"), "SWAP_AT": "fsync", "SWAP_RAISE": str(int(signal.SIGTERM))},
+            environment={
+                "LD_PRELOAD": built("libswap-file.so"),
+                "SWAP_AT": "fsync",
+                "SWAP_RAISE": str(int(signal.SIGTERM)),
+            },
         )
         self.assertEqual(done.returncode, 137)
         self.check_complete()

@@ -221,7 +221,7 @@ class Kernels(unittest.TestCase):
         # Each compaction replaces the file. The second one begins in the cell and covers its first events.
         cell = FILL_WINDOW.replace("FOLDER", repr(kernel.folder))
         notebook = kernel.execute(PROGRAM + "keep = allocate(7)", cell, "x = allocate(99)", "%gpumemtrace")
-        self.assertIn("In [2]` began in the folded part", notebook.printed(1, "stderr"))
+        self.assertIn("In [2]` began in the compacted part", notebook.printed(1, "stderr"))
         self.assertEqual(notebook.shown(3).rows()[0], (1, 99, 1, 99, 1, 99, "x = allocate(99)"))
 
     def test_a_jupyter_server_lists_and_runs_the_kernel(self):

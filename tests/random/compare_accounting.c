@@ -111,9 +111,9 @@ static int by_space_and_address(const void *a, const void *b)
 
 static bool is_about(const struct gmt_recording_event *event, const struct fact *fact)
 {
-	struct gmt_recording_object about = gmt_recording_object(event);
+	struct gmt_recording_object named = gmt_recording_object(event);
 
-	return event->address == fact->address || about.object == fact->address;
+	return event->address == fact->address || named.object == fact->address;
 }
 
 static void print_events(const struct comparison *comparison, const struct fact *fact)
@@ -129,13 +129,13 @@ static void print_events(const struct comparison *comparison, const struct fact 
 	while (count-- > 0) {
 		struct gmt_recording_event event = gmt_recording_event(comparison->recording, shown[count]);
 		const struct gmt_api *api = gmt_recording_api(comparison->recording, event.api);
-		struct gmt_recording_object about = gmt_recording_object(&event);
+		struct gmt_recording_object named = gmt_recording_object(&event);
 
 		printf("    event %zu thread %u %s %s %s address %#" PRIx64 " size %" PRIu64
 			   " device %d object %#" PRIx64 " offset %#" PRIx64 " context %u result %u\n",
 			shown[count], event.thread, gmt_kind_name(event.kind), gmt_space_name(event.space),
-			api ? api->name.text : "?", event.address, event.size_bytes, event.device, about.object,
-			about.offset, about.context, event.result);
+			api ? api->name.text : "?", event.address, event.size_bytes, event.device, named.object,
+			named.offset, named.context, event.result);
 	}
 }
 

@@ -101,7 +101,7 @@ ACTION(3, make_context)
 {
 	struct thing context = { .device = (int)draw(worker, DEVICES) };
 	CUcontext *made = (CUcontext *)&context.address;
-	CUctxCreateParams about = { 0 };
+	CUctxCreateParams parameters = { 0 };
 	bool done = false;
 
 	if (!bag_has_space(CONTEXT))
@@ -117,7 +117,7 @@ ACTION(3, make_context)
 		done = CALL(worker, cuCtxCreate_v3(made, NULL, 0, 0, context.device));
 		break;
 	case 3:
-		done = CALL(worker, cuCtxCreate_v4(made, &about, 0, context.device));
+		done = CALL(worker, cuCtxCreate_v4(made, &parameters, 0, context.device));
 		break;
 	}
 	if (done)

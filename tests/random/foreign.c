@@ -230,16 +230,16 @@ ACTION(5, close_ipc)
 
 ACTION(4, import_external)
 {
-	CUDA_EXTERNAL_MEMORY_HANDLE_DESC about = { .type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
+	CUDA_EXTERNAL_MEMORY_HANDLE_DESC handle = { .type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD,
 		.size = one_in(worker, 10) ? 0 : draw_units(worker) };
 	struct cudaExternalMemoryHandleDesc same = { .type = cudaExternalMemoryHandleTypeOpaqueFd,
-		.size = about.size };
+		.size = handle.size };
 	uint64_t memory = 0;
 
 	if (!bag_has_space(EXTERNAL))
 		return end_external(worker);
 	if (one_in(worker, 2)
-			? CALL(worker, cuImportExternalMemory((CUexternalMemory *)&memory, &about))
+			? CALL(worker, cuImportExternalMemory((CUexternalMemory *)&memory, &handle))
 			: CALL(worker, cudaImportExternalMemory((cudaExternalMemory_t *)&memory, &same)))
 		keep(worker, EXTERNAL, memory, 0);
 }

@@ -40,30 +40,30 @@ static bool add_alloc(struct worker *worker, CUgraph graph, CUgraphNode *ret_nod
 		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = (int)draw(worker, DEVICES) },
 	};
-	CUDA_MEM_ALLOC_NODE_PARAMS about = { .poolProps = place,
+	CUDA_MEM_ALLOC_NODE_PARAMS parameters = { .poolProps = place,
 		.bytesize = one_in(worker, 20) ? 0 : draw_size(worker) };
 	CUgraphNodeParams any = { .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC };
 	bool done;
 
 	switch (draw(worker, 4)) {
 	case 0:
-		done = CALL(worker, cuGraphAddMemAllocNode(ret_node, graph, NULL, 0, &about));
-		*ret_address = about.dptr;
+		done = CALL(worker, cuGraphAddMemAllocNode(ret_node, graph, NULL, 0, &parameters));
+		*ret_address = parameters.dptr;
 		return done;
 	case 1:
 		done = CALL(worker,
 			cudaGraphAddMemAllocNode(ret_node, graph, NULL, 0,
-				(struct cudaMemAllocNodeParams *)&about));
-		*ret_address = about.dptr;
+				(struct cudaMemAllocNodeParams *)&parameters));
+		*ret_address = parameters.dptr;
 		return done;
 	case 2:
 		any.alloc.poolProps = place;
-		any.alloc.bytesize = about.bytesize;
+		any.alloc.bytesize = parameters.bytesize;
 		done = CALL(worker, cuGraphAddNode_v2(ret_node, graph, NULL, NULL, 0, &any));
 		break;
 	default:
 		any.alloc.poolProps = place;
-		any.alloc.bytesize = about.bytesize;
+		any.alloc.bytesize = parameters.bytesize;
 		done = CALL(worker, cuGraphAddNode(ret_node, graph, NULL, 0, &any));
 	}
 	*ret_address = any.alloc.dptr;
@@ -247,7 +247,7 @@ static void instantiate(struct worker *worker, struct graph *graph)
 {
 	unsigned long long flags =
 		graph->frees_at_launch ? CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH : 0;
-	CUDA_GRAPH_INSTANTIATE_PARAMS about = { .flags = flags };
+	CUDA_GRAPH_INSTANTIATE_PARAMS parameters = { .flags = flags };
 	CUgraphExec exec = NULL;
 	bool done;
 
@@ -260,7 +260,7 @@ static void instantiate(struct worker *worker, struct graph *graph)
 		done = CALL(worker, cuGraphInstantiate(&exec, graph->graph, NULL, NULL, 0));
 		break;
 	case 0:
-		done = CALL(worker, cuGraphInstantiateWithParams(&exec, graph->graph, &about));
+		done = CALL(worker, cuGraphInstantiateWithParams(&exec, graph->graph, &parameters));
 		break;
 	case 1:
 		done = CALL(worker, cudaGraphInstantiateWithFlags(&exec, graph->graph, flags));

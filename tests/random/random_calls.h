@@ -133,8 +133,8 @@ struct others {
 extern struct others others;
 
 /*
- * others.c: starts the other process. Call it before this process calls CUDA. The other process
- * ends with this one.
+ * other_process.c: starts the other process. Call it before this process calls CUDA. The other
+ * process ends with this one.
  */
 void others_begin(void);
 

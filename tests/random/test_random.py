@@ -13,7 +13,7 @@ import read_recording
 import replay
 import tap
 from fold_checks import FoldChecks, fold
-from recorded_run import BUILD, Recording
+from recorded_run import BUILD, RecordedRun
 from report_checks import ReportChecks
 
 PROGRAMS = os.path.join(BUILD, "tests", "random")
@@ -68,7 +68,7 @@ SPACES = {
 
 def run(seed, calls, threads, **environment):
     """Runs random-calls. Returns the paths of the recording and of the accounting, and the run."""
-    recording = Recording(
+    recording = RecordedRun(
         [os.path.join(PROGRAMS, "random-calls"), str(seed), str(calls), str(threads), "accounting"],
         environment={**DEVICE_SETTINGS, **environment},
     )

@@ -141,13 +141,13 @@ static void ask(void *driver, const char *path)
 
 static void print(const struct request *request)
 {
-	Dl_info about;
-	int is_known = request->answer && dladdr(request->answer, &about);
+	Dl_info symbol;
+	int is_known = request->answer && dladdr(request->answer, &symbol);
 
 	printf("%s %s %s %d %d %d %s %#lx\n", request->who, request->route,
 		*request->name ? request->name : "\"\"", request->version, (int)request->flags,
-		request->result, is_known ? about.dli_fname : "-",
-		is_known ? (unsigned long)((char *)request->answer - (char *)about.dli_fbase) : 0ul);
+		request->result, is_known ? symbol.dli_fname : "-",
+		is_known ? (unsigned long)((char *)request->answer - (char *)symbol.dli_fbase) : 0ul);
 }
 
 #ifdef STATIC_RUNTIME

@@ -275,7 +275,7 @@ class HeapConservation(Conservation):
 
 
 class Folded(unittest.TestCase):
-    """A folded recording has only the events after the fold, but all of its totals."""
+    """A compacted recording has only the events after the fold, but all of its totals."""
 
     @classmethod
     def setUpClass(cls):

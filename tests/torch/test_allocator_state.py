@@ -8,7 +8,7 @@ import re
 import unittest
 
 import tap
-from recorded_run import SIM_PYTHON, Recording, cli, report, sim_python
+from recorded_run import SIM_PYTHON, RecordedRun, cli, report, sim_python
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -20,7 +20,7 @@ def record(script, *arguments, devices="1", memory=None):
         os.path.join(HERE, "allocator_state", "with_stats.py"), os.path.join(HERE, script), *arguments
     )
     environment = {"SIMCUDA_DEVICES": devices, **({"SIMCUDA_MEMORY": memory} if memory else {})}
-    run = Recording(command, None, environment, libraries=libraries)
+    run = RecordedRun(command, None, environment, libraries=libraries)
     assert run.code == 0, (run.code, run.err)
     counted = json.loads(run.out.splitlines()[-1])
     path = max(run.files, key=os.path.getsize)
@@ -242,9 +242,13 @@ class Tables(unittest.TestCase):
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Temporaries(unittest.TestCase):
     def test_the_result_of_a_broadcast_is_a_short_lived_allocation_at_its_line(self):
-        path, _, result = record("allocator_state/broadcast.py")
+        path, _, result = record("allocator_state/large_broadcast_result.py")
         largest = max(result["temporaries"]["short_lived"], key=lambda row: row["largest_bytes"])
-        source = open(os.path.join(HERE, "allocator_state", "broadcast.py"), encoding="utf-8").read().splitlines()
+        source = (
+            open(os.path.join(HERE, "allocator_state", "large_broadcast_result.py"), encoding="utf-8")
+            .read()
+            .splitlines()
+        )
         wanted = [number for number, line in enumerate(source, 1) if "points[:, None, :]" in line]
         rows = {row["frame"]["line"]: row for row in result["temporaries"]["short_lived"] if row["layer"] == "torch"}
         self.assertIn(wanted[0], rows, largest)

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 import tap
-from recorded_run import BUILD, SIM_PYTHON, Recording, report, sim_python
+from recorded_run import BUILD, SIM_PYTHON, RecordedRun, report, sim_python
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -56,7 +56,7 @@ def record(way, *arguments, allocator="", devices="1", environment=()):
     """Returns the snapshot and the moments that the script prints, by name."""
     command, libraries = sim_python(os.path.join(SCRIPTS, "backends.py"), way, *arguments)
     variables = {**DEVICE, "SIMCUDA_DEVICES": devices, "PYTORCH_CUDA_ALLOC_CONF": allocator, **dict(environment)}
-    run = Recording(command, None, variables, libraries=libraries)
+    run = RecordedRun(command, None, variables, libraries=libraries)
     assert run.code == 0, (run.code, run.err)
     moments = json.loads(run.out.splitlines()[-1])
     assert moments

@@ -9,7 +9,7 @@ import unittest
 
 import tap
 from definitions import MarkKind
-from recorded_run import SIM_PYTHON, Recording, cli, report, sim_python
+from recorded_run import SIM_PYTHON, RecordedRun, cli, report, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "categories")
 MOST_DEVIATION = 0.02
@@ -18,7 +18,7 @@ MOST_DEVIATION = 0.02
 def record(script, *arguments):
     """Returns the bytes of each category, as the program declares them and as the report of that moment shows them."""
     command, libraries = sim_python(os.path.join(SCRIPTS, script), *arguments)
-    run = Recording(command, libraries=libraries)
+    run = RecordedRun(command, libraries=libraries)
     assert run.code == 0, (run.code, run.err)
     printed = json.loads(run.out.splitlines()[-1])
     result = report(max(run.files, key=os.path.getsize), "--until", str(printed["time_ns"]), "--by", "category")
@@ -78,7 +78,7 @@ class Categories(unittest.TestCase):
 
     def test_each_module_holds_as_much_as_pytorch_says(self):
         command, libraries = sim_python(os.path.join(SCRIPTS, "modules.py"))
-        run = Recording(command, libraries=libraries)
+        run = RecordedRun(command, libraries=libraries)
         self.assertEqual(run.code, 0, run.err)
         printed = json.loads(run.out.splitlines()[-1])
         (table,) = report(run.file, "--until", str(printed["time_ns"]), "--by", "module")["tables"]
@@ -92,24 +92,24 @@ class Categories(unittest.TestCase):
         self.assertEqual({re.sub("^model [12]", "model", name): held for name, held in found.items()}, printed["held"])
 
     def test_the_search_for_roles_runs_no_code_of_the_program(self):
-        command, libraries = sim_python(os.path.join(SCRIPTS, "unseen.py"))
+        command, libraries = sim_python(os.path.join(SCRIPTS, "step_side_effects.py"))
         alone = subprocess.run(
             command, env={**os.environ, "LD_LIBRARY_PATH": libraries}, capture_output=True, text=True, check=True
         )
-        run = Recording(command, libraries=libraries)
+        run = RecordedRun(command, libraries=libraries)
         self.assertEqual((run.code, run.out), (0, alone.stdout))
         self.assertIn("True", alone.stdout)
         self.assertTrue(roles_in(run.file))
 
     def test_modules_that_share_each_other_are_not_searched_path_by_path(self):
         command, libraries = sim_python(os.path.join(SCRIPTS, "shared_modules.py"))
-        run = Recording(command, libraries=libraries, timeout=120)
+        run = RecordedRun(command, libraries=libraries, timeout=120)
         self.assertEqual((run.code, run.out), (0, "done\n"), run.err)
         self.assertTrue(roles_in(run.file))
 
     def test_gradients_that_another_thread_may_be_writing_are_not_read(self):
         command, libraries = sim_python(os.path.join(SCRIPTS, "other_thread.py"))
-        run = Recording(command, libraries=libraries)
+        run = RecordedRun(command, libraries=libraries)
         self.assertEqual((run.code, run.err), (0, ""))
         stepped, other = json.loads(run.out)
         kinds = roles_in(max(run.files, key=os.path.getsize))
@@ -119,7 +119,7 @@ class Categories(unittest.TestCase):
 
     def test_tensors_off_records_no_roles(self):
         command, libraries = sim_python(os.path.join(SCRIPTS, "bare_parameters.py"))
-        run = Recording(command, {"tensors": "off"}, libraries=libraries)
+        run = RecordedRun(command, {"tensors": "off"}, libraries=libraries)
         self.assertEqual((run.code, roles_in(run.file)), (0, []))
 
 

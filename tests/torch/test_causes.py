@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 import tap
-from recorded_run import CLI, SIM_PYTHON, Recording, sim_python
+from recorded_run import CLI, SIM_PYTHON, RecordedRun, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "causes")
 
@@ -38,7 +38,7 @@ CLAIMS = (
 
 def record(script, kind, **environment):
     command, libraries = sim_python(os.path.join(SCRIPTS, script + ".py"), kind)
-    run = Recording(command, None, {"SIMCUDA_DEVICES": "1", **environment}, libraries=libraries)
+    run = RecordedRun(command, None, {"SIMCUDA_DEVICES": "1", **environment}, libraries=libraries)
     path = max(run.files, key=os.path.getsize)
     return path, run.out
 
@@ -74,45 +74,45 @@ class Case(unittest.TestCase):
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Evaluation(Case):
     def test_outputs_with_their_graph_get_the_advice_to_use_no_grad(self):
-        found = self.printed("evaluates", "graph", "no_grad", "with their graph")
+        found = self.printed("evaluation_results", "graph", "no_grad", "with their graph")
         self.assertEqual(self.categories(found), ["activations", "inputs"])
 
     def test_outputs_under_no_grad_get_no_advice_to_use_it(self):
         for kind in "no_grad", "decorated", "inference", "detached":
             with self.subTest(kind):
-                (leak,) = self.printed("evaluates", kind, "results of a model are kept")
+                (leak,) = self.printed("evaluation_results", kind, "results of a model are kept")
                 self.assertEqual(leak["bytes_per_step"], 64 * 64 * 4)
 
     def test_outputs_that_hooks_keep_are_no_graph(self):
-        self.printed("evaluates", "hooks", "a hook")
+        self.printed("evaluation_results", "hooks", "a hook")
 
     def test_inputs_alone_are_inputs(self):
-        (leak,) = self.printed("evaluates", "inputs", "look for a list or a cache of them")
+        (leak,) = self.printed("evaluation_results", "inputs", "look for a list or a cache of them")
         self.assertEqual(leak["category"], "inputs")
 
     def test_a_graph_without_evidence_is_not_claimed(self):
-        self.printed("evaluates", "own_forward", "allocated in a module's own code")
-        self.printed("evaluates", "tuples", "allocated in a module's own code")
+        self.printed("evaluation_results", "own_forward", "allocated in a module's own code")
+        self.printed("evaluation_results", "tuples", "allocated in a module's own code")
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Losses(Case):
     def test_a_loss_behind_its_backward_pass_holds_no_graph(self):
-        self.printed("losses", "after_backward", "the loss is kept", "loss.item()")
+        self.printed("kept_losses", "after_backward", "the loss is kept", "loss.item()")
 
     def test_a_loss_without_a_backward_pass_holds_its_graph(self):
-        self.printed("losses", "with_graph", "the loss is kept", "the graph that made")
+        self.printed("kept_losses", "with_graph", "the loss is kept", "the graph that made")
 
     def test_a_detached_loss_holds_no_graph(self):
-        self.printed("losses", "detached", "the loss is kept")
-        self.printed("losses", "evaluated", "the loss is kept")
-        self.printed("losses", "vectors", "the loss is kept", "on the CPU")
+        self.printed("kept_losses", "detached", "the loss is kept")
+        self.printed("kept_losses", "evaluated", "the loss is kept")
+        self.printed("kept_losses", "vectors", "the loss is kept", "on the CPU")
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class Collections(Case):
     def test_a_list_that_is_emptied_is_no_reference_cycle(self):
-        self.printed("collects", "lists", "results of a model are kept")
+        self.printed("late_drops", "lists", "results of a model are kept")
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
@@ -120,7 +120,7 @@ class Closures(Case):
     def test_memory_of_a_closure_is_no_optimizer_state(self):
         for kind in "lbfgs", "adam", "lambda", "own_optimizer":
             with self.subTest(kind):
-                found = self.printed("closes", kind)
+                found = self.printed("optimizer_closures", kind)
                 self.assertEqual(len(found), 2)
                 self.assertLessEqual(set(self.categories(found)), {"activations", "inputs"})
 
@@ -129,7 +129,7 @@ class Closures(Case):
         parameter_bytes = (256 * 256 + 256 + 256 + 1) * 4
         for kind, copies in sizes.items():
             with self.subTest(kind):
-                path, _out = record("closes", kind)
+                path, _out = record("optimizer_closures", kind)
                 (table,) = json.loads(output_of("report", "--json", "--by", "category", path))["tables"]
                 state = sum(
                     row["max_live_bytes"] if "max_live_bytes" in row else row["total_bytes"]
@@ -140,7 +140,7 @@ class Closures(Case):
                 self.assertAlmostEqual(state, copies * parameter_bytes, delta=copies * 4 * 512)
 
     def test_a_closure_that_keeps_nothing_leaks_nothing(self):
-        self.assertEqual(self.printed("closes", "healthy"), [])
+        self.assertEqual(self.printed("optimizer_closures", "healthy"), [])
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
@@ -157,16 +157,16 @@ class Others(Case):
             ("hidden_detached", "recurrent network"),
         ):
             with self.subTest(kind):
-                self.printed("others", kind, *true)
+                self.printed("other_kept_memory", kind, *true)
 
     def test_a_hidden_state_with_its_history_is_reported_with_the_graph(self):
-        self.printed("others", "hidden", "recurrent network", "the graph that made")
+        self.printed("other_kept_memory", "hidden", "recurrent network", "the graph that made")
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class OutOfMemory(Case):
     def refused(self, kind, *true):
-        path, _out = record("runs_out", kind, SIMCUDA_MEMORY="1000M")
+        path, _out = record("out_of_memory", kind, SIMCUDA_MEMORY="1000M")
         text = output_of("report", "--full", path)
         self.assertIn("Out of memory: 1 request failed", text)
         paragraph = text[text.index("Out of memory") :]
@@ -207,7 +207,7 @@ class Ends(Case):
     def test_all_parts_of_a_report_use_the_same_end(self):
         for kind in "freed", "killed":
             with self.subTest(kind):
-                path, out = record("ends", kind)
+                path, out = record("memory_at_exit", kind)
                 truth = json.loads(out.splitlines()[-1])
                 report = json.loads(output_of("report", "--json", "--by", "category", path))
                 (layer,) = [row for row in report["devices"][0]["layers"] if row["layer"] == "torch"]
@@ -239,8 +239,8 @@ class Ends(Case):
                 self.assertEqual(sum(site["left_bytes"] for site in sites), layer["left_bytes"])
 
     def test_differences_and_baselines_use_the_same_end(self):
-        freed, out = record("ends", "freed")
-        killed, _out = record("ends", "killed")
+        freed, out = record("memory_at_exit", "freed")
+        killed, _out = record("memory_at_exit", "killed")
         allocated = json.loads(out.splitlines()[-1])["allocated"]
         diff = json.loads(output_of("diff", "--json", freed, killed))
         (amounts,) = [row["live_bytes"] for row in diff["accounts"] if row["layer"] == "torch"]

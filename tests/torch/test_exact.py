@@ -7,14 +7,14 @@ import unittest
 
 import tap
 from definitions import Kind, Space
-from recorded_run import SIM_PYTHON, Recording, report, sim_python
+from recorded_run import SIM_PYTHON, RecordedRun, report, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 
 
 def record(script, *arguments, environment=None, options=None, meanwhile=None):
     command, libraries = sim_python(os.path.join(SCRIPTS, script), *arguments)
-    run = Recording(command, options, environment, libraries=libraries, meanwhile=meanwhile)
+    run = RecordedRun(command, options, environment, libraries=libraries, meanwhile=meanwhile)
     assert run.code == 0, (run.code, run.err)
     return run, json.loads(run.out.splitlines()[-1])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Folded recordings of real PyTorch: equal runs have equal totals, however much of each the fold keeps."""
+"""Compacted recordings of real PyTorch: equal runs have equal totals, however much of each the fold keeps."""
 
 import collections
 import json
@@ -22,7 +22,7 @@ NUMBERS = ("allocs", "frees", "live_bytes", "live_blocks", "peak_bytes", "peak_b
 def train_until_folded(recording, process):
     """
     Requests rounds until the file has folded enough. The number of rounds depends on the speed of the machine: the
-    last half second before a cut is not folded, and a fast machine may do the whole training in that time.
+    last half second before a cut is not compacted, and a fast machine may do the whole training in that time.
     """
     for _ in range(MOST_ROUNDS):
         if process.stdout.readline() != "more?\n":
@@ -119,7 +119,7 @@ class Fold(unittest.TestCase):
                 self.assertEqual(without_times(self.reports[mode]["ledger"]), [without_times(full)])
 
     def test_the_verdict_is_that_of_a_run_with_all_events(self):
-        """The training leaks nothing. Folded steps of the optimizer count too."""
+        """The training leaks nothing. Compacted steps of the optimizer count too."""
         for mode, path in self.paths.items():
             with self.subTest(mode):
                 said = json.loads(cli("leaks", "--json", path).stdout)

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import tap
-from recorded_run import SIM_PYTHON, Recording, cli, report, sim_python
+from recorded_run import SIM_PYTHON, RecordedRun, cli, report, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "leaks")
 LONG = os.environ.get("GMT_TEST_LONG")
@@ -17,7 +17,7 @@ RUNS = 20 if LONG else 1
 
 def record(script, *arguments, environment=None):
     command, libraries = sim_python(os.path.join(SCRIPTS, script), *arguments)
-    run = Recording(command, None, environment, libraries=libraries)
+    run = RecordedRun(command, None, environment, libraries=libraries)
     assert run.code == 0, (run.code, run.err)
     return max(run.files, key=os.path.getsize), json.loads(run.out.splitlines()[-1]), run
 
@@ -155,16 +155,16 @@ class NoLeaks(unittest.TestCase):
         return result
 
     def test_warm_up_growth_that_stops_is_no_leak(self):
-        self.check("quiet_warm_up.py")
+        self.check("no_leak_warm_up.py")
 
     def test_variable_batch_sizes_are_no_leak(self):
-        self.check("quiet_batch_sizes.py")
+        self.check("no_leak_batch_sizes.py")
 
     def test_an_allocator_that_fills_up_is_no_leak(self):
-        self.check("quiet_reserved.py")
+        self.check("no_leak_reserved.py")
 
     def test_schedules_and_lazy_optimizer_state_are_no_leak(self):
-        result = self.check("quiet_schedule.py")
+        result = self.check("no_leak_schedule.py")
         # A schedule wraps the optimizer's step. Its frame is in the stack of each allocation of the step.
         state = [
             site["category"]
@@ -175,13 +175,13 @@ class NoLeaks(unittest.TestCase):
 
     def test_workspaces_are_no_leak(self):
         # The script only multiplies matrices, without optimizer and module. Its steps are the passes of its loop.
-        self.check("quiet_workspaces.py")
+        self.check("no_leak_workspaces.py")
 
     def test_gradient_accumulation_is_no_leak(self):
-        self.check("quiet_accumulation.py")
+        self.check("no_leak_accumulation.py")
 
     def test_a_loaders_prefetch_is_no_leak(self):
-        self.check("quiet_prefetch.py")
+        self.check("no_leak_prefetch.py")
 
 
 if __name__ == "__main__":

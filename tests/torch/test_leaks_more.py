@@ -7,14 +7,14 @@ import os
 import unittest
 
 import tap
-from recorded_run import SIM_PYTHON, Recording, report, sim_python
+from recorded_run import SIM_PYTHON, RecordedRun, report, sim_python
 
 LEAKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "leaks")
 
 
 def record(script, *arguments):
     command, libraries = sim_python(os.path.join(LEAKS, "more", script), *arguments)
-    run = Recording(command, None, {"SIMCUDA_DEVICES": "1", "PYTHONPATH": LEAKS}, libraries=libraries)
+    run = RecordedRun(command, None, {"SIMCUDA_DEVICES": "1", "PYTHONPATH": LEAKS}, libraries=libraries)
     assert run.code == 0, (run.code, run.err)
     return report(max(run.files, key=os.path.getsize)), json.loads(run.out.splitlines()[-1])
 
@@ -57,45 +57,45 @@ class Case(unittest.TestCase):
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class More(Case):
     def test_images_of_a_gan(self):
-        self.leaks("extra_gan.py", category="activations", source="optimizer")
+        self.leaks("gan_images.py", category="activations", source="optimizer")
 
     def test_gradients_that_a_hook_keeps(self):
         self.assertIn(
-            "allocated in a backward pass and kept", self.leaks("extra_hook.py", category="backward results")["hint"]
+            "allocated in a backward pass and kept", self.leaks("backward_hook.py", category="backward results")["hint"]
         )
 
     def test_training_in_a_thread_of_an_executor(self):
-        self.leaks("extra_executor.py", category="activations")
+        self.leaks("executor_thread.py", category="activations")
 
     def test_predictions_appended_to_a_tensor(self):
-        self.assertIn("torch.cat", self.leaks("extra_cat.py", source="loop")["hint"])
+        self.assertIn("torch.cat", self.leaks("growing_cat.py", source="loop")["hint"])
 
     def test_exceptions_that_hold_tensors(self):
-        self.leaks("extra_errors.py", category="activations")
+        self.leaks("kept_exceptions.py", category="activations")
 
     def test_an_output_every_tenth_step(self):
-        self.leaks("extra_tenth.py", category="activations")
+        self.leaks("every_tenth_step.py", category="activations")
 
     def test_the_hint_for_an_output_every_tenth_step(self):
-        self.assertNotIn("replaced", self.leaks("extra_tenth.py")["hint"])
+        self.assertNotIn("replaced", self.leaks("every_tenth_step.py")["hint"])
 
     def test_memory_of_an_optimizers_closure_is_no_state(self):
-        self.leaks("extra_closure.py", category="activations")
+        self.leaks("optimizer_closure.py", category="activations")
 
     def test_longer_and_longer_sequences_are_no_leak(self):
-        self.quiet("extra_quiet_curriculum.py")
+        self.quiet("no_leak_curriculum.py")
 
     def test_a_window_that_is_full_is_no_leak(self):
-        self.quiet("extra_quiet_window.py")
+        self.quiet("no_leak_window.py")
 
     def test_an_optimizer_for_each_epoch_counts_all_steps(self):
-        self.quiet("extra_quiet_optimizers.py")
+        self.quiet("no_leak_optimizers.py")
 
     def test_two_classes_of_optimizers_one_after_the_other_count_all_steps(self):
-        self.quiet("extra_quiet_two_classes.py")
+        self.quiet("no_leak_two_classes.py")
 
     def test_evaluation_with_deep_stacks_counts_calls(self):
-        self.quiet("extra_quiet_bert.py")
+        self.quiet("no_leak_bert.py")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from unittest import mock
 
 import tap
 from definitions import MarkSource
-from recorded_run import SIM_PYTHON, Recording, records, sim_python
+from recorded_run import SIM_PYTHON, RecordedRun, records, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 TOOL = os.path.join(os.environ["GMT_TEST_BUILD"], "tests", "shim", "libnvtx-tool.so")
@@ -19,7 +19,7 @@ KINDS = {2: "push", 3: "pop", 4: "start", 5: "stop", 6: "point"}
 
 def record(**variables):
     command, libraries = sim_python(os.path.join(SCRIPTS, "nvtx_ranges.py"))
-    run = Recording(command, {"stacks": "none"}, variables, libraries=libraries)
+    run = RecordedRun(command, {"stacks": "none"}, variables, libraries=libraries)
     assert run.code == 0, (run.code, run.err)
     # A tool from the environment writes with C's stdio. Its buffer may be flushed before or after Python's.
     (answers,) = [line for line in run.out.splitlines() if line.startswith("{")]

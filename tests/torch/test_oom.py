@@ -7,7 +7,7 @@ import unittest
 
 import shared_recordings
 import tap
-from recorded_run import SIM_PYTHON, Recording, cli, report, sim_python
+from recorded_run import SIM_PYTHON, RecordedRun, cli, report, sim_python
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "ooms.py")
 MIB = 1 << 20
@@ -16,7 +16,7 @@ TOTAL = 1000 * MIB
 
 def run(how):
     command, libraries = sim_python(SCRIPT, how)
-    recording = Recording(command, environment={"SIMCUDA_MEMORY": "1000M"}, libraries=libraries)
+    recording = RecordedRun(command, environment={"SIMCUDA_MEMORY": "1000M"}, libraries=libraries)
     recording.path = max(recording.files, key=os.path.getsize)
     recording.result = report(recording.path)
     return recording

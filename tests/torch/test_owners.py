@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 import tap
-from recorded_run import SIM_PYTHON, Recording, report, sim_python
+from recorded_run import SIM_PYTHON, RecordedRun, report, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 MIB = 1 << 20
@@ -33,7 +33,7 @@ def tearDownModule():
 @functools.lru_cache(maxsize=None)
 def record(stacks="all", allocator=""):
     command, libraries = sim_python(os.path.join(SCRIPTS, "owners.py"), extension())
-    run = Recording(command, {"stacks": stacks}, {"PYTORCH_CUDA_ALLOC_CONF": allocator}, libraries=libraries)
+    run = RecordedRun(command, {"stacks": stacks}, {"PYTORCH_CUDA_ALLOC_CONF": allocator}, libraries=libraries)
     assert run.code == 0, (run.code, run.err)
     path = max(run.files, key=os.path.getsize)
     return path, json.loads(run.out.splitlines()[-1]), report(path)

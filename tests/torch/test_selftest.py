@@ -10,23 +10,23 @@ import unittest
 
 import selftests
 import tap
-from recorded_run import SIM_PYTHON, Recording, built, cli, sim_python
+from recorded_run import SIM_PYTHON, RecordedRun, built, cli, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
-ONE, TWO = (built(f"liblives-{name}.so") for name in ("one", "two"))
+ONE, TWO = (built(f"libloaded-{name}.so") for name in ("one", "two"))
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 class TorchSelftest(selftests.Selftest):
     def test_a_training_loop(self):
         command, libraries = sim_python(os.path.join(SCRIPTS, "transformer_loop.py"), "2")
-        run = Recording(command, {"selftest": 1}, libraries=libraries)
+        run = RecordedRun(command, {"selftest": 1}, libraries=libraries)
         self.check(run, 10000)
         self.check(run, 4000, selftests.PYTHON)
 
     def test_generators_coroutines_exceptions_threads_and_code_that_comes_and_goes(self):
         command, libraries = sim_python(os.path.join(SCRIPTS, "python_selftest.py"), "60")
-        run = Recording(command, {"selftest": 1}, libraries=libraries)
+        run = RecordedRun(command, {"selftest": 1}, libraries=libraries)
         self.check(run, 5000, selftests.PYTHON)
         self.check(run, 5000)
         shown = cli("info", run.file)
@@ -42,7 +42,7 @@ class TorchSelftest(selftests.Selftest):
         if asked.returncode == 77:
             self.skipTest("greenlet cannot be had: " + asked.stderr.strip())
         self.assertEqual(asked.returncode, 0, asked.stderr)
-        run = Recording(command, {"selftest": 1}, {"PYTHONPATH": asked.stdout.splitlines()[-1]}, libraries=libraries)
+        run = RecordedRun(command, {"selftest": 1}, {"PYTHONPATH": asked.stdout.splitlines()[-1]}, libraries=libraries)
         self.check(run, 5000)
         self.check(run, 5000, selftests.PYTHON)
 

@@ -9,7 +9,7 @@ import unittest
 
 import tap
 from definitions import Kind, Layer, MarkKind, MarkSource
-from recorded_run import SHIM, SIM_PYTHON, Recording, records, run_again_after_aborts, sim_python
+from recorded_run import SHIM, SIM_PYTHON, RecordedRun, records, run_again_after_aborts, sim_python
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "steps.py")
 SHORT_RUNS = 50 if os.environ.get("GMT_TEST_LONG") else 6
@@ -39,7 +39,7 @@ class Steps:
 
 def record(way, options=None, script=SCRIPT):
     command, libraries = sim_python(script, way)
-    run = Recording(command, options, libraries=libraries)
+    run = RecordedRun(command, options, libraries=libraries)
     assert run.code == 0, f"{way}: exit code {run.code}\n{run.err}"
     return run, json.loads(run.out.splitlines()[-1])
 

@@ -44,6 +44,18 @@ class Functions(unittest.TestCase):
         self.assertFalse(form.FOREIGN_FUNCTION.fullmatch("current_stack"))
 
 
+class Text(unittest.TestCase):
+    def test_comments_and_strings_have_at_most_100_columns_and_a_tab_counts_four(self):
+        words = "x" * 88
+        self.assertFalse(form.is_long_text(f"\t// 56{words}\t"))
+        for line in (f"\t// 56 {words} 90", f"\t * {words} 1234567", f'\t"{words} 1234567"', f"\tx; /* {words} */"):
+            self.assertTrue(form.is_long_text(line), line)
+
+    def test_code_and_urls_may_be_long(self):
+        self.assertFalse(form.is_long_text("\tx = " + "y" * 120 + ";"))
+        self.assertFalse(form.is_long_text("// see https://example.org/" + "y" * 120))
+
+
 class Markdown(unittest.TestCase):
     def long_lines(self, text):
         return [line for line, is_prose in form.markdown_lines(text) if is_prose and form.is_too_long(line)]

@@ -153,12 +153,12 @@ def wrong_ones(verdicts):
 
 
 def confidence(verdicts):
-    """Returns the numbers of src/analysis/leaks/leak_grounds.def."""
+    """Returns the numbers of src/analysis/leaks/leak_reasons.def."""
     found = collections.defaultdict(list)
     for verdict in verdicts:
         for ground, is_right in verdict.grounds:
             found[ground].append(is_right)
-    return [row('ground', 'findings', 'right', 'confidence'), row('---', '---:', '---:', '---:')] + [
+    return [row('reason', 'findings', 'right', 'confidence'), row('---', '---:', '---:', '---:')] + [
         row(ground, len(rights), sum(rights), f'{(sum(rights) + 1) / (len(rights) + 2) * 100:.0f} %')
         for ground, rights in sorted(found.items())
     ]
@@ -273,9 +273,9 @@ A program may count in several columns. These must be right:
                 '''
 ## Confidence
 
-Each finding of growth rests on a *ground*, which is the kind of evidence, and has a confidence. The confidence is the share of findings with this
-ground that were right in this table. It is computed by Laplace's rule, (right + 1) / (findings + 2), so that a ground with few findings gets
-a low confidence. The grounds are in [leak_grounds.def](../../src/analysis/leaks/leak_grounds.def).
+Each finding of growth has a *reason* (JSON: `ground`), which is the kind of evidence, and has a confidence. The confidence is the share of findings with this
+reason that were right in this table. It is computed by Laplace's rule, (right + 1) / (findings + 2), so that a reason with few findings gets
+a low confidence. The reasons are in [leak_reasons.def](../../src/analysis/leaks/leak_reasons.def).
 `check --min-confidence` ignores findings with a lower confidence.
 ''',
                 *confidence(verdicts),
@@ -297,9 +297,9 @@ In these programs the report says why it cannot judge:
 ''',
                 *not_judged(verdicts),
                 f'''
-## Folded recordings
+## Compacted recordings
 
-Each recording is also folded ([folding.md](../folding.md)), in several ways. *The same verdict*: `leaks` names the same lines, with rates within 1 % and
+Each recording is also compacted ([compaction.md](../compaction.md)), in several ways. *The same verdict*: `leaks` names the same lines, with rates within 1 % and
 the same first step, and `check` exits with the same code. *Not judged*: the fold says that it cannot judge growth, what phases left or what is
 left at the end, and why; `check --strict` fails. This table has {sum(bool(verdict.folds) for verdict in verdicts)} of the {len(verdicts)} programs:
 ''',

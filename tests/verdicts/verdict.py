@@ -6,7 +6,7 @@ import os
 import pathlib
 import shutil
 
-from recorded_run import Recording, cli, sim_python
+from recorded_run import RecordedRun, cli, sim_python
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 
@@ -72,7 +72,7 @@ class Verdict:
             self.judge(os.path.join(kept, f'{stem}.gmt.gz'))
             return
         command, libraries = sim_python(str(path))
-        run = Recording(command, options, {'PYTHONPATH': str(FOLDER)}, libraries=libraries)
+        run = RecordedRun(command, options, {'PYTHONPATH': str(FOLDER)}, libraries=libraries)
         if run.code:
             self.others.append(f'the program failed: {"".join(run.err.strip().splitlines()[-1:])}')
             return

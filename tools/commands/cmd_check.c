@@ -23,7 +23,8 @@ const struct gmt_option_row gmt_table_check[] = {
 	{ "update-baseline", 0, GMT_OPTION_FLAG, NULL, AT(update_baseline),
 		"write FILE of --baseline from these recordings, and do not judge" },
 	{ "suppressions", 0, GMT_OPTION_TEXTS, "FILE", AT(suppressions),
-		"ignore the findings that FILE lists, with lines such as `leak:function`; may be repeated" },
+		"ignore the findings that FILE lists, with lines such as `leak:function`; may be "
+		"repeated" },
 	{ "no-default-suppressions", 0, GMT_OPTION_FLAG, NULL, AT(no_default_suppressions),
 		"do not use the built-in suppressions for known libraries" },
 	{ "gen-suppressions", 0, GMT_OPTION_FLAG, NULL, AT(gen_suppressions),

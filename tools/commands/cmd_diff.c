@@ -187,9 +187,9 @@ static bool is_one_file(const char *left, const char *right)
 
 static bool is_folder(const char *path)
 {
-	struct stat about;
+	struct stat status;
 
-	return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 /* Compares the jobs in two folders. Returns the exit code. */

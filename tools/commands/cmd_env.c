@@ -24,7 +24,8 @@ const struct gmt_option_row gmt_table_env[] = {
 	{ "export", 0, GMT_OPTION_FLAG, NULL, AT(export),
 		"print one line for `eval` in a shell, which keeps the other libraries in LD_PRELOAD" },
 	{ "path", 0, GMT_OPTION_FLAG, NULL, AT(path),
-		"print only the path of the recorder: LD_PRELOAD=$(gpumemtrace env --path) python train.py" },
+		"print only the path of the recorder: LD_PRELOAD=$(gpumemtrace env --path) python "
+		"train.py" },
 	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "print the variables as JSON" },
 	{ "docker", 0, GMT_OPTION_FLAG, NULL, AT(docker),
 		"print lines for a Dockerfile that add the recorder to an image" },

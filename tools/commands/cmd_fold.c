@@ -56,8 +56,8 @@ static bool write_rows(void *user, uint32_t kind, const void *rows, uint32_t cou
 typedef bool rows_callback(void *user, uint32_t kind, const void *rows, uint32_t count);
 
 /*
- * Reads the file and calls `callback`. Returns GMT_OK if all was read, or all up to a damaged place.
- * With `warns`, prints a warning about damage.
+ * Reads the file and calls `callback`. Returns GMT_OK if all was read, or all up to a damaged
+ * place. With `warns`, prints a warning about damage.
  */
 static enum gmt_status read_all(const char *path, rows_callback *callback, void *user, bool warns,
 	struct gmt_error *error)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "render/lines/fit.h"
+#include "render/lines/fit_lines.h"
 #include "render/head.h"
 #include "render/leaks.h"
 #include "tools/options/command.h"
 #include "tools/options/moment.h"
-#include "tools/report/report_files.h"
-#include "tools/report/views.h"
+#include "tools/report/report_each.h"
+#include "tools/report/report_inputs.h"
 #include "tools/recordings/load_input.h"
 #include "tools/recordings/newest_recording.h"
 #include "tools/output/output.h"
@@ -18,7 +18,7 @@
 #include "tools/pipeline/work_limit.h"
 
 struct leaks_options {
-	struct gmt_report_files_options files;
+	struct gmt_report_each_options files;
 	bool no_symbol_cache;
 	uint64_t warmup, age_steps, age_seconds, limit, frames;
 	struct gmt_moment until;
@@ -44,7 +44,7 @@ const struct gmt_option_row gmt_table_leaks[] = {
 	GMT_OWNERS_OPTION(AT(files.owners)),
 	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "findings to show (default: all)" },
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each (default: 8)" },
-	GMT_FILES_LAST_OPTIONS(AT(files)),
+	GMT_REPORT_EACH_LAST_OPTIONS(AT(files)),
 	{ 0 },
 };
 #undef AT
@@ -136,20 +136,20 @@ static bool set_leaks_options(const struct leaks_options *options,
 }
 
 static bool render(struct gmt_pipeline *pipeline, const struct leaks_options *options,
-	struct gmt_report_files_output *output)
+	struct gmt_report_each_output *output)
 {
-	struct gmt_leaks_view view = gmt_view_leaks(pipeline);
+	struct gmt_leaks_view view = gmt_report_input_leaks(pipeline);
 	struct gmt_json *json = &output->json;
 
 	view.limit = options->limit;
 	view.frames = options->frames;
 	if (!options->files.json) {
-		const struct gmt_plain plain = { gmt_fit_open(output->file), output->color };
+		const struct gmt_console console = { gmt_fit_open(output->file), output->color };
 		bool done;
 
-		gmt_head_text(&plain, pipeline->recording, &pipeline->warnings);
-		done = gmt_leaks_text(&view, &plain);
-		gmt_fit_close(plain.file, output->file);
+		gmt_head_text(&console, pipeline->recording, &pipeline->warnings);
+		done = gmt_leaks_text(&view, &console);
+		gmt_fit_close(console.file, output->file);
 		return done;
 	}
 	gmt_json_begin_object(json);
@@ -158,7 +158,7 @@ static bool render(struct gmt_pipeline *pipeline, const struct leaks_options *op
 	gmt_json_key_bool(json, "complete", gmt_recording_complete(pipeline->recording));
 	gmt_leaks_json(&view, json);
 	gmt_json_end_object(json);
-	gmt_report_files_end_json(output);
+	gmt_report_each_end_json(output);
 	return true;
 }
 
@@ -169,7 +169,7 @@ struct context {
 	const struct gmt_owner_rules *owners;
 };
 
-static int leaks_of_file(const void *user, const char *path, struct gmt_report_files_output *output)
+static int leaks_of_file(const void *user, const char *path, struct gmt_report_each_output *output)
 {
 	const struct context *context = user;
 	struct gmt_pipeline pipeline = { 0 };
@@ -218,10 +218,10 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 	/* Without a file, the message about the missing file comes first. */
 	if (argc && !set_leaks_options(&options, &leaks))
 		return GMT_EXIT_USAGE;
-	return gmt_report_files_report(&(struct gmt_report_files){ .count = argc,
-									   .paths = argv,
-									   .options = &options.files,
-									   .report = leaks_of_file,
-									   .context = &context },
+	return gmt_report_each_recording(&(struct gmt_report_each){ .count = argc,
+										 .paths = argv,
+										 .options = &options.files,
+										 .report = leaks_of_file,
+										 .context = &context },
 		&owners);
 }

@@ -113,7 +113,7 @@ static bool list(void *context, const struct gmt_running_process *running)
 	struct lister *lister = context;
 	static struct row row;
 
-	read_row(&running->about, &row);
+	read_row(&running->control, &row);
 	if (lister->json)
 		print_json(lister->json, running->pid, &row);
 	else

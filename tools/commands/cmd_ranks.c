@@ -30,8 +30,8 @@ const struct gmt_option_row gmt_table_ranks[] = {
 		"one HTML page with a map of all ranks and steps, to open in a browser "
 		"(default: the folder's name with .html)" },
 	{ "pages", 0, GMT_OPTION_TEXT, "N|all", AT(pages),
-		"with --html: put the histories of up to N recordings into the page, those of the ranks that "
-		"stand out first (default: 8)" },
+		"with --html: put the histories of up to N recordings into the page, those of the ranks "
+		"that stand out first (default: 8)" },
 	{ "job", 0, GMT_OPTION_TEXT, "NAME", AT(job),
 		"for files of several jobs: the job whose name contains NAME "
 		"(default: the job with most files)" },

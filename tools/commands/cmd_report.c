@@ -4,7 +4,7 @@
 #include "render/report.h"
 #include "tools/options/command.h"
 #include "tools/options/moment.h"
-#include "tools/report/report_files.h"
+#include "tools/report/report_each.h"
 #include "tools/recordings/load_input.h"
 #include "tools/recordings/newest_recording.h"
 #include "tools/output/output.h"
@@ -14,14 +14,14 @@
 #include "tools/report/job_summary.h"
 #include "tools/report/report_page.h"
 #include "tools/report/report_stretch.h"
-#include "tools/report/views.h"
+#include "tools/report/report_inputs.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/symbol_options.h"
 #include "tools/pipeline/allocator_state_results.h"
 #include "tools/pipeline/work_limit.h"
 
 struct report_options {
-	struct gmt_report_files_options files;
+	struct gmt_report_each_options files;
 	bool full, no_symbol_cache;
 	uint64_t limit, frames, sections;
 	struct gmt_moment until;
@@ -56,8 +56,8 @@ const struct gmt_option_row gmt_table_report[] = {
 	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(until),
 		"report the state at this moment: " GMT_MOMENT_MEANING },
 	{ "from", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(stretch.from),
-		"with --json: only what happened from this moment to the end or to --until: what was allocated, "
-		"what is left of it, the peak in between" },
+		"with --json: only what happened from this moment to the end or to --until: what was "
+		"allocated, what is left of it, the peak in between" },
 	{ "phase", 0, GMT_OPTION_TEXT, "NAME", AT(stretch.phase),
 		"with --json: only what happened in the last phase of this name" },
 	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
@@ -77,7 +77,7 @@ const struct gmt_option_row gmt_table_report[] = {
 	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", AT(native),
 		"native frames: all except the Python interpreter's (default), all, "
 		"or none if the stack has Python frames" },
-	GMT_FILES_LAST_OPTIONS(AT(files)),
+	GMT_REPORT_EACH_LAST_OPTIONS(AT(files)),
 	{ 0 },
 };
 #undef AT
@@ -110,10 +110,10 @@ static uint64_t sections_of(const struct report_options *options)
 
 static enum gmt_status render(struct gmt_pipeline *pipeline,
 	struct gmt_allocator_state_results *allocator_state, const struct report_options *options,
-	struct gmt_report_files_output *output, unsigned number, struct gmt_error *error)
+	struct gmt_report_each_output *output, unsigned number, struct gmt_error *error)
 {
-	struct gmt_leaks_view leaks = gmt_view_leaks(pipeline);
-	struct gmt_report report = gmt_view_report(pipeline, &leaks, &allocator_state->view);
+	struct gmt_leaks_view leaks = gmt_report_input_leaks(pipeline);
+	struct gmt_report report = gmt_report_input_all(pipeline, &leaks, &allocator_state->view);
 
 	leaks.step_parts = &pipeline->step_parts;
 	leaks.phase_memory = &pipeline->phase_memory;
@@ -138,9 +138,9 @@ static enum gmt_status render(struct gmt_pipeline *pipeline,
 			: gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	if (options->files.json) {
 		gmt_report_json(&report, &output->json);
-		gmt_report_files_end_json(output);
+		gmt_report_each_end_json(output);
 	} else {
-		gmt_report_files_begin_text(output);
+		gmt_report_each_begin_text(output);
 		if (!gmt_report_text(&report, output->file))
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
@@ -179,8 +179,7 @@ static struct gmt_traces_options traces_options(const struct context *context)
 	};
 }
 
-static int report_stretch(const void *user, const char *path,
-	struct gmt_report_files_output *output)
+static int report_stretch(const void *user, const char *path, struct gmt_report_each_output *output)
 {
 	const struct context *context = user;
 	const struct gmt_traces_options traces = traces_options(context);
@@ -193,7 +192,7 @@ static int report_stretch(const void *user, const char *path,
 	return code;
 }
 
-static int report_file(const void *user, const char *path, struct gmt_report_files_output *output)
+static int report_file(const void *user, const char *path, struct gmt_report_each_output *output)
 {
 	const struct context *context = user;
 	const struct report_options *options = context->options;
@@ -269,16 +268,16 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 		sections_of(&options) == GMT_REPORT_SECTION_BIT(SUMMARY);
 	if (options.html)
 		options.files.output = gmt_report_page_target(options.html, argv[0], page);
-	return gmt_report_files_report(&(struct gmt_report_files){ .count = argc,
-									   .paths = argv,
-									   .options = &options.files,
-									   .report = gmt_stretch_is_given(&options.stretch)
-										   ? report_stretch
-										   : report_file,
-									   .context = &context,
-									   .assemble = options.html ? gmt_page_document_write
-										   : context.is_summary ? gmt_job_summary_write
-																: NULL,
-									   .assembles_text = context.is_summary },
+	return gmt_report_each_recording(&(struct gmt_report_each){ .count = argc,
+										 .paths = argv,
+										 .options = &options.files,
+										 .report = gmt_stretch_is_given(&options.stretch)
+											 ? report_stretch
+											 : report_file,
+										 .context = &context,
+										 .assemble = options.html ? gmt_page_document_write
+											 : context.is_summary ? gmt_job_summary_write
+																  : NULL,
+										 .assembles_text = context.is_summary },
 		&owners);
 }

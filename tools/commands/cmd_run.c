@@ -6,7 +6,7 @@
 
 #include "base/safe_text.h"
 #include "options/recorder_options.h"
-#include "render/plain.h"
+#include "render/console.h"
 #include "tools/pipeline/check.h"
 #include "tools/report/first_screen.h"
 #include "tools/report/report_page.h"
@@ -34,9 +34,11 @@ const struct gmt_option_row gmt_table_run[] = {
 	{ "quiet", 'q', GMT_OPTION_FLAG, NULL, AT(quiet),
 		"do not list the recorded files, and do not print the first screen of the report" },
 	{ "check", 0, GMT_OPTION_OPTIONAL_TEXT, "FILE|OPTIONS", AT(check),
-		"judge the recordings after the program, as `check` does: by a limits file, or by options of `check` in quotes" },
+		"judge the recordings after the program, as `check` does: by a limits file, or by options "
+		"of `check` in quotes" },
 	{ "html", 0, GMT_OPTION_OPTIONAL_TEXT, "FILE", AT(html),
-		"write the page of `report --html` after the program (default: the first recording's name with .html)" },
+		"write the page of `report --html` after the program (default: the first recording's name "
+		"with .html)" },
 	{ "summary", 0, GMT_OPTION_FLAG, NULL, AT(summary),
 		"write a summary next to each recording after the program, as `summarize` does" },
 	{ "audit", 0, GMT_OPTION_FLAG, NULL, AT(audit),
@@ -72,8 +74,8 @@ static void explain_no_recording(const struct gmt_run_recordings *run)
 		gmt_message_error("nothing was recorded: %s", run->no_recording_reason);
 	else if (are_ranks_chosen())
 		fputs(
-			"gpumemtrace: nothing was recorded: the program did not use CUDA, or none of its ranks is in "
-			"--ranks\n",
+			"gpumemtrace: nothing was recorded: the program did not use CUDA, or none of its ranks "
+			"is in --ranks\n",
 			stderr);
 	else
 		fputs("gpumemtrace: nothing was recorded: the program did not use CUDA\n", stderr);
@@ -81,7 +83,7 @@ static void explain_no_recording(const struct gmt_run_recordings *run)
 
 static void suggest_next(const struct gmt_run_recordings *run)
 {
-	struct gmt_plain plain = { .file = stderr };
+	struct gmt_console console = { .file = stderr };
 
 	if (run->count && run->no_recording_reason[0])
 		gmt_message_warning("a process of the program was not recorded: %s",
@@ -97,7 +99,7 @@ static void suggest_next(const struct gmt_run_recordings *run)
 		fputs("next: gpumemtrace report", stderr);
 		for (size_t i = 0; i < run->count; i++) {
 			fputc(' ', stderr);
-			gmt_plain_argument(&plain, run->after.gl_pathv[i]);
+			gmt_console_argument(&console, run->after.gl_pathv[i]);
 		}
 		fputc('\n', stderr);
 	}

@@ -9,8 +9,8 @@
 #include "tools/pipeline/symbol_options.h"
 #include "tools/recordings/load_input.h"
 #include "tools/report/job_files.h"
-#include "tools/report/report_files.h"
-#include "tools/report/report_files_parallel.h"
+#include "tools/report/report_each.h"
+#include "tools/report/report_each_parallel.h"
 
 struct summarize_options {
 	const char *output;
@@ -56,7 +56,7 @@ struct summarizing {
 };
 
 /* Writes the summary of one recording, usually in a process of its own. Returns the exit code. */
-static int summarize(const void *context, const char *path, struct gmt_report_files_output *unused)
+static int summarize(const void *context, const char *path, struct gmt_report_each_output *unused)
 {
 	const struct summarizing *how = context;
 	const struct gmt_output_rules rules = { .inputs = { { &path, 1 } },
@@ -90,21 +90,21 @@ static int summarize(const void *context, const char *path, struct gmt_report_fi
 /* Returns the last exit code that is not 0. */
 static int summarize_all(const struct summarizing *how, int count, char **paths)
 {
-	const struct gmt_report_files files = {
+	const struct gmt_report_each files = {
 		.count = count, .paths = paths, .report = summarize, .context = how
 	};
-	struct gmt_report_files_output output = { .file = stdout };
-	struct gmt_report_files_parallel *parallel = gmt_report_files_parallel_open(&files, &output);
+	struct gmt_report_each_output output = { .file = stdout };
+	struct gmt_report_each_parallel *parallel = gmt_report_each_parallel_open(&files, &output);
 	int worst = 0;
 
 	for (int i = 0; i < count; i++) {
 		int code;
 
-		if (!gmt_report_files_parallel_take(parallel, i, &output, &code))
+		if (!gmt_report_each_parallel_take(parallel, i, &output, &code))
 			code = summarize(how, paths[i], &output);
 		worst = code ? code : worst;
 	}
-	gmt_report_files_parallel_close(parallel);
+	gmt_report_each_parallel_close(parallel);
 	return worst;
 }
 

@@ -47,9 +47,11 @@ static const char body[] =
 	"  fi\n"
 	"  case $kind in\n"
 	"  file) _gpumemtrace_names < <(compgen -f -- \"$current\") ;;\n"
-	"  folder) _gpumemtrace_names < <(compgen -d -- \"$current\") ;;\n"
+	"  folder) _gpumemtrace_names < <("
+	"compgen -d -- \"$current\") ;;\n"
 	"  recording)\n"
-	"    _gpumemtrace_names < <(compgen -f -X '!*.gz' -- \"$current\"; compgen -d -- \"$current\") ;;\n"
+	"    _gpumemtrace_names < <(compgen -f -X '!*.gz' -- \"$current\"; "
+	"compgen -d -- \"$current\") ;;\n"
 	"  process)\n"
 	"    word=$(gpumemtrace ps 2>/dev/null | awk '$1 ~ /^[0-9]+$/ { print $1 }')\n"
 	"    COMPREPLY=($(compgen -W \"$word\" -- \"$current\")) ;;\n"
@@ -69,7 +71,8 @@ static const char body[] =
 	"  mapfile -t COMPREPLY\n"
 	"}\n"
 	"\n"
-	"# Completes the program of the verb at word $2, or its command line. Returns 1 before the program.\n"
+	"# Completes the program of the verb at word $2, or its command line. "
+	"Returns 1 before the program.\n"
 	"_gpumemtrace_command()\n"
 	"{\n"
 	"  local at=$(($2 + 1)) has_dashes= word\n"
@@ -116,7 +119,8 @@ static const char body[] =
 	"    line=${line#\"${line%%[! ]*}\"}\n"
 	"    COMP_POINT=$((COMP_POINT - ${#COMP_LINE} + ${#line})) COMP_LINE=$line\n"
 	"    COMP_WORDS=(\"${COMP_WORDS[@]:$1}\") COMP_CWORD=$((COMP_CWORD - $1))\n"
-	"    \"$function\" \"${COMP_WORDS[0]}\" \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+	"    \"$function\" \"${COMP_WORDS[0]}\" \"${COMP_WORDS[COMP_CWORD]}\" "
+	"\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
 	"  else\n"
 	"    _gpumemtrace_names < <(compgen -f -- \"${COMP_WORDS[COMP_CWORD]}\")\n"
 	"  fi\n"
@@ -198,9 +202,9 @@ void gmt_completion_bash(FILE *file)
 	fputs("'\n}\n\n_gpumemtrace_options()\n{\n  case $1 in\n", file);
 	for (const struct gmt_command *command = gmt_commands; command->name; command++)
 		write_options(command, file);
-	fputs(
-		"  esac\n}\n\n# The kind of value of an option. With =: of a value that only follows an =.\n"
-		"_gpumemtrace_kind()\n{\n  case $1 in\n",
+	fputs("  esac\n}\n\n"
+		  "# The kind of value of an option. With =: of a value that only follows an =.\n"
+		  "_gpumemtrace_kind()\n{\n  case $1 in\n",
 		file);
 	for (const struct gmt_command *command = gmt_commands; command->name; command++)
 		write_option_kinds(command, file);

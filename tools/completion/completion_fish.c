@@ -146,7 +146,8 @@ static const char verb_functions[] =
 	"    set -l at (__gpumemtrace_verb); and test $words[$at] = $argv[1]\n"
 	"end\n"
 	"\n"
-	"# Options of the verb whose value may be the next word. Returns 1 if the verb starts no program.\n"
+	"# Options of the verb whose value may be the next word. "
+	"Returns 1 if the verb starts no program.\n"
 	"function __gpumemtrace_valued_options\n"
 	"    switch $argv[1]\n";
 
@@ -156,7 +157,8 @@ static const char program_functions[] =
 	"    end\n"
 	"end\n"
 	"\n"
-	"# Prints the number of the word that names the program to record. Returns 1 if there is none yet.\n"
+	"# Prints the number of the word that names the program to record. "
+	"Returns 1 if there is none yet.\n"
 	"function __gpumemtrace_program\n"
 	"    set -l words (commandline -opc)\n"
 	"    set -l at (__gpumemtrace_verb); or return\n"
@@ -167,7 +169,8 @@ static const char program_functions[] =
 	"            set at (math $at + 1)\n"
 	"            break\n"
 	"        end\n"
-	"        contains -- (string replace -a _ - -- $words[$at]) $valued; and set at (math $at + 1)\n"
+	"        contains -- (string replace -a _ - -- $words[$at]) $valued; "
+	"and set at (math $at + 1)\n"
 	"        set at (math $at + 1)\n"
 	"    end\n"
 	"    echo $at\n"
@@ -186,8 +189,10 @@ static const char program_functions[] =
 	"end\n"
 	"\n"
 	"complete -c gpumemtrace -n 'not __gpumemtrace_verb >/dev/null' -f -a '(__gpumemtrace_verbs)'\n"
-	"complete -c gpumemtrace -n 'not __gpumemtrace_verb >/dev/null' -l version -d 'print the version'\n"
-	"complete -c gpumemtrace -n 'not __gpumemtrace_program >/dev/null' -l help -d 'explain the verb'\n";
+	"complete -c gpumemtrace -n 'not __gpumemtrace_verb >/dev/null' -l version "
+	"-d 'print the version'\n"
+	"complete -c gpumemtrace -n 'not __gpumemtrace_program >/dev/null' -l help "
+	"-d 'explain the verb'\n";
 
 void gmt_completion_fish(FILE *file)
 {

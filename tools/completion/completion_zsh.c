@@ -89,13 +89,13 @@ static void write_verb(const struct gmt_command *command, FILE *file)
 
 void gmt_completion_zsh(FILE *file)
 {
-	fputs(
-		"#compdef gpumemtrace\n"
-		"# zsh completion for gpumemtrace, made by `gpumemtrace completion zsh`\n\n"
-		"_gpumemtrace_processes()\n{\n  local -a processes\n"
-		"  processes=(${(f)\"$(gpumemtrace ps 2>/dev/null | awk '$1 ~ /^[0-9]+$/ { print $1 }')\"})\n"
-		"  compadd -a processes\n}\n\n"
-		"_gpumemtrace_verbs()\n{\n  local -a verbs\n  verbs=(\n",
+	fputs("#compdef gpumemtrace\n"
+		  "# zsh completion for gpumemtrace, made by `gpumemtrace completion zsh`\n\n"
+		  "_gpumemtrace_processes()\n{\n  local -a processes\n"
+		  "  processes=(${(f)\"$(gpumemtrace ps 2>/dev/null | "
+		  "awk '$1 ~ /^[0-9]+$/ { print $1 }')\"})\n"
+		  "  compadd -a processes\n}\n\n"
+		  "_gpumemtrace_verbs()\n{\n  local -a verbs\n  verbs=(\n",
 		file);
 	for (const struct gmt_command *command = gmt_commands; command->name; command++) {
 		fprintf(file, "    '%s:", command->name);

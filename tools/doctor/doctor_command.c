@@ -138,14 +138,14 @@ void gmt_doctor_command_starts(const struct gmt_doctor *doctor, struct gmt_docto
 void gmt_doctor_command_rights(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	struct statvfs system;
-	struct stat about;
+	struct stat status;
 
-	if (!gmt_doctor_has_program(doctor) || stat(doctor->program.path, &about))
+	if (!gmt_doctor_has_program(doctor) || stat(doctor->program.path, &status))
 		return;
 
-	bool sets_user = (about.st_mode & S_ISUID) && about.st_uid != getuid();
+	bool sets_user = (status.st_mode & S_ISUID) && status.st_uid != getuid();
 	bool sets_group =
-		(about.st_mode & S_ISGID) && (about.st_mode & S_IXGRP) && about.st_gid != getgid();
+		(status.st_mode & S_ISGID) && (status.st_mode & S_IXGRP) && status.st_gid != getgid();
 	bool has_capabilities =
 		getuid() && getxattr(doctor->program.path, "security.capability", NULL, 0) > 0;
 	bool are_granted = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 &&

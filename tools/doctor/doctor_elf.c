@@ -152,14 +152,14 @@ static void read_image(const struct image *image, struct gmt_doctor_elf *elf)
 
 void gmt_doctor_elf_read(const char *path, struct gmt_doctor_elf *ret_elf)
 {
-	struct stat about;
+	struct stat status;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	memset(ret_elf, 0, sizeof(*ret_elf));
 	if (fd < 0)
 		return;
-	if (!fstat(fd, &about) && S_ISREG(about.st_mode)) {
-		size_t size = (size_t)about.st_size;
+	if (!fstat(fd, &status) && S_ISREG(status.st_mode)) {
+		size_t size = (size_t)status.st_size;
 		void *bytes = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
 
 		if (bytes != MAP_FAILED) {

@@ -145,7 +145,8 @@ void gmt_doctor_command_sanitizer(const struct gmt_doctor *doctor,
 			"%s; ASAN_OPTIONS permits the recorder before it", name);
 	else
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"%s must be the first library; `run` puts the recorder first, so it would end the program",
+			"%s must be the first library; `run` puts the recorder first, so it would end the "
+			"program",
 			name);
 }
 
@@ -174,5 +175,6 @@ void gmt_doctor_command_cuda(const struct gmt_doctor *doctor, struct gmt_doctor_
 			"through Python extension modules, which are opened later");
 	else
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
-			"not directly; libraries that it opens later and programs that it starts are recorded too");
+			"not directly; libraries that it opens later and programs that it starts are recorded "
+			"too");
 }

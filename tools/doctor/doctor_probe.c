@@ -48,9 +48,9 @@ __attribute__((format(printf, 2, 3))) static void print_answer(const char *key, 
 /* Returns the file of the object that contains the address, or "". */
 static const char *file_of(void *address)
 {
-	Dl_info about;
+	Dl_info symbol;
 
-	return address && dladdr(address, &about) && about.dli_fname ? about.dli_fname : "";
+	return address && dladdr(address, &symbol) && symbol.dli_fname ? symbol.dli_fname : "";
 }
 
 static void *open_and_print(const char *name, const char *key, const char *key_of_error)

@@ -40,15 +40,15 @@ bool gmt_doctor_program_is_python(const char *path)
 
 static enum gmt_doctor_program_state judge(const char *path)
 {
-	struct stat about;
+	struct stat status;
 
-	if (stat(path, &about))
+	if (stat(path, &status))
 		return errno == EACCES ? GMT_PROGRAM_NOT_EXECUTABLE : GMT_PROGRAM_NOT_FOUND;
-	if (S_ISDIR(about.st_mode))
+	if (S_ISDIR(status.st_mode))
 		return GMT_PROGRAM_FOLDER;
 	/* root may access every file, but can execute only a file with an execute bit. */
-	return access(path, X_OK) || !(about.st_mode & 0111) ? GMT_PROGRAM_NOT_EXECUTABLE
-														 : GMT_PROGRAM_FOUND;
+	return access(path, X_OK) || !(status.st_mode & 0111) ? GMT_PROGRAM_NOT_EXECUTABLE
+														  : GMT_PROGRAM_FOUND;
 }
 
 /*

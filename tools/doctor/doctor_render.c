@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "render/json.h"
-#include "render/plain.h"
+#include "render/console.h"
 #include "tools/doctor/doctor.h"
 
 static const struct row {
@@ -80,28 +80,29 @@ static void put_count(FILE *file, size_t count, const char *one, bool *is_first)
 	*is_first = false;
 }
 
-static void put_summary(const struct gmt_doctor_result *result, const struct gmt_plain *plain)
+static void put_summary(const struct gmt_doctor_result *result, const struct gmt_console *console)
 {
 	bool is_first = true;
 	char *next = next_command(result);
 
-	gmt_plain_style(plain, result->can_be_recorded ? GMT_PLAIN_BOLD : GMT_PLAIN_WARN);
-	fprintf(plain->file, "\n%s %s be recorded",
+	gmt_console_style(console, result->can_be_recorded ? GMT_CONSOLE_BOLD : GMT_CONSOLE_WARN);
+	fprintf(console->file, "\n%s %s be recorded",
 		result->doctor->command ? "this command" : "a program",
 		result->can_be_recorded ? "can" : "cannot");
-	put_count(plain->file, result->counts[GMT_FINDING_PROBLEM], "problem", &is_first);
-	put_count(plain->file, result->counts[GMT_FINDING_WARNING], "warning", &is_first);
-	put_count(plain->file, result->counts[GMT_FINDING_UNKNOWN], "unanswered question", &is_first);
-	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
-	fprintf(plain->file, "\nnext: %s", result->can_be_recorded ? "" : "solve the problems, then ");
-	gmt_plain_text(plain, next ? next : "gpumemtrace run --help");
-	fputc('\n', plain->file);
+	put_count(console->file, result->counts[GMT_FINDING_PROBLEM], "problem", &is_first);
+	put_count(console->file, result->counts[GMT_FINDING_WARNING], "warning", &is_first);
+	put_count(console->file, result->counts[GMT_FINDING_UNKNOWN], "unanswered question", &is_first);
+	gmt_console_style(console, GMT_CONSOLE_NORMAL);
+	fprintf(console->file, "\nnext: %s",
+		result->can_be_recorded ? "" : "solve the problems, then ");
+	gmt_console_text(console, next ? next : "gpumemtrace run --help");
+	fputc('\n', console->file);
 	free(next);
 }
 
 void gmt_doctor_text(const struct gmt_doctor_result *result, FILE *file, bool color)
 {
-	struct gmt_plain plain = { file, color };
+	struct gmt_console console = { file, color };
 	const char *section = "";
 
 	for (size_t i = 0; i < ROWS; i++) {
@@ -112,24 +113,24 @@ void gmt_doctor_text(const struct gmt_doctor_result *result, FILE *file, bool co
 		if (finding->state == GMT_FINDING_NONE)
 			continue;
 		if (strcmp(section, rows[i].section) != 0) {
-			gmt_plain_style(&plain, GMT_PLAIN_BOLD);
+			gmt_console_style(&console, GMT_CONSOLE_BOLD);
 			fprintf(file, "%s%s\n", *section ? "\n" : "", rows[i].section);
-			gmt_plain_style(&plain, GMT_PLAIN_NORMAL);
+			gmt_console_style(&console, GMT_CONSOLE_NORMAL);
 			section = rows[i].section;
 		}
-		gmt_plain_style(&plain, is_ok ? GMT_PLAIN_DIM : GMT_PLAIN_WARN);
+		gmt_console_style(&console, is_ok ? GMT_CONSOLE_DIM : GMT_CONSOLE_WARN);
 		fprintf(file, "  %-8s", state_names[finding->state]);
-		gmt_plain_style(&plain, GMT_PLAIN_NORMAL);
+		gmt_console_style(&console, GMT_CONSOLE_NORMAL);
 		fprintf(file, " %-18s ", rows[i].id);
-		gmt_plain_text(&plain, finding->text);
+		gmt_console_text(&console, finding->text);
 		fputc('\n', file);
 		if (remedy) {
 			fprintf(file, "  %-27s do: ", "");
-			gmt_plain_text(&plain, remedy);
+			gmt_console_text(&console, remedy);
 			fputc('\n', file);
 		}
 	}
-	put_summary(result, &plain);
+	put_summary(result, &console);
 }
 
 static void put_checks(const struct gmt_doctor_result *result, struct gmt_json *json)

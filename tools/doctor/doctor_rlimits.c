@@ -52,7 +52,8 @@ void gmt_doctor_limits(const struct gmt_doctor *doctor, struct gmt_doctor_findin
 		read_number("/sys/fs/cgroup/pids.current", &now) && now + PROCESSES > max) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"%" PRIu64 " of %" PRIu64
-			" processes and threads of this container are in use; the recorder adds a thread to each process",
+			" processes and threads of this container are in use; the recorder adds a thread to "
+			"each process",
 			now, max);
 		gmt_doctor_finding_advise(finding,
 			"raise the limit of the container (docker run --pids-limit)");

@@ -51,7 +51,7 @@ void gmt_doctor_output_name(const struct gmt_doctor *doctor, struct gmt_doctor_f
  */
 static bool output_folder(char ret_folder[PATH_MAX + 64])
 {
-	struct stat about;
+	struct stat status;
 	bool is_shortened = false;
 
 	output_template(ret_folder);
@@ -64,7 +64,7 @@ static bool output_folder(char ret_folder[PATH_MAX + 64])
 			return is_shortened;
 		}
 		slash[slash == ret_folder] = 0;
-		if (slash == ret_folder || !stat(ret_folder, &about))
+		if (slash == ret_folder || !stat(ret_folder, &status))
 			return is_shortened;
 		is_shortened = true;
 	}
@@ -74,12 +74,12 @@ void gmt_doctor_output_folder(const struct gmt_doctor *doctor, struct gmt_doctor
 {
 	char folder[PATH_MAX + 64], whole[PATH_MAX];
 	bool is_shortened = output_folder(folder);
-	struct stat about;
+	struct stat status;
 
 	(void)doctor;
 	if (!realpath(folder, whole))
 		snprintf(whole, sizeof(whole), "%.4000s", folder);
-	if (!stat(folder, &about) && !S_ISDIR(about.st_mode))
+	if (!stat(folder, &status) && !S_ISDIR(status.st_mode))
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s is not a folder", whole);
 	else if (access(folder, W_OK | X_OK))
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s: %s", whole, strerror(errno));
@@ -125,11 +125,11 @@ void gmt_doctor_output_space(const struct gmt_doctor *doctor, struct gmt_doctor_
 static bool is_taken(void)
 {
 	char folder[64];
-	struct stat about;
+	struct stat status;
 
 	snprintf(folder, sizeof(folder), "/dev/shm/gpumemtrace-%u", (unsigned)geteuid());
-	return !lstat(folder, &about) &&
-		(!S_ISDIR(about.st_mode) || about.st_uid != geteuid() || (about.st_mode & 077) != 0);
+	return !lstat(folder, &status) &&
+		(!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0);
 }
 
 /*

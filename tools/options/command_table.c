@@ -46,9 +46,9 @@ void gmt_command_help_all(void)
 		 "Shows which lines of a program hold how much GPU memory.\n");
 	for (const struct gmt_command *command = gmt_commands; command->name; command++)
 		printf("  %-10s %s\n", command->name, command->meaning);
-	puts(
-		"\n--max-memory and --max-work limit what one verb may use: man gpumemtrace.\n"
-		"`gpumemtrace help verb` shows the options of a verb. Record a program, then read the answers:\n\n"
-		"  gpumemtrace run -- python train.py\n"
-		"  gpumemtrace report");
+	puts("\n--max-memory and --max-work limit what one verb may use: man gpumemtrace.\n"
+		 "`gpumemtrace help verb` shows the options of a verb. Record a program, "
+		 "then read the answers:\n\n"
+		 "  gpumemtrace run -- python train.py\n"
+		 "  gpumemtrace report");
 }

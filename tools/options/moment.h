@@ -19,8 +19,9 @@ enum gmt_moment_kind {
 /* How an option for a moment is explained. */
 #define GMT_MOMENT_VALUES "4s|step:N|peak|end|oom"
 #define GMT_MOMENT_MEANING \
-	"a time since the recording began, the end of a step, the peak, the end of the program's work, " \
-	"the first failed request; a number without a unit is nanoseconds (from 10^17 on: since 1970)"
+	"a time since the recording began, the end of a step, the peak, the end of the program's " \
+	"work, the first failed request; a number without a unit is nanoseconds " \
+	"(from 10^17 on: since 1970)"
 
 struct gmt_moment {
 	enum gmt_moment_kind kind;

@@ -11,8 +11,8 @@
 #include <stdio.h>
 
 /*
- * Returns a stream that writes to `fd` and owns it. NULL when out of memory; `fd` stays open. Errors
- * appear in ferror() and in the result of fclose(), with errno.
+ * Returns a stream that writes to `fd` and owns it. NULL when out of memory; `fd` stays open.
+ * Errors appear in ferror() and in the result of fclose(), with errno.
  */
 FILE *gmt_document_stream(int fd);
 

@@ -60,7 +60,7 @@ static bool may_write_stdout(const struct gmt_output_rules *rules)
 
 	const char *why;
 
-	target.exists = !fstat(STDOUT_FILENO, &target.about) && target.about.st_size;
+	target.exists = !fstat(STDOUT_FILENO, &target.status) && target.status.st_size;
 	why = gmt_output_target_refuses(&target, "", rules);
 	if (why)
 		gmt_message_error("standard output %s", why);
@@ -144,13 +144,13 @@ static int open_target(struct gmt_output *output, mode_t mode)
 		return fcntl(target->descriptor, F_DUPFD_CLOEXEC, 3);
 	if (target->kind == GMT_OUTPUT_SPECIAL)
 		return open(target->path,
-			O_WRONLY | O_CLOEXEC | O_NOCTTY | (S_ISREG(target->about.st_mode) ? O_TRUNC : 0));
+			O_WRONLY | O_CLOEXEC | O_NOCTTY | (S_ISREG(target->status.st_mode) ? O_TRUNC : 0));
 	if (!gmt_output_temporary_create(target->path, target->exists ? 0600 : mode,
 			&output->temporary) &&
 		!open_in_place(output))
 		return -1;
 	if (target->exists && !output->is_in_place)
-		copy_permissions(output->temporary.fd, &target->about);
+		copy_permissions(output->temporary.fd, &target->status);
 	return fcntl(output->temporary.fd, F_DUPFD_CLOEXEC, 3);
 }
 
@@ -320,7 +320,8 @@ static bool is_still_allowed(struct gmt_output *output)
 	struct gmt_output_target now;
 
 	return gmt_output_target_find(output->target.path, &now) ||
-		(now.exists && output->target.exists && now.about.st_ino == output->target.about.st_ino) ||
+		(now.exists && output->target.exists &&
+			now.status.st_ino == output->target.status.st_ino) ||
 		is_allowed(&now, output->name, &output->rules);
 }
 
@@ -342,9 +343,9 @@ static int rename_to_target(struct gmt_output *output)
 
 static bool is_empty(const struct gmt_output *output)
 {
-	struct stat about;
+	struct stat status;
 
-	return output->temporary.fd >= 0 && !fstat(output->temporary.fd, &about) && !about.st_size;
+	return output->temporary.fd >= 0 && !fstat(output->temporary.fd, &status) && !status.st_size;
 }
 
 int gmt_output_close(struct gmt_output *output, int code)

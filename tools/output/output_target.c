@@ -35,9 +35,9 @@ static bool folder_of(const char *path, char *ret_folder, size_t bytes)
  */
 static bool is_kernel_link(const char *folder)
 {
-	struct statfs about;
+	struct statfs status;
 
-	return !statfs(folder, &about) && about.f_type == PROC_SUPER_MAGIC;
+	return !statfs(folder, &status) && status.f_type == PROC_SUPER_MAGIC;
 }
 
 /*
@@ -78,13 +78,13 @@ static int inspect(struct gmt_output_target *target)
 {
 	bool is_descriptor = target->kind == GMT_OUTPUT_DESCRIPTOR;
 
-	if (is_descriptor ? fstat(target->descriptor, &target->about)
-					  : stat(target->path, &target->about))
+	if (is_descriptor ? fstat(target->descriptor, &target->status)
+					  : stat(target->path, &target->status))
 		return errno == ENOENT && target->kind == GMT_OUTPUT_FILE ? 0 : errno;
 	target->exists = true;
-	if (S_ISDIR(target->about.st_mode))
+	if (S_ISDIR(target->status.st_mode))
 		return EISDIR;
-	if (!S_ISREG(target->about.st_mode) && !is_descriptor)
+	if (!S_ISREG(target->status.st_mode) && !is_descriptor)
 		target->kind = GMT_OUTPUT_SPECIAL;
 	return 0;
 }
@@ -92,13 +92,13 @@ static int inspect(struct gmt_output_target *target)
 int gmt_output_target_find(const char *path, struct gmt_output_target *ret_target)
 {
 	char *at = ret_target->path, folder[PATH_MAX];
-	struct stat about;
+	struct stat status;
 	int why;
 
 	*ret_target = (struct gmt_output_target){ .kind = GMT_OUTPUT_FILE, .descriptor = -1 };
 	if ((size_t)snprintf(at, PATH_MAX, "%s", path) >= PATH_MAX)
 		return ENAMETOOLONG;
-	for (int links = 0; !lstat(at, &about) && S_ISLNK(about.st_mode); links++) {
+	for (int links = 0; !lstat(at, &status) && S_ISLNK(status.st_mode); links++) {
 		if (links == MAX_LINKS)
 			return ELOOP;
 		if (!folder_of(at, folder, sizeof(folder)))
@@ -123,13 +123,13 @@ static bool is_one_file(const struct stat *a, const struct stat *b)
 
 static bool is_input(const struct gmt_output_target *target, const struct gmt_output_rules *rules)
 {
-	struct stat about;
+	struct stat status;
 
 	for (size_t list = 0; list < GMT_OUTPUT_INPUTS; list++)
 		for (size_t i = 0; i < rules->inputs[list].count; i++) {
 			const char *path = rules->inputs[list].items[i];
 
-			if (path && !stat(path, &about) && is_one_file(&about, &target->about))
+			if (path && !stat(path, &status) && is_one_file(&status, &target->status))
 				return true;
 		}
 	return false;
@@ -157,7 +157,7 @@ const char *gmt_output_target_refuses(const struct gmt_output_target *target, co
 	char open_file[64];
 	const char *content = target->path;
 
-	if (rules->force || !target->exists || !S_ISREG(target->about.st_mode))
+	if (rules->force || !target->exists || !S_ISREG(target->status.st_mode))
 		return NULL;
 	if (is_input(target, rules))
 		return "is an input of this command and was not overwritten";
@@ -187,6 +187,6 @@ static bool is_one_name(const char *a, const char *b)
 bool gmt_output_target_is_same(const struct gmt_output_target *a, const struct gmt_output_target *b)
 {
 	if (a->exists && b->exists)
-		return S_ISREG(a->about.st_mode) && is_one_file(&a->about, &b->about);
+		return S_ISREG(a->status.st_mode) && is_one_file(&a->status, &b->status);
 	return !a->exists && !b->exists && is_one_name(a->path, b->path);
 }

@@ -35,7 +35,7 @@ struct gmt_output_target {
 	enum gmt_output_kind kind;
 	int descriptor;      /* for GMT_OUTPUT_DESCRIPTOR */
 	bool exists;
-	struct stat about;   /* valid if it exists */
+	struct stat status;  /* valid if it exists */
 	/* with symbolic links at its end resolved, so that a link continues to refer to the file */
 	char path[PATH_MAX];
 };

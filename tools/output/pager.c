@@ -14,8 +14,8 @@
 static volatile pid_t pager; /* 0: none */
 
 /*
- * While the pager shows its screen, stderr is a file in memory, if it was a terminal: messages would
- * spoil the screen. They follow when the pager has ended.
+ * While the pager shows its screen, stderr is a file in memory, if it was a terminal: messages
+ * would spoil the screen. They follow when the pager has ended.
  */
 static int terminal = -1; /* the stderr of before */
 
@@ -31,8 +31,8 @@ static void hold_messages(void)
 }
 
 /*
- * Writes the messages that were held. A signal handler calls it. A write to a terminal may be short,
- * for example after the user has stopped and continued the program.
+ * Writes the messages that were held. A signal handler calls it. A write to a terminal may be
+ * short, for example after the user has stopped and continued the program.
  */
 static void release_messages(void)
 {

@@ -25,7 +25,9 @@ bool gmt_pager_is_running(void);
  */
 pid_t gmt_pager_fork(void);
 
-/* Waits until the user has closed the pager. stdout must be closed. Does nothing without a pager. */
+/*
+ * Waits until the user has closed the pager. stdout must be closed. Does nothing without a pager.
+ */
 void gmt_pager_end(void);
 
 #endif

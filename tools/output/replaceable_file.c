@@ -45,17 +45,17 @@ static bool is_private_group(gid_t group)
  */
 static const char *why_not_safe(int folder)
 {
-	struct stat about;
+	struct stat status;
 
-	if (fstat(folder, &about))
+	if (fstat(folder, &status))
 		return strerror(errno);
-	if (about.st_uid && about.st_uid != geteuid())
+	if (status.st_uid && status.st_uid != geteuid())
 		return " belongs to another user";
 	/* In a sticky folder, users cannot remove files of other users. */
-	if (about.st_mode & S_ISVTX)
+	if (status.st_mode & S_ISVTX)
 		return NULL;
-	if (about.st_mode & S_IWOTH ||
-		(about.st_mode & S_IWGRP && about.st_gid && !is_private_group(about.st_gid)))
+	if (status.st_mode & S_IWOTH ||
+		(status.st_mode & S_IWGRP && status.st_gid && !is_private_group(status.st_gid)))
 		return " is a folder that is writable for other users";
 	return NULL;
 }
@@ -63,7 +63,7 @@ static const char *why_not_safe(int folder)
 static enum gmt_replaceable_file_state open_file(struct gmt_replaceable_file *file,
 	char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES])
 {
-	struct stat about;
+	struct stat status;
 
 	file->fd =
 		openat(file->folder, file->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
@@ -72,7 +72,7 @@ static enum gmt_replaceable_file_state open_file(struct gmt_replaceable_file *fi
 			? GMT_REPLACEABLE_FILE_IS_GONE
 			: refuse(ret_why,
 				  "it cannot be opened: ", errno == ELOOP ? "it is a link" : strerror(errno));
-	if (fstat(file->fd, &about) || !S_ISREG(about.st_mode))
+	if (fstat(file->fd, &status) || !S_ISREG(status.st_mode))
 		return refuse(ret_why, "it is not a regular file", "");
 	gmt_file_identity_of(file->fd, &file->identity);
 	return GMT_REPLACEABLE_FILE_EXISTS;
@@ -137,7 +137,7 @@ enum gmt_replaceable_file_state gmt_replaceable_file_open_untrusted(const char *
 	struct gmt_replaceable_file *ret_file, char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES])
 {
 	enum gmt_replaceable_file_state state = GMT_REPLACEABLE_FILE_EXISTS;
-	struct stat about;
+	struct stat status;
 
 	init(ret_file);
 	if (path[0] != '/' || strlen(path) >= PATH_MAX)
@@ -157,7 +157,7 @@ enum gmt_replaceable_file_state gmt_replaceable_file_open_untrusted(const char *
 		path = end;
 	}
 	state = state ? state : open_file(ret_file, ret_why);
-	if (!state && (fstat(ret_file->fd, &about) || about.st_nlink != 1))
+	if (!state && (fstat(ret_file->fd, &status) || status.st_nlink != 1))
 		return refuse(ret_why, "it has more than one hard link", "");
 	return state;
 }
@@ -165,17 +165,17 @@ enum gmt_replaceable_file_state gmt_replaceable_file_open_untrusted(const char *
 bool gmt_replaceable_file_is_own(const struct gmt_replaceable_file *file,
 	char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES])
 {
-	struct stat about;
+	struct stat status;
 	char text[64];
 
-	if (fstat(file->fd, &about)) {
+	if (fstat(file->fd, &status)) {
 		refuse(ret_why, strerror(errno), "");
 		return false;
 	}
-	snprintf(text, sizeof(text), "it belongs to user %u", (unsigned)about.st_uid);
-	if (about.st_uid != geteuid())
+	snprintf(text, sizeof(text), "it belongs to user %u", (unsigned)status.st_uid);
+	if (status.st_uid != geteuid())
 		refuse(ret_why, text, "; recover it as that user, or name another file with -o");
-	return about.st_uid == geteuid();
+	return status.st_uid == geteuid();
 }
 
 /*

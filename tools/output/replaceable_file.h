@@ -49,8 +49,8 @@ bool gmt_replaceable_file_is_own(const struct gmt_replaceable_file *file,
 	char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES]);
 
 /*
- * Opens the folder of a new file with the name `path`, which gmt_replacement_begin writes. Refuses an
- * existing target unless it is a plain file. Refuses a recording unless `force` is set.
+ * Opens the folder of a new file with the name `path`, which gmt_replacement_begin writes. Refuses
+ * an existing target unless it is a plain file. Refuses a recording unless `force` is set.
  */
 enum gmt_replaceable_file_state gmt_replaceable_file_open_new(const char *path, bool force,
 	struct gmt_replaceable_file *ret_file, char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES]);

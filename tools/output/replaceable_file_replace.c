@@ -16,17 +16,17 @@ enum { EXCHANGE = 2 }; /* RENAME_EXCHANGE: swaps the files of two names */
 /* Gives the new file the group and mode of `like`, so that the same users can read it. */
 static void copy_permissions(int fd, int like)
 {
-	struct stat about;
+	struct stat status;
 
-	if (like < 0 || fstat(like, &about))
+	if (like < 0 || fstat(like, &status))
 		return;
 	/*
 	 * If the group cannot be kept, remove the group's rights, because they were meant for another
 	 * group.
 	 */
-	if (fchown(fd, (uid_t)-1, about.st_gid))
-		about.st_mode &= ~(mode_t)S_IRWXG;
-	fchmod(fd, about.st_mode & 0777);
+	if (fchown(fd, (uid_t)-1, status.st_gid))
+		status.st_mode &= ~(mode_t)S_IRWXG;
+	fchmod(fd, status.st_mode & 0777);
 }
 
 static void make_name(struct gmt_replacement *replacement)

@@ -15,9 +15,9 @@ struct gmt_allocator_state_results {
 };
 
 /*
- * Computes the data. `pipeline` was made with wants_report_details. `by` is an enum gmt_table_grouping;
- * below 0: no table. `ret_state` (zeroed) must not move and borrows from `pipeline`. End it with
- * gmt_allocator_state_results_fini, also after a failure.
+ * Computes the data. `pipeline` was made with wants_report_details. `by` is an enum
+ * gmt_table_grouping; below 0: no table. `ret_state` (zeroed) must not move and borrows from
+ * `pipeline`. End it with gmt_allocator_state_results_fini, also after a failure.
  */
 enum gmt_status gmt_allocator_state_results_compute(struct gmt_allocator_state_results *ret_state,
 	const struct gmt_pipeline *pipeline, int by, enum gmt_sites_order key, struct gmt_error *error);

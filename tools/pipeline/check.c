@@ -346,7 +346,7 @@ int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FIL
 	code = judge_job(&judging, &verdict);
 	unreadable = code ? code : unreadable;
 	if (compares)
-		gmt_gate_note_missing(&verdict, &plan->baseline);
+		gmt_gate_note_missing_layers(&verdict, &plan->baseline);
 	gmt_verdict_conclude(&verdict);
 	code = unreadable    ? unreadable
 		: verdict.failed ? EXIT_FAILED

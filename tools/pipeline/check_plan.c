@@ -67,7 +67,8 @@ static int read_suppressions(struct gmt_check_plan *plan)
 		if (!text) {
 			gmt_message_error("%s: %s", files->items[i], strerror(errno));
 			gmt_message_hint(
-				"a suppressions file has lines such as `leak:function`; --gen-suppressions prints some");
+				"a suppressions file has lines such as `leak:function`; --gen-suppressions prints "
+				"some");
 			return GMT_EXIT_USAGE;
 		}
 		status = gmt_suppressions_parse(&plan->suppressions, text, files->items[i], &error);

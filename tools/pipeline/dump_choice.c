@@ -5,7 +5,7 @@
 
 #include "reader/load/clock.h"
 #include "reader/replay/replay.h"
-#include "tools/pipeline/dump_members.h"
+#include "tools/pipeline/dump_skip.h"
 #include "tools/pipeline/resolve_moment.h"
 #include "tools/pipeline/symbol_options.h"
 #include "tools/recordings/load_input.h"
@@ -58,10 +58,10 @@ static int resolve_words(struct gmt_dump_choice *choice, const char *path)
 int gmt_dump_choice_init(struct gmt_dump_choice *choice, const char *path)
 {
 	int code = 0;
-	struct stat about;
+	struct stat status;
 
-	if (gmt_dump_choice_has_times(choice) && !stat(path, &about) && !S_ISREG(about.st_mode) &&
-		!S_ISDIR(about.st_mode)) {
+	if (gmt_dump_choice_has_times(choice) && !stat(path, &status) && !S_ISREG(status.st_mode) &&
+		!S_ISDIR(status.st_mode)) {
 		gmt_message_error("dump: %s must be a file, because --from and --until read it twice",
 			path);
 		return GMT_EXIT_USAGE;
@@ -69,12 +69,12 @@ int gmt_dump_choice_init(struct gmt_dump_choice *choice, const char *path)
 	if ((is_word(&choice->from_option) || is_word(&choice->until_option)) &&
 		(code = resolve_words(choice, path)))
 		return code;
-	if (!choice->needs_all && !gmt_dump_members_find(path, &choice->members))
+	if (!choice->needs_all && !gmt_dump_skip_find_parts(path, &choice->members))
 		return gmt_status_exit_code(GMT_NO_MEMORY);
 	if (gmt_dump_choice_has_times(choice))
-		code = gmt_dump_members_read_clocks(choice, path);
+		code = gmt_dump_skip_read_clocks(choice, path);
 	gmt_dump_choice_set_times(choice);
-	gmt_dump_members_leave_out(choice);
+	gmt_dump_skip_mark_parts(choice);
 	return code;
 }
 

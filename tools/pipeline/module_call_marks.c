@@ -64,10 +64,10 @@ void gmt_module_call_marks_detect(struct gmt_module_call_marks *ret_marks, const
 	struct gmt_recording *recording;
 	uint32_t left_out = gmt_budget.left_out;
 	struct gmt_error error;
-	struct stat about;
+	struct stat status;
 
 	/* A pipe can be read only once, and the compaction reads it. */
-	if (stat(path, &about) || !S_ISREG(about.st_mode))
+	if (stat(path, &status) || !S_ISREG(status.st_mode))
 		return;
 	if (gmt_recording_load(path, NULL, &recording, &error))
 		return;

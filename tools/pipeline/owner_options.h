@@ -13,8 +13,8 @@
 /* The row of the option, for a verb that has a struct gmt_option_texts at `offset`. */
 #define GMT_OWNERS_OPTION(offset) \
 	{ "owners", 0, GMT_OPTION_TEXTS, "FILE", offset, \
-		"rules for the owner of a block, e.g. `own name library libname*`, before the built-in rules; " \
-		"may be repeated" }
+		"rules for the owner of a block, e.g. `own name library libname*`, before the built-in " \
+		"rules; may be repeated" }
 
 /*
  * Reads the files in their order, and adds the built-in rules after them. Returns 0, or an exit

@@ -17,8 +17,9 @@ static enum gmt_status check_known(const struct gmt_recording *recording, const 
 {
 	if (recording->compacted.has_compacted_prefix && stamp < recording->compacted.fold.stamp)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: the %s lies in the folded part, of which only totals are known", recording->path,
-			moment);
+			"%s: the %s lies in the compacted part, of which only totals are "
+			"known",
+			recording->path, moment);
 	return GMT_OK;
 }
 

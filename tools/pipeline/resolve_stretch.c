@@ -20,7 +20,7 @@ static enum gmt_status find_phase(const char *name, const struct gmt_recording *
 		return gmt_error_set(error, GMT_USAGE, "%s: there is no phase `%s`", recording->path, name);
 	if (recording->compacted.has_compacted_prefix && phase->begin < recording->compacted.fold.stamp)
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: the phase `%s` began in the folded part, of which only totals are known",
+			"%s: the phase `%s` began in the compacted part, of which only totals are known",
 			recording->path, name);
 	range->phase = (size_t)(phase - timeline->phases.items);
 	range->from_ns = gmt_clock_time_ns(recording, phase->begin);
@@ -43,7 +43,9 @@ static enum gmt_status find_from(const struct gmt_moment *from,
 	if (recording->compacted.has_compacted_prefix &&
 		range->from_ns < gmt_clock_time_ns(recording, recording->compacted.fold.stamp))
 		return gmt_error_set(error, GMT_USAGE,
-			"%s: --from lies in the folded part, of which only totals are known", recording->path);
+			"%s: --from lies in the compacted part, of which only totals are "
+			"known",
+			recording->path);
 	range->first = gmt_replay_count(recording, range->from_ns);
 	if (range->from_ns > gmt_recording_duration_ns(recording))
 		range->from_ns = gmt_recording_duration_ns(recording);

@@ -30,8 +30,8 @@ static inline bool gmt_stretch_is_given(const struct gmt_stretch_option *option)
 
 /*
  * Finds the stretch in the recording. `until_ns` is the end of the replay that other options ask
- * for; a phase ends at its own end. Fails if there is no such phase or moment, if the stretch begins
- * in the folded part, or if it would end before it begins.
+ * for; a phase ends at its own end. Fails if there is no such phase or moment, if the stretch
+ * begins in the compacted part, or if it would end before it begins.
  */
 enum gmt_status gmt_stretch_resolve(const struct gmt_stretch_option *option,
 	const struct gmt_recording *recording, const struct gmt_traces *traces,

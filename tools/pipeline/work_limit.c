@@ -26,8 +26,8 @@ void gmt_work_limit_report(const char *path)
 	for (int part = 0; part < GMT_BUDGET_PARTS; part++)
 		if (gmt_budget.left_out >> part & 1)
 			gmt_message_warning(
-				"%s: %s is not included, because the analysis exceeded the work limit for a file of this "
-				"size; `gpumemtrace --max-work=none VERB ...` removes the limit",
+				"%s: %s is not included, because the analysis exceeded the work limit for a file "
+				"of this size; `gpumemtrace --max-work=none VERB ...` removes the limit",
 				path, gmt_budget_part_text((enum gmt_budget_part)part));
 	was_cut |= gmt_budget.left_out;
 	gmt_budget.left_out = 0;

@@ -27,7 +27,7 @@ struct newer {
 	char path[PATH_MAX]; /* of the newest recording, if count is not 0 */
 };
 
-bool gmt_newer_recordings_is_later(const struct stat *a, const struct stat *b)
+bool gmt_recording_changed_later(const struct stat *a, const struct stat *b)
 {
 	return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec > b->st_mtim.tv_sec
 												  : a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
@@ -54,10 +54,10 @@ static void find_newer(const char *path, const struct stat *own, struct newer *r
 			continue;
 		}
 		missing = 0;
-		if (!gmt_newer_recordings_is_later(&status, own))
+		if (!gmt_recording_changed_later(&status, own))
 			continue;
 		ret_newer->count++;
-		if (gmt_newer_recordings_is_later(&status, &ret_newer->status)) {
+		if (gmt_recording_changed_later(&status, &ret_newer->status)) {
 			ret_newer->status = status;
 			snprintf(ret_newer->path, sizeof(ret_newer->path), "%s", name);
 		}

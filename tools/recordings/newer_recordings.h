@@ -14,6 +14,6 @@
 void gmt_newer_recordings_report(char *const *paths, size_t count);
 
 /* Returns whether file `a` was modified after file `b`. */
-bool gmt_newer_recordings_is_later(const struct stat *a, const struct stat *b);
+bool gmt_recording_changed_later(const struct stat *a, const struct stat *b);
 
 #endif

@@ -22,13 +22,13 @@ static void find_newest(char *ret_name, size_t size)
 
 	*ret_name = 0;
 	for (int i = 0; folder && i < MAX_FILES && (entry = readdir(folder)); i++) {
-		struct stat about;
+		struct stat status;
 
-		if (!gmt_recording_name_matches(entry->d_name) || stat(entry->d_name, &about) ||
-			!S_ISREG(about.st_mode) ||
-			(*ret_name && !gmt_newer_recordings_is_later(&about, &newest)))
+		if (!gmt_recording_name_matches(entry->d_name) || stat(entry->d_name, &status) ||
+			!S_ISREG(status.st_mode) ||
+			(*ret_name && !gmt_recording_changed_later(&status, &newest)))
 			continue;
-		newest = about;
+		newest = status;
 		snprintf(ret_name, size, "%s", entry->d_name);
 	}
 	if (folder)

@@ -30,10 +30,10 @@ bool gmt_recorder_version_differs(const char *path, char ret_version[GMT_RECORDE
 	const char *version = memmem(file, (size_t)status.st_size, mark, sizeof(mark) - 1);
 	if (version) {
 		version += sizeof(mark) - 1;
-		size_t most = (size_t)(end - version) < GMT_RECORDER_VERSION_BYTES - 1
+		size_t max_length = (size_t)(end - version) < GMT_RECORDER_VERSION_BYTES - 1
 			? (size_t)(end - version)
 			: GMT_RECORDER_VERSION_BYTES - 1;
-		size_t length = strnlen(version, most);
+		size_t length = strnlen(version, max_length);
 
 		memcpy(ret_version, version, length);
 		ret_version[length] = 0;

@@ -82,7 +82,7 @@ static void complete(const struct gmt_replaceable_file *from,
 		outcome->state = status                      ? GMT_RECOVER_FAILED
 			: outcome->completed.recovered.was_whole ? GMT_RECOVER_IS_WHOLE
 													 : GMT_RECOVER_COMPLETED;
-		if (!status && gmt_shared_recording_about(shared_recording)->user == geteuid() &&
+		if (!status && gmt_shared_recording_file_info(shared_recording)->user == geteuid() &&
 			is_no_longer_needed(from, shared_recording))
 			remove_memory(shared_recording, options, outcome);
 	}
@@ -97,7 +97,7 @@ static void discard(struct gmt_shared_recording *shared_recording,
 	outcome->state = state;
 	if (!options->discard)
 		return;
-	if (gmt_shared_recording_about(shared_recording)->user != geteuid()) {
+	if (gmt_shared_recording_file_info(shared_recording)->user != geteuid()) {
 		refuse(outcome, "the memory belongs to another user");
 		return;
 	}
@@ -155,7 +155,8 @@ static void recover_from_memory(struct gmt_shared_recording *shared_recording,
 void gmt_recover_memory(struct gmt_shared_recording *shared_recording,
 	const struct gmt_recover_options *options, struct gmt_recover_outcome *ret_outcome)
 {
-	const struct gmt_shared_recording_about *about = gmt_shared_recording_about(shared_recording);
+	const struct gmt_shared_recording_file_info *file_info =
+		gmt_shared_recording_file_info(shared_recording);
 	const char *why;
 
 	begin(ret_outcome, shared_recording);
@@ -166,13 +167,13 @@ void gmt_recover_memory(struct gmt_shared_recording *shared_recording,
 		discard(shared_recording, options, GMT_RECOVER_IS_UNUSABLE, ret_outcome);
 		if (ret_outcome->state == GMT_RECOVER_IS_UNUSABLE)
 			set_why(ret_outcome, GMT_RECOVER_IS_UNUSABLE, GMT_NO_FILE, why);
-	} else if (about->user != geteuid() && options->output) {
+	} else if (file_info->user != geteuid() && options->output) {
 		/* File names from the memory of other users are not opened, not even for reading. */
 		complete(NULL, shared_recording, options, ret_outcome);
-	} else if (about->user != geteuid()) {
+	} else if (file_info->user != geteuid()) {
 		refuse(ret_outcome,
 			"the memory belongs to another user: recover it as that user, or name a file with -o");
-	} else if (about->names != 1) {
+	} else if (file_info->names != 1) {
 		refuse(ret_outcome, "the memory has more than one hard link");
 	} else {
 		recover_from_memory(shared_recording, options, ret_outcome);

@@ -102,14 +102,14 @@ static void exec_child(char **argv, const sigset_t *mask)
 
 static int wait_for(pid_t pid, int *ret_signal)
 {
-	siginfo_t about;
+	siginfo_t info;
 	int status;
 
 	/*
 	 * WNOWAIT keeps the process id reserved until the second wait, so `child` cannot name another
 	 * process.
 	 */
-	while (waitid(P_PID, (id_t)pid, &about, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
 		;
 	ended_s = now_s();
 	child = 0;

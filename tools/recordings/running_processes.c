@@ -49,9 +49,9 @@ static bool is_page(const struct gmt_control *page)
  */
 static bool read_page(int fd, struct gmt_control *ret_page)
 {
-	struct stat about;
+	struct stat status;
 
-	if (fstat(fd, &about) || !S_ISREG(about.st_mode) || about.st_uid != geteuid() ||
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
 		gmt_file_read_at(fd, 0, ret_page, sizeof(*ret_page)) != sizeof(*ret_page) ||
 		!is_page(ret_page))
 		return false;
@@ -73,8 +73,8 @@ static bool visit_file(int folder, const char *name,
 	if (running.fd < 0)
 		return true;
 	/* A control file that is being created has neither a lock nor the magic yet. */
-	if (read_page(running.fd, &running.about)) {
-		running.pid = running.about.pid;
+	if (read_page(running.fd, &running.control)) {
+		running.pid = running.control.pid;
 		if (!is_gone(running.fd))
 			continues = visit(context, &running);
 		else if (gmt_file_identity_of(running.fd, &file) &&
@@ -326,7 +326,8 @@ bool gmt_running_processes_operand(const char *verb, int argc, char **argv, uint
 
 	if (argc != 1) {
 		gmt_message_error(
-			"%s: no process id is given; `gpumemtrace ps` lists the processes that are being recorded",
+			"%s: no process id is given; `gpumemtrace ps` lists the processes that are being "
+			"recorded",
 			verb);
 		return false;
 	}

@@ -15,7 +15,7 @@
 
 struct gmt_running_process {
 	uint32_t pid;        /* process id as the process itself sees it */
-	struct gmt_control about; /* a copy of the control page; each text is terminated */
+	struct gmt_control control; /* a copy of the control page; each text is terminated */
 	int fd;              /* the control file */
 };
 

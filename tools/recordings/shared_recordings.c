@@ -33,7 +33,7 @@ struct identity {
 /* A search for the shared memory of one recording. */
 struct wanted {
 	const char *whole_path;
-	struct stat about;
+	struct stat status;
 	struct identity identity;
 	bool is_just_begun;
 	struct gmt_shared_recording *found;
@@ -54,16 +54,16 @@ static bool visit_entry(int folder, const char *folder_path, const char *name, u
 	char path[PATH_MAX + NAME_MAX + 2];
 	struct gmt_shared_recording *shared_recording;
 	struct gmt_error error = { 0 };
-	struct stat about;
+	struct stat status;
 
-	if (fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) || !S_ISREG(about.st_mode) ||
-		about.st_uid != owner)
+	if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(status.st_mode) ||
+		status.st_uid != owner)
 		return true;
 	snprintf(path, sizeof(path), "%s/%s", folder_path, name);
 	if (gmt_shared_recording_open_at(folder, name, path, &shared_recording, &error))
 		return visit(context, NULL, &error);
 	/* Another file may have taken the name since fstatat. */
-	if (gmt_shared_recording_about(shared_recording)->user != owner) {
+	if (gmt_shared_recording_file_info(shared_recording)->user != owner) {
 		gmt_shared_recording_close(shared_recording);
 		return true;
 	}
@@ -72,10 +72,10 @@ static bool visit_entry(int folder, const char *folder_path, const char *name, u
 
 static bool is_private(int folder, uid_t owner)
 {
-	struct stat about;
+	struct stat status;
 
-	return !fstat(folder, &about) && about.st_uid == owner &&
-		!(about.st_mode & (S_IWGRP | S_IWOTH));
+	return !fstat(folder, &status) && status.st_uid == owner &&
+		!(status.st_mode & (S_IWGRP | S_IWOTH));
 }
 
 /* Looks only at files of `owner`. */
@@ -121,7 +121,8 @@ const char *gmt_shared_recordings_unusable_reason(
 	const struct gmt_shared_recording *shared_recording)
 {
 	if (!gmt_shared_recording_is_of_this_boot(gmt_shared_recording_owner(shared_recording)))
-		return "this machine was restarted after the recording, or the recording was made on another machine";
+		return "this machine was restarted after the recording, or the recording was made on "
+			   "another machine";
 	return gmt_shared_recording_is_alive(shared_recording) ? "its process is still running" : NULL;
 }
 
@@ -166,16 +167,16 @@ static bool is_same_recording(const struct identity *identity,
 		!strcmp(owner->recording, identity->recording) && !strcmp(owner->host, identity->host);
 }
 
-static bool is_same_file(const struct stat *about, const struct gmt_shared_recording_owner *owner)
+static bool is_same_file(const struct stat *status, const struct gmt_shared_recording_owner *owner)
 {
-	return owner->file_device == about->st_dev && owner->file_inode == about->st_ino;
+	return owner->file_device == status->st_dev && owner->file_inode == status->st_ino;
 }
 
 bool gmt_shared_recordings_is_of(const struct gmt_shared_recording *shared_recording, int fd)
 {
 	const struct gmt_shared_recording_owner *owner = gmt_shared_recording_owner(shared_recording);
 	struct identity identity;
-	struct stat about;
+	struct stat status;
 
 	read_identity(fd, &identity);
 	if (identity.has_process)
@@ -184,7 +185,7 @@ bool gmt_shared_recordings_is_of(const struct gmt_shared_recording *shared_recor
 	 * The file has no first record yet. So it must be the same file, and it must hold no data that
 	 * could be lost.
 	 */
-	return !fstat(fd, &about) && is_same_file(&about, owner) && gmt_source_is_just_begun(fd);
+	return !fstat(fd, &status) && is_same_file(&status, owner) && gmt_source_is_just_begun(fd);
 }
 
 /*
@@ -193,9 +194,9 @@ bool gmt_shared_recordings_is_of(const struct gmt_shared_recording *shared_recor
  */
 static int open_file(const char *path)
 {
-	struct stat about;
+	struct stat status;
 
-	return stat(path, &about) || !S_ISREG(about.st_mode)
+	return stat(path, &status) || !S_ISREG(status.st_mode)
 		? -1
 		: open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
@@ -222,7 +223,7 @@ static bool is_wanted(const struct wanted *wanted, const struct gmt_shared_recor
 {
 	if (wanted->identity.has_process)
 		return is_same_recording(&wanted->identity, owner);
-	return wanted->is_just_begun && is_same_file(&wanted->about, owner) &&
+	return wanted->is_just_begun && is_same_file(&wanted->status, owner) &&
 		!strcmp(owner->path, wanted->whole_path);
 }
 
@@ -232,7 +233,7 @@ static bool keep_wanted(void *context, struct gmt_shared_recording *shared_recor
 	struct wanted *wanted = context;
 	const struct gmt_shared_recording_owner *owner =
 		shared_recording ? gmt_shared_recording_owner(shared_recording) : NULL;
-	bool is_of = owner && gmt_shared_recording_about(shared_recording)->names == 1 &&
+	bool is_of = owner && gmt_shared_recording_file_info(shared_recording)->names == 1 &&
 		is_wanted(wanted, owner);
 
 	(void)error;
@@ -242,7 +243,7 @@ static bool keep_wanted(void *context, struct gmt_shared_recording *shared_recor
 	}
 	/* Only for the file that the process writes to, not for a copy of it. */
 	if (is_of && gmt_shared_recording_is_alive(shared_recording) &&
-		(is_same_file(&wanted->about, owner) || atomic_load(&owner->is_moving)))
+		(is_same_file(&wanted->status, owner) || atomic_load(&owner->is_moving)))
 		wanted->recording_pid = owner->pid;
 	gmt_shared_recording_close(shared_recording);
 	return true;
@@ -256,8 +257,9 @@ static bool match_running(void *context, const struct gmt_running_process *runni
 {
 	struct wanted *wanted = context;
 
-	if (!strcmp(running->about.path, wanted->whole_path) &&
-		running->about.state != GMT_CONTROL_ENDED && running->about.state != GMT_CONTROL_STOPPED)
+	if (!strcmp(running->control.path, wanted->whole_path) &&
+		running->control.state != GMT_CONTROL_ENDED &&
+		running->control.state != GMT_CONTROL_STOPPED)
 		wanted->recording_pid = running->pid;
 	return !wanted->recording_pid;
 }
@@ -271,13 +273,13 @@ struct gmt_shared_recording *gmt_shared_recordings_find_open(int fd, const char 
 
 	if (ret_recording_pid)
 		*ret_recording_pid = 0;
-	if (fstat(fd, &wanted.about) || !S_ISREG(wanted.about.st_mode) || !slash)
+	if (fstat(fd, &wanted.status) || !S_ISREG(wanted.status.st_mode) || !slash)
 		return NULL;
 	read_identity(fd, &wanted.identity);
 	wanted.is_just_begun = !wanted.identity.has_process && gmt_source_is_just_begun(fd);
-	if (visit_shm(wanted.about.st_uid, keep_wanted, &wanted)) {
+	if (visit_shm(wanted.status.st_uid, keep_wanted, &wanted)) {
 		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - whole_path + 1), whole_path);
-		visit_folder(folder, ".gpumemtrace-", wanted.about.st_uid, false, keep_wanted, &wanted);
+		visit_folder(folder, ".gpumemtrace-", wanted.status.st_uid, false, keep_wanted, &wanted);
 	}
 	if (!wanted.found && !wanted.recording_pid && ret_recording_pid)
 		gmt_running_processes_each(match_running, &wanted);
@@ -317,7 +319,7 @@ bool gmt_shared_recordings_remove(const struct gmt_shared_recording *shared_reco
 	if (folder < 0)
 		return false;
 	if (gmt_file_identity_is_at(folder, slash ? slash + 1 : path,
-			&gmt_shared_recording_about(shared_recording)->file))
+			&gmt_shared_recording_file_info(shared_recording)->file))
 		is_done = !unlinkat(folder, slash ? slash + 1 : path, 0);
 	else
 		errno = ENOENT;

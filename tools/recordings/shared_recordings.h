@@ -51,8 +51,8 @@ void gmt_shared_recordings_each(const char *extra_folder, gmt_shared_recordings_
 bool gmt_shared_recordings_is_of(const struct gmt_shared_recording *shared_recording, int fd);
 
 /*
- * Writes the name of the run that recorded the recording at `path`; "": no run. Returns false if the
- * file does not say.
+ * Writes the name of the run that recorded the recording at `path`; "": no run. Returns false if
+ * the file does not say.
  */
 bool gmt_shared_recordings_run_of(const char *path, char ret_run[GMT_IDENTIFIER_BYTES]);
 

@@ -20,8 +20,9 @@ struct gmt_diff_jobs {
 
 /*
  * Reads both folders and writes the comparison to `file`. Files that cannot be read are reported on
- * stderr. Returns 0, or an exit code after an error message. `ret_differs`: the difference of a rank
- * reaches the threshold, or a rank is in one job only. `ret_incomplete`: a recording is incomplete.
+ * stderr. Returns 0, or an exit code after an error message. `ret_differs`: the difference of a
+ * rank reaches the threshold, or a rank is in one job only. `ret_incomplete`: a recording is
+ * incomplete.
  */
 int gmt_diff_jobs(const struct gmt_diff_jobs *jobs, FILE *file, bool *ret_differs,
 	bool *ret_incomplete);

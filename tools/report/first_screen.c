@@ -9,13 +9,13 @@
 #include "tools/pipeline/pipeline.h"
 #include "tools/pipeline/symbol_options.h"
 #include "tools/pipeline/work_limit.h"
-#include "tools/report/views.h"
+#include "tools/report/report_inputs.h"
 
 static bool render(struct gmt_pipeline *pipeline, const struct gmt_allocator_state_view *state,
 	FILE *file)
 {
-	const struct gmt_leaks_view leaks = gmt_view_leaks(pipeline);
-	struct gmt_report report = gmt_view_report(pipeline, &leaks, state);
+	const struct gmt_leaks_view leaks = gmt_report_input_leaks(pipeline);
+	struct gmt_report report = gmt_report_input_all(pipeline, &leaks, state);
 
 	report.columns = gmt_terminal_columns(file);
 	report.has_blocks = gmt_terminal_is_utf8();

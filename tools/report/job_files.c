@@ -16,8 +16,8 @@
 #include "tools/output/message.h"
 #include "tools/pipeline/summarize.h"
 #include "tools/recordings/load_input.h"
-#include "tools/report/report_files.h"
-#include "tools/report/report_files_parallel.h"
+#include "tools/report/report_each.h"
+#include "tools/report/report_each_parallel.h"
 
 enum {
 	MOST_FILE_BYTES = 16 << 20,    /* largest summary that is read */
@@ -92,22 +92,22 @@ static bool read_more(struct reader *reader, int fd, size_t bytes)
 	return true;
 }
 
-/* Inflates what was read, up to `most` bytes. Returns whether the member is complete. */
-static bool inflate_all(struct reader *reader, size_t most)
+/* Inflates what was read, up to `max_bytes` bytes. Returns whether the member is complete. */
+static bool inflate_all(struct reader *reader, size_t max_bytes)
 {
 	struct gmt_inflate_bytes bytes = { .in = reader->in.items, .in_bytes = reader->in.count };
 	enum gmt_inflate_answer answer = GMT_INFLATE_MORE;
 
 	reader->out.count = 0;
 	gmt_inflate_begin(reader->inflate);
-	while (answer == GMT_INFLATE_MORE && reader->out.count < most) {
+	while (answer == GMT_INFLATE_MORE && reader->out.count < max_bytes) {
 		size_t before = bytes.in_bytes, room;
 
-		if (!gmt_vec_reserve(&reader->out, most < FIRST_BYTES ? most : FIRST_BYTES))
+		if (!gmt_vec_reserve(&reader->out, max_bytes < FIRST_BYTES ? max_bytes : FIRST_BYTES))
 			return false;
 		room = reader->out.capacity - reader->out.count;
-		if (room > most - reader->out.count)
-			room = most - reader->out.count;
+		if (room > max_bytes - reader->out.count)
+			room = max_bytes - reader->out.count;
 		bytes.out = reader->out.items + reader->out.count;
 		bytes.out_bytes = room;
 		answer = gmt_inflate_run(reader->inflate, &bytes);
@@ -236,7 +236,7 @@ static bool has_summary(const struct gmt_job_files *files, const struct gmt_job_
 
 /* Writes the summary of a recording, in a process of its own. */
 static int write_summary(const void *context, const char *path,
-	struct gmt_report_files_output *output)
+	struct gmt_report_each_output *output)
 {
 	struct gmt_summary_bytes summary = { 0 };
 	int code = gmt_summarize_recording(path, context, &summary);
@@ -265,9 +265,9 @@ static int read_here(struct reader *reader, const struct gmt_job_file *file,
  * NOT_TAKEN if there is no such process or its summary does not fit into memory.
  */
 static int take_summary(struct reader *reader, const struct gmt_job_file *file,
-	struct gmt_report_files_parallel *parallel, int index)
+	struct gmt_report_each_parallel *parallel, int index)
 {
-	struct gmt_report_files_output output = { 0 };
+	struct gmt_report_each_output output = { 0 };
 	char *bytes = NULL;
 	size_t length = 0;
 	int code = NOT_TAKEN;
@@ -276,7 +276,7 @@ static int take_summary(struct reader *reader, const struct gmt_job_file *file,
 	output.file = open_memstream(&bytes, &length);
 	if (!output.file)
 		return NOT_TAKEN;
-	if (!gmt_report_files_parallel_take(parallel, index, &output, &code))
+	if (!gmt_report_each_parallel_take(parallel, index, &output, &code))
 		code = NOT_TAKEN;
 	is_whole = !ferror(output.file);
 	is_whole &= fclose(output.file) == 0;
@@ -291,11 +291,11 @@ static int take_summary(struct reader *reader, const struct gmt_job_file *file,
 static int read_recordings(struct reader *reader, const struct gmt_traces_options *options,
 	char **paths, const struct gmt_job_file **of, int count)
 {
-	const struct gmt_report_files files = {
+	const struct gmt_report_each files = {
 		.count = count, .paths = paths, .report = write_summary, .context = options
 	};
-	struct gmt_report_files_output output = { 0 };
-	struct gmt_report_files_parallel *parallel = gmt_report_files_parallel_open(&files, &output);
+	struct gmt_report_each_output output = { 0 };
+	struct gmt_report_each_parallel *parallel = gmt_report_each_parallel_open(&files, &output);
 	int code = 0;
 
 	for (int i = 0; i < count && !reader->files->is_out_of_memory; i++) {
@@ -309,7 +309,7 @@ static int read_recordings(struct reader *reader, const struct gmt_traces_option
 			code = of[i]->is_operand ? answer : code;
 		}
 	}
-	gmt_report_files_parallel_close(parallel);
+	gmt_report_each_parallel_close(parallel);
 	return code;
 }
 

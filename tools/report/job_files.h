@@ -3,8 +3,8 @@
 #define GMT_TOOLS_REPORT_JOB_FILES_H
 
 /*
- * The files of a job: recordings, which are read in parallel, and summaries. The result is a list of
- * process summaries in one store. Nothing of a recording stays in memory.
+ * The files of a job: recordings, which are read in parallel, and summaries. The result is a list
+ * of process summaries in one store. Nothing of a recording stays in memory.
  */
 
 #include <limits.h>

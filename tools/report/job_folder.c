@@ -40,7 +40,7 @@ static void add_folder(struct gmt_job_files *files, const char *folder, unsigned
 	}
 	while ((entry = readdir(stream))) {
 		char path[PATH_MAX];
-		struct stat about;
+		struct stat status;
 
 		if (entry->d_name[0] == '.' ||
 			(size_t)snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) >= sizeof(path))
@@ -48,10 +48,10 @@ static void add_folder(struct gmt_job_files *files, const char *folder, unsigned
 		if (entry->d_type == DT_REG)
 			add_file(files, path, false);
 		else if ((entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
-			fstatat(AT_FDCWD, path, &about, AT_SYMLINK_NOFOLLOW) == 0) {
-			if (S_ISDIR(about.st_mode) && depth < MOST_DEPTH)
+			fstatat(AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+			if (S_ISDIR(status.st_mode) && depth < MOST_DEPTH)
 				add_folder(files, path, depth + 1);
-			else if (S_ISREG(about.st_mode))
+			else if (S_ISREG(status.st_mode))
 				add_file(files, path, false);
 		}
 	}
@@ -71,16 +71,16 @@ int gmt_job_files_find(struct gmt_job_files *ret_files, int count, char **operan
 
 	for (int i = 0; i < count; i++) {
 		char path[PATH_MAX];
-		struct stat about;
+		struct stat status;
 		size_t length = strlen(operands[i]);
 
-		if (stat(operands[i], &about)) {
+		if (stat(operands[i], &status)) {
 			gmt_message_error("%s: cannot be opened: %s", operands[i], strerror(errno));
 			ret_files->unreadable++;
 			code = GMT_EXIT_UNREADABLE;
 			continue;
 		}
-		if (!S_ISDIR(about.st_mode)) {
+		if (!S_ISDIR(status.st_mode)) {
 			add_file(ret_files, operands[i], true);
 			continue;
 		}

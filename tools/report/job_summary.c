@@ -8,9 +8,9 @@
 #include "analysis/recording/recorded_program.h"
 #include "base/text.h"
 #include "containers/vec.h"
-#include "render/lines/fit.h"
+#include "render/lines/fit_lines.h"
 #include "render/leaks.h"
-#include "render/plain.h"
+#include "render/console.h"
 
 enum { ROWS_SHOWN = 64, FILE_COLUMNS = 36 };
 
@@ -36,7 +36,7 @@ static void name_leak(const struct gmt_pipeline *pipeline, struct row *row)
 	const struct gmt_leak *leak = &pipeline->leaks.rows.items[0];
 	char line[4096];
 	FILE *file = fmemopen(line, sizeof(line), "w");
-	const struct gmt_plain plain = { .file = file };
+	const struct gmt_console console = { .file = file };
 
 	if (!file)
 		return;
@@ -44,7 +44,7 @@ static void name_leak(const struct gmt_pipeline *pipeline, struct row *row)
 	if (leak->stack == GMT_LEAK_NO_STACK)
 		fputs("no single line", file);
 	else
-		gmt_plain_own_line(&plain, pipeline->recording, &pipeline->traces, leak->stack,
+		gmt_console_own_line(&console, pipeline->recording, &pipeline->traces, leak->stack,
 			leak->own_line);
 	fclose(file);
 	line[sizeof(line) - 1] = 0;
@@ -87,7 +87,7 @@ static bool read_rows(FILE *file, struct rows *ret_rows)
 
 static void write_row(const struct row *row, FILE *text)
 {
-	const struct gmt_plain plain = { .file = text };
+	const struct gmt_console console = { .file = text };
 	const char *file = gmt_text_end(row->file, FILE_COLUMNS);
 
 	if (row->rank >= 0)
@@ -103,13 +103,13 @@ static void write_row(const struct row *row, FILE *text)
 		fprintf(text, "%6s  ", "-");
 	fprintf(text, "%5s %4s  %-4s ", gmt_text_count(row->leaks).text, gmt_text_count(row->ooms).text,
 		row->is_complete ? "" : "cut");
-	gmt_plain_text(&plain, file);
+	gmt_console_text(&console, file);
 	fputc('\n', text);
 }
 
 static void write_extremes(const struct rows *rows, FILE *text)
 {
-	const struct gmt_plain plain = { .file = text };
+	const struct gmt_console console = { .file = text };
 	const struct row *high = rows->items, *low = rows->items;
 
 	for (size_t i = 1; i < rows->count; i++) {
@@ -123,7 +123,7 @@ static void write_extremes(const struct rows *rows, FILE *text)
 	if (high->rank >= 0)
 		fprintf(text, "rank %" PRId32, high->rank);
 	else
-		gmt_plain_text(&plain, high->file);
+		gmt_console_text(&console, high->file);
 	fputc('\n', text);
 }
 

@@ -15,9 +15,9 @@
 #include "tools/pipeline/pipeline.h"
 #include "tools/pipeline/work_limit.h"
 #include "tools/report/page_document.h"
-#include "tools/report/report_files_parallel.h"
+#include "tools/report/report_each_parallel.h"
 #include "tools/report/report_page.h"
-#include "tools/report/views.h"
+#include "tools/report/report_inputs.h"
 
 enum { FRAMES = 6 }; /* of a stack, in the text that a browser without scripts shows */
 
@@ -36,7 +36,7 @@ enum { IS_CHOSEN = 0 }; /* before it has a number */
 static void choose(struct chosen *chosen, uint32_t index)
 {
 	if (index == GMT_JOB_NONE || chosen->of_rank[index] != GMT_RANKS_NOT_IN_PAGE ||
-		chosen->count >= chosen->pages->most)
+		chosen->count >= chosen->pages->max_recordings)
 		return;
 	chosen->of_rank[index] = IS_CHOSEN;
 	chosen->count++;
@@ -62,7 +62,7 @@ static void choose_all(struct chosen *chosen)
 		choose(chosen, job->groups[g].middle);
 	for (size_t i = 0; i < job->outliers.count; i++)
 		choose(chosen, job->outliers.items[i].rank);
-	if (job->ranks.count <= chosen->pages->most)
+	if (job->ranks.count <= chosen->pages->max_recordings)
 		for (uint32_t i = 0; i < job->ranks.count; i++)
 			choose(chosen, i);
 }
@@ -101,8 +101,8 @@ static unsigned number_of(const struct chosen *chosen, const char *path)
 static bool render(struct gmt_pipeline *pipeline,
 	struct gmt_allocator_state_results *allocator_state, unsigned number, FILE *parts)
 {
-	struct gmt_leaks_view leaks = gmt_view_leaks(pipeline);
-	struct gmt_report report = gmt_view_report(pipeline, &leaks, &allocator_state->view);
+	struct gmt_leaks_view leaks = gmt_report_input_leaks(pipeline);
+	struct gmt_report report = gmt_report_input_all(pipeline, &leaks, &allocator_state->view);
 
 	leaks.step_parts = &pipeline->step_parts;
 	leaks.phase_memory = &pipeline->phase_memory;
@@ -122,7 +122,7 @@ static bool render(struct gmt_pipeline *pipeline,
 
 /* Writes the parts of one recording. */
 static int write_recording(const void *user, const char *path,
-	struct gmt_report_files_output *output)
+	struct gmt_report_each_output *output)
 {
 	const struct chosen *chosen = user;
 	const struct gmt_pipeline_options options = {
@@ -155,24 +155,24 @@ static int write_recording(const void *user, const char *path,
 /* Writes the parts of all chosen recordings. Returns an exit code. */
 static int write_recordings(const struct chosen *chosen, FILE *parts)
 {
-	const struct gmt_report_files_options options = { 0 };
-	const struct gmt_report_files files = { .count = (int)chosen->paths.count,
+	const struct gmt_report_each_options options = { 0 };
+	const struct gmt_report_each files = { .count = (int)chosen->paths.count,
 		.paths = chosen->paths.items,
 		.options = &options,
 		.report = write_recording,
 		.context = chosen };
-	struct gmt_report_files_output output = { .file = parts };
-	struct gmt_report_files_parallel *parallel = gmt_report_files_parallel_open(&files, &output);
+	struct gmt_report_each_output output = { .file = parts };
+	struct gmt_report_each_parallel *parallel = gmt_report_each_parallel_open(&files, &output);
 	int code = 0;
 
 	for (int i = 0; i < files.count; i++) {
 		int answer = 0;
 
-		if (!gmt_report_files_parallel_take(parallel, i, &output, &answer))
+		if (!gmt_report_each_parallel_take(parallel, i, &output, &answer))
 			answer = write_recording(chosen, files.paths[i], &output);
 		code = answer ? answer : code;
 	}
-	gmt_report_files_parallel_close(parallel);
+	gmt_report_each_parallel_close(parallel);
 	return code;
 }
 

@@ -66,7 +66,7 @@ static enum gmt_status replay(struct state *state, const struct gmt_report_stret
 }
 
 int gmt_report_stretch(const struct gmt_report_stretch *wanted, const char *path,
-	struct gmt_report_files_output *output)
+	struct gmt_report_each_output *output)
 {
 	struct state state = { 0 };
 	struct gmt_error error = { 0 };
@@ -91,7 +91,7 @@ int gmt_report_stretch(const struct gmt_report_stretch *wanted, const char *path
 				.from_ns = state.range.from_ns,
 			},
 			&output->json);
-		gmt_report_files_end_json(output);
+		gmt_report_each_end_json(output);
 	}
 	gmt_warnings_fini(&state.warnings);
 	gmt_replay_fini(&state.replay);

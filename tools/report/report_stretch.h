@@ -3,12 +3,12 @@
 #define GMT_TOOLS_REPORT_REPORT_STRETCH_H
 
 /*
- * `report --json --from` and `--phase`: the numbers of one stretch of a recording, without the other
- * analyses.
+ * `report --json --from` and `--phase`: the numbers of one stretch of a recording, without the
+ * other analyses.
  */
 
 #include "tools/pipeline/resolve_stretch.h"
-#include "tools/report/report_files.h"
+#include "tools/report/report_each.h"
 
 struct gmt_report_stretch {
 	struct gmt_stretch_option stretch;
@@ -23,6 +23,6 @@ bool gmt_report_stretch_check(const struct gmt_stretch_option *stretch,
 
 /* Writes one line of JSON. Returns 0, or an exit code after an error message. */
 int gmt_report_stretch(const struct gmt_report_stretch *wanted, const char *path,
-	struct gmt_report_files_output *output);
+	struct gmt_report_each_output *output);
 
 #endif

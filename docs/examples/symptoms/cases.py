@@ -11,12 +11,12 @@ HERE = 'docs/examples/symptoms'
 
 LEAKING = ('loss_list', 'logged_grad_fn', 'small_under_churn', 'activation_cache', 'rnn_hidden', 'eval_outputs',
            'cycles', 'module_list', 'checkpoint_kept', 'extension', 'pinned')
-QUIET = ('warm_up', 'batch_sizes', 'reserved', 'schedule', 'workspaces', 'accumulation', 'prefetch')
+NO_LEAK = ('warm_up', 'batch_sizes', 'reserved', 'schedule', 'workspaces', 'accumulation', 'prefetch')
 
 # Maps the name of a recording to script, arguments and environment.
 RECORDINGS = {
     **{f'{name}.{mode}': (f'{LEAKS}/{name}.py', [mode], {}) for name in LEAKING for mode in ('leak', 'repaired')},
-    **{f'quiet_{name}': (f'{LEAKS}/quiet_{name}.py', [], {}) for name in QUIET},
+    **{f'no_leak_{name}': (f'{LEAKS}/no_leak_{name}.py', [], {}) for name in NO_LEAK},
     **{f'two_ranks.{mode}.r{rank}': (f'{LEAKS}/two_ranks.py', [mode], {'RANK': str(rank), 'WORLD_SIZE': '2'})
        for mode in ('leak', 'repaired') for rank in (0, 1)},
     'full': ('tests/torch/programs/ooms.py', ['dies'], {'SIMCUDA_MEMORY': '1000M'}),
@@ -67,8 +67,8 @@ BLOCKS = {
                [('two_ranks', None), VERDICT, ('two_ranks', None), FINDINGS]),
               ('leaks two_ranks.repaired.r0.gmt.gz two_ranks.repaired.r1.gmt.gz',
                [('two_ranks', None), VERDICT, ('two_ranks', None), VERDICT])],
-    'quiet': [(f'leaks quiet_{name}.gmt.gz', [('Leaks:', '')]) for name in QUIET],
-    'reserved': [('report --section segments quiet_reserved.gmt.gz', [SEGMENTS])],
+    'no_leak': [(f'leaks no_leak_{name}.gmt.gz', [('Leaks:', '')]) for name in NO_LEAK],
+    'reserved': [('report --section segments no_leak_reserved.gmt.gz', [SEGMENTS])],
     'full': [('report --full full.gmt.gz', [('Out of memory', '')])],
     'holes': [('report --full holes.gmt.gz', [('Out of memory', ''), ("PyTorch's segments", '')])],
     'expandable': [('check holes.gmt.gz', [('GMT005', '  do:')]),

@@ -5,7 +5,7 @@ import type { Axis } from "../model/axis";
 import { bucketAt, lastAtMost } from "../model/buckets";
 
 /** A part of the axis, drawn from pixel `x` on, `width` pixels wide. */
-export interface Window {
+export interface PlotRange {
   axis: Axis;
   left: number; // ns
   right: number;
@@ -13,27 +13,27 @@ export interface Window {
   width: number;
 }
 
-export function pixelOf(window: Window, ns: number): number {
-  const from = window.axis.at(window.left);
-  const to = window.axis.at(window.right);
-  return window.x + ((window.axis.at(ns) - from) / Math.max(1e-9, to - from)) * window.width;
+export function pixelOf(range: PlotRange, ns: number): number {
+  const from = range.axis.at(range.left);
+  const to = range.axis.at(range.right);
+  return range.x + ((range.axis.at(ns) - from) / Math.max(1e-9, to - from)) * range.width;
 }
 
-export function momentOf(window: Window, pixel: number): number {
-  const from = window.axis.at(window.left);
-  const to = window.axis.at(window.right);
-  const position = from + ((pixel - window.x) / window.width) * (to - from);
-  return Math.min(window.right, Math.max(window.left, window.axis.ns(position)));
+export function momentOf(range: PlotRange, pixel: number): number {
+  const from = range.axis.at(range.left);
+  const to = range.axis.at(range.right);
+  const position = from + ((pixel - range.x) / range.width) * (to - from);
+  return Math.min(range.right, Math.max(range.left, range.axis.ns(position)));
 }
 
 /** For each column of pixels, the bucket in it with the largest total. */
-export function pickBuckets(layer: Layer, window: Window): Int32Array {
-  const width = Math.max(1, Math.floor(window.width));
+export function pickBuckets(layer: Layer, range: PlotRange): Int32Array {
+  const width = Math.max(1, Math.floor(range.width));
   const picked = new Int32Array(width);
   if (layer.buckets === 0) return picked;
-  let bucket = bucketAt(layer, window.left);
+  let bucket = bucketAt(layer, range.left);
   for (let x = 0; x < width; x++) {
-    const end = momentOf(window, window.x + x + 1);
+    const end = momentOf(range, range.x + x + 1);
     let best = bucket;
     while (bucket + 1 < layer.buckets && layer.beginNs[bucket + 1]! < end) {
       bucket++;
@@ -45,13 +45,13 @@ export function pickBuckets(layer: Layer, window: Window): Int32Array {
 }
 
 /** For each column of pixels, the largest value of a curve whose values hold from their moment on. */
-export function pickLargest(moments: Float64Array, values: Float64Array, window: Window): Float64Array {
-  const width = Math.max(1, Math.floor(window.width));
+export function pickLargest(moments: Float64Array, values: Float64Array, range: PlotRange): Float64Array {
+  const width = Math.max(1, Math.floor(range.width));
   const picked = new Float64Array(width);
   if (moments.length === 0) return picked;
-  let at = lastAtMost(moments, window.left);
+  let at = lastAtMost(moments, range.left);
   for (let x = 0; x < width; x++) {
-    const end = momentOf(window, window.x + x + 1);
+    const end = momentOf(range, range.x + x + 1);
     let most = moments[at]! <= end ? values[at]! : 0;
     while (at + 1 < moments.length && moments[at + 1]! < end) most = Math.max(most, values[++at]!);
     picked[x] = most;

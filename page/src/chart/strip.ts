@@ -6,7 +6,7 @@ import { change, state } from "../state/state";
 import { duration, size } from "../ui/format";
 import { hideTip, showTip, tipRow } from "../ui/tooltip";
 import type { Context } from "../views/view";
-import { momentOf, pickBuckets, pixelOf, traceColumns, type Window } from "./columns";
+import { momentOf, pickBuckets, pixelOf, traceColumns, type PlotRange } from "./columns";
 import { FONT, makeSurface, type Surface } from "./surface";
 
 /** Moves the cursor to the bucket of a moment: to its largest moment, whose numbers the page has. */
@@ -25,7 +25,7 @@ export function snapRange(context: Context, a: number, b: number): { from: numbe
 
 export function makeStrip(context: Context, options: { zooms?: boolean; className?: string } = {}): Surface {
   const { recording, layer } = context;
-  const window_ = (width: number): Window => ({
+  const wholeRange = (width: number): PlotRange => ({
     axis: makeAxis(state().axis, recording, layer ?? undefined),
     left: 0,
     right: recording.durationNs,
@@ -34,7 +34,7 @@ export function makeStrip(context: Context, options: { zooms?: boolean; classNam
   });
   const surface = makeSurface(options.className ?? "strip", "The curve of the whole recording, with the cursor and the range", ({ context: c, width, height, ink }) => {
     if (!layer || layer.buckets === 0) return;
-    const view = window_(width);
+    const view = wholeRange(width);
     const picked = pickBuckets(layer, view);
     const base = height - 0.5;
     const y = (bytes: number): number => base - (bytes / Math.max(1, layer.peakBytes)) * (height - (options.zooms ? 6 : 18));
@@ -79,7 +79,7 @@ export function makeStrip(context: Context, options: { zooms?: boolean; classNam
       c.fillText(label, mark + w + 6 > width ? mark - w - 5 : mark + 5, 12);
     }
   });
-  const moment = (event: PointerEvent): number => momentOf(window_(surface.width()), event.clientX - surface.canvas.getBoundingClientRect().left);
+  const moment = (event: PointerEvent): number => momentOf(wholeRange(surface.width()), event.clientX - surface.canvas.getBoundingClientRect().left);
   let start: { x: number; ns: number } | null = null;
   surface.canvas.addEventListener("pointerdown", (event) => {
     if (!layer || event.button !== 0) return;

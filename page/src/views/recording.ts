@@ -35,7 +35,7 @@ function mount(box: HTMLElement, context: Context): void {
       report.in_progress !== undefined ? note(`Process ${report.in_progress} was still recording.`) : null,
       ...report.remarks.map((remark) => h("p", {}, remark)),
       ...report.notes.map((text) => h("p", { class: "muted" }, text)),
-      report.folded ? h("p", {}, `Events before ${duration(report.folded.until_ns)} are folded: ${plural(report.folded.events, "event")}.`) : null),
+      report.folded ? h("p", {}, `Events before ${duration(report.folded.until_ns)} are compacted: ${plural(report.folded.events, "event")}.`) : null),
     h("div", { class: "two" },
       panel("Process",
         row("Command", h("code", { class: "wrap" }, process.command.join(" "))),

@@ -35,8 +35,8 @@ function hero(context: Context): { element: HTMLElement; surface: Surface | null
   let shown: Plot | null = null;
   const surface = makeSurface("hero-chart", `Live memory over time: ${verdict.headline}`, (drawing) => {
     const axis = makeAxis(state().axis, recording, layer);
-    const window = { axis, left: 0, right: recording.durationNs, x: 0, width: drawing.width };
-    const plot = makePlot(drawing.width, drawing.height, lanes, axis, 0, recording.durationNs, largest(layer, device, window, curves) * 1.06);
+    const range = { axis, left: 0, right: recording.durationNs, x: 0, width: drawing.width };
+    const plot = makePlot(drawing.width, drawing.height, lanes, axis, 0, recording.durationNs, largest(layer, device, range, curves) * 1.06);
     shown = plot;
     paintGrid(drawing, plot);
     paintStack(drawing, plot, layer, groups, -1);
@@ -48,7 +48,7 @@ function hero(context: Context): { element: HTMLElement; surface: Surface | null
   });
   surface.canvas.addEventListener("click", (event) => {
     const x = event.clientX - surface.canvas.getBoundingClientRect().left;
-    change({ view: "timeline", cursor: shown && x >= shown.window.x ? cursorAt(context, momentOf(shown.window, x)) : layer.peakNs });
+    change({ view: "timeline", cursor: shown && x >= shown.range.x ? cursorAt(context, momentOf(shown.range, x)) : layer.peakNs });
   });
   surface.canvas.title = "Open the timeline at this moment";
   const legend = h("p", { class: "legend-line" },

@@ -78,11 +78,14 @@ struct sim_code *sim_code_read(const void *image);
 void sim_code_release(struct sim_code *code);
 /* Returns the index of the symbol with that name, or `code->count`. */
 size_t sim_code_find(const struct sim_code *code, const char *name);
-/* Returns whether the code has a function of that name. Code that is not text may have any function. */
+/*
+ * Returns whether the code has a function of that name. Code that is not text may have any
+ * function.
+ */
 bool sim_code_has_function(const struct sim_code *code, const char *name);
 /*
- * Returns the index of the first symbol from `index` on that is a function, or `code->count`. Use it
- * to go through all functions.
+ * Returns the index of the first symbol from `index` on that is a function, or `code->count`. Use
+ * it to go through all functions.
  */
 size_t sim_code_next_function(const struct sim_code *code, size_t index);
 /* Returns how many of the symbols are functions. */

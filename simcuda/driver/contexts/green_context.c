@@ -5,7 +5,9 @@
 
 #include "stream.h"
 
-/* See green_context.h. Only descriptions count multiprocessors. Contexts do not compete for them. */
+/*
+ * See green_context.h. Only descriptions count multiprocessors. Contexts do not compete for them.
+ */
 
 enum {
 	/* The value of a device with compute capability 9.0. */

@@ -33,8 +33,8 @@ struct gmt_allocator_segment {
 	uint32_t next_free_plus_1;
 	int16_t device;
 	bool is_segment; /* this is PyTorch's segment; for pages, see is_pytorch of the range */
-	bool
-		is_unmapped_in_use; /* its memory was unmapped while it had blocks; it may be mapped again */
+	/* its memory was unmapped while it had blocks; it may be mapped again */
+	bool is_unmapped_in_use;
 };
 
 /* Reserved addresses into which the program maps memory page by page. */

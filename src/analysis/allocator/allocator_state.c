@@ -139,7 +139,7 @@ static bool on_began(void *user, const struct gmt_replay *replay,
 		return false;
 	/* Compaction does not keep which blocks were live at a peak in the compacted prefix. */
 	return state->is_in_compacted ||
-		!gmt_peaks_began(&state->peaks, &replay->accounting, account, event->stamp) ||
+		!gmt_peaks_note_begin(&state->peaks, &replay->accounting, account, event->stamp) ||
 		!is_pytorchs(now) || gmt_allocator_memory_mark(&state->allocator.memory, now->device);
 }
 
@@ -148,7 +148,7 @@ static bool on_ended(void *user, const struct gmt_replay *replay,
 {
 	struct gmt_allocator_state *state = user;
 
-	return gmt_peaks_end(&state->peaks, &replay->accounting, block, event->address,
+	return gmt_peaks_note_end(&state->peaks, &replay->accounting, block, event->address,
 		state->attribution.ended_phase);
 }
 

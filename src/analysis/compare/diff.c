@@ -64,7 +64,7 @@ const char *gmt_diff_amount_name(enum gmt_diff_amount amount)
 	return names[amount];
 }
 
-int64_t gmt_diff_difference(const struct gmt_diff_pair *pair)
+int64_t gmt_diff_pair_change(const struct gmt_diff_pair *pair)
 {
 	return (int64_t)(pair->sides[GMT_DIFF_NEW] - pair->sides[GMT_DIFF_BASE]);
 }
@@ -296,7 +296,7 @@ static bool add_sites(struct diff_builder *diff_builder, int side)
 static enum gmt_diff_change classify_change(const struct gmt_diff *diff,
 	const struct gmt_diff_row *row)
 {
-	int64_t difference = gmt_diff_difference(&row->amounts[diff->amount]);
+	int64_t difference = gmt_diff_pair_change(&row->amounts[diff->amount]);
 
 	if (!row->amounts[GMT_DIFF_ALLOCS].sides[GMT_DIFF_BASE])
 		return GMT_DIFF_ADDED;
@@ -323,8 +323,8 @@ static int by_difference(const void *left, const void *right, void *user)
 	if (a->account != b->account)
 		return a->account < b->account ? -1 : 1;
 	for (size_t i = 0; i < sizeof(amounts) / sizeof(*amounts); i++) {
-		uint64_t x = size_of(gmt_diff_difference(&a->amounts[amounts[i]])),
-				 y = size_of(gmt_diff_difference(&b->amounts[amounts[i]]));
+		uint64_t x = size_of(gmt_diff_pair_change(&a->amounts[amounts[i]])),
+				 y = size_of(gmt_diff_pair_change(&b->amounts[amounts[i]]));
 
 		if (x != y)
 			return x > y ? -1 : 1;
@@ -348,7 +348,7 @@ static void finish_rows(struct gmt_diff *diff)
 	for (size_t i = 0; i < diff->rows.count; i++) {
 		const struct gmt_diff_row *row = &diff->rows.items[i];
 		struct gmt_diff_account *account = &diff->accounts.items[row->account];
-		int64_t difference = gmt_diff_difference(&row->amounts[diff->amount]);
+		int64_t difference = gmt_diff_pair_change(&row->amounts[diff->amount]);
 
 		account->rows = account->rows ? account->rows : row;
 		account->row_count++;
@@ -365,7 +365,7 @@ static void finish_rows(struct gmt_diff *diff)
 	}
 	for (size_t i = 0; i < diff->accounts.count; i++)
 		diff->differs |=
-			is_shown(diff, gmt_diff_difference(&diff->accounts.items[i].amounts[diff->amount]));
+			is_shown(diff, gmt_diff_pair_change(&diff->accounts.items[i].amounts[diff->amount]));
 }
 
 static bool fill_diff(struct diff_builder *diff_builder)

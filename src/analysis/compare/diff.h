@@ -127,7 +127,7 @@ enum gmt_status gmt_diff_compute(struct gmt_diff *ret_diff, const struct gmt_dif
 	struct gmt_error *error);
 
 /* Returns the new amount minus the base amount. */
-int64_t gmt_diff_difference(const struct gmt_diff_pair *pair);
+int64_t gmt_diff_pair_change(const struct gmt_diff_pair *pair);
 
 /*
  * Return names of the grouping: its name ("group"), one row ("function"), several rows

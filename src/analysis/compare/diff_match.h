@@ -3,7 +3,8 @@
 #define GMT_ANALYSIS_COMPARE_DIFF_MATCH_H
 
 /*
- * Matches devices and rows of two recordings whose numbers or names differ. Part of analysis/compare/diff.
+ * Matches devices and rows of two recordings whose numbers or names differ. Part of
+ * analysis/compare/diff.
  */
 
 #include "analysis/compare/diff.h"

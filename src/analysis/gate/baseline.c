@@ -192,7 +192,8 @@ enum gmt_status gmt_baseline_parse(struct gmt_baseline *ret_baseline, const char
 			continue;
 		else if (!parse_row(line, &row))
 			status = gmt_error_set(error, GMT_USAGE,
-				"%s:%u: `%.80s` is not a line of a baseline; rewrite the file with --update-baseline",
+				"%s:%u: `%.80s` is not a line of a baseline; rewrite the file with "
+				"--update-baseline",
 				path, number, line);
 		else if (!gmt_baseline_add(ret_baseline, &row))
 			status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");

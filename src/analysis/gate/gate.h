@@ -3,8 +3,8 @@
 #define GMT_ANALYSIS_GATE_GATE_H
 
 /*
- * Judges one recording by the rules of rules.def. Data flow: recording, replay, leaks, out-of-memory
- * tables -> gate -> verdict -> renderers.
+ * Judges one recording by the rules of rules.def. Data flow: recording, replay, leaks,
+ * out-of-memory tables -> gate -> verdict -> renderers.
  */
 
 #include "analysis/gate/baseline.h"
@@ -67,6 +67,6 @@ static inline bool gmt_gate_judges_jobs(const struct gmt_limits *limits)
 }
 
 /* Adds a note for each layer that the baseline has but no file has. Call it after all files. */
-void gmt_gate_note_missing(struct gmt_verdict *verdict, const struct gmt_baseline *baseline);
+void gmt_gate_note_missing_layers(struct gmt_verdict *verdict, const struct gmt_baseline *baseline);
 
 #endif

@@ -423,7 +423,7 @@ static bool was_judged(const struct gmt_verdict *verdict, const struct gmt_basel
 	return false;
 }
 
-void gmt_gate_note_missing(struct gmt_verdict *verdict, const struct gmt_baseline *baseline)
+void gmt_gate_note_missing_layers(struct gmt_verdict *verdict, const struct gmt_baseline *baseline)
 {
 	for (size_t i = 0; i < baseline->rows.count; i++) {
 		const struct gmt_baseline_row *row = &baseline->rows.items[i];

@@ -55,7 +55,7 @@ static void report_compacted(const struct gmt_judge *judge, uint32_t check, uint
 		return;
 	finding->blocks = site->oom_count;
 	finding->title = gmt_verdict_line(judge->verdict,
-		"%s request%s refused in the folded part of the recording (layer %s)",
+		"%s request%s refused in the compacted part of the recording (layer %s)",
 		gmt_text_count(site->oom_count).text, site->oom_count == 1 ? " was" : "s were",
 		gmt_layer_name(site->layer) ? gmt_layer_name(site->layer) : "unknown");
 }
@@ -247,7 +247,7 @@ void gmt_judge_incomplete(const struct gmt_judge *judge)
 	is_incomplete |= !gmt_recording_complete(judge->input->recording);
 	check.state = is_incomplete || is_compacted_away ? GMT_CHECK_WARNED : GMT_CHECK_PASSED;
 	check.text = is_incomplete ? "the recording is incomplete"
-		: is_compacted_away    ? "the folded part of the recording cannot be judged completely"
+		: is_compacted_away    ? "the compacted part of the recording cannot be judged completely"
 							   : "the recording is complete";
 
 	uint32_t number = gmt_verdict_add_check(verdict, check);

@@ -86,18 +86,20 @@ static void judge_role(const struct judge *judge, uint32_t role)
 		return;
 	}
 
-	uint64_t most = job->ranks.items[high].peak_bytes, least = job->ranks.items[low].peak_bytes;
+	uint64_t max_bytes = job->ranks.items[high].peak_bytes,
+			 min_bytes = job->ranks.items[low].peak_bytes;
 	check.subject = subject_of(judge, high);
-	check.measured = (double)(most - least) / (double)least;
+	check.measured = (double)(max_bytes - min_bytes) / (double)min_bytes;
 	check.state = check.measured > check.limit ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
 	check.text = gmt_verdict_line(judge->verdict,
 		"peaks of %" PRIu32 " ranks%s%.60s: %s to %s (%s), %.3g %% apart, %.3g %% allowed", count,
-		*name ? " of role " : "", name, gmt_text_size(least).text, gmt_text_size(most).text,
+		*name ? " of role " : "", name, gmt_text_size(min_bytes).text,
+		gmt_text_size(max_bytes).text,
 		gmt_verdict_file_name(&judge->verdict->subjects.items[check.subject]).text,
 		100 * check.measured, 100 * check.limit);
 	add_check(judge, &check, &finding);
 	if (finding) {
-		finding->bytes = most - least;
+		finding->bytes = max_bytes - min_bytes;
 		explain(judge, finding, high, low);
 	}
 }
@@ -119,7 +121,7 @@ static void judge_spread(const struct judge *judge)
 static void judge_missing(const struct judge *judge)
 {
 	const struct gmt_job *job = judge->job;
-	uint64_t most = judge->limits->max_missing_ranks;
+	uint64_t max_missing = judge->limits->max_missing_ranks;
 	char list[LIST_BYTES] = "";
 	struct gmt_finding *finding;
 	struct gmt_verdict_check check = {
@@ -128,7 +130,7 @@ static void judge_missing(const struct judge *judge)
 		.device = GMT_DEVICE_UNKNOWN,
 		.subject = subject_of(judge, 0),
 		.measured = (double)job->missing.count,
-		.limit = (double)most,
+		.limit = (double)max_missing,
 	};
 
 	if (!job->has_ranks) {
@@ -139,10 +141,10 @@ static void judge_missing(const struct judge *judge)
 		return;
 	}
 	gmt_job_list(job->missing.items, job->missing.count, list, sizeof(list));
-	check.state = job->missing.count > most ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
+	check.state = job->missing.count > max_missing ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
 	check.text = gmt_verdict_line(judge->verdict,
 		"%zu of %zu ranks have no recording%s%s, %" PRIu64 " allowed", job->missing.count,
-		job->missing.count + job->ranks.count, *list ? ": " : "", list, most);
+		job->missing.count + job->ranks.count, *list ? ": " : "", list, max_missing);
 	add_check(judge, &check, &finding);
 }
 

@@ -92,7 +92,7 @@ static void describe_steps(const struct gmt_judge *judge, struct gmt_finding *fi
 	if (leak->confidence >= 0)
 		gmt_verdict_add_evidence(verdict, finding,
 			gmt_verdict_line(verdict, "over %s steps; %s; confidence %.0f %%",
-				gmt_text_count(leak->steps).text, gmt_leak_ground_words(leak->ground),
+				gmt_text_count(leak->steps).text, gmt_leak_reason_words(leak->reason),
 				leak->confidence * 100));
 	if (leak->steps_to_oom != UINT64_MAX)
 		gmt_verdict_add_evidence(verdict, finding,
@@ -178,7 +178,7 @@ static void set_not_judged(const struct gmt_judge *judge, struct gmt_verdict_che
 
 /*
  * Turns the check into a warning, because the growth is more likely not a leak. The text has the
- * line that grows most and its ground.
+ * line that grows most and its reason.
  */
 static void warn_of_uncertainty(const struct gmt_judge *judge, struct gmt_verdict_check *check,
 	const struct gmt_leak *leak, double bytes_per_step)
@@ -189,7 +189,7 @@ static void warn_of_uncertainty(const struct gmt_judge *judge, struct gmt_verdic
 		rate_text(judge, bytes_per_step), 100 * judge->gate->limits->min_confidence,
 		leak->stack == GMT_LEAK_NO_STACK ? "" : ": ",
 		leak->stack == GMT_LEAK_NO_STACK ? "" : gmt_judge_place(judge, leak->stack, leak->own_line),
-		gmt_leak_ground_words(leak->ground));
+		gmt_leak_reason_words(leak->reason));
 }
 
 /*

@@ -281,10 +281,10 @@ static enum gmt_status read_age(const char *value, struct gmt_limit_age *ret_age
 		value);
 }
 
-static enum gmt_status read_number_up_to(const char *value, uint64_t most, uint64_t *ret_number,
+static enum gmt_status read_number_up_to(const char *value, uint64_t max, uint64_t *ret_number,
 	struct gmt_error *error)
 {
-	if (gmt_text_parse_u64(value, ret_number) && *ret_number <= most)
+	if (gmt_text_parse_u64(value, ret_number) && *ret_number <= max)
 		return GMT_OK;
 	return gmt_error_set(error, GMT_USAGE, "`%s` is not a count: write a whole number", value);
 }
@@ -337,7 +337,8 @@ static enum gmt_status read_ratio(const char *value, double *ret_ratio, struct g
 
 	if (!end || *end || number < 1)
 		return gmt_error_set(error, GMT_USAGE,
-			"`%s` is not a ratio of at least 1: write 1.5 if PyTorch may reserve 1.5 times what it allocates",
+			"`%s` is not a ratio of at least 1: write 1.5 if PyTorch may reserve 1.5 times what it "
+			"allocates",
 			value);
 	*ret_ratio = number;
 	return GMT_OK;

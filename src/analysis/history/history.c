@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/history/history.h"
 
-#include "analysis/history/history_captures.h"
+#include "analysis/history/history_moments.h"
 #include "analysis/history/history_compacted.h"
 #include "analysis/history/history_roles.h"
 #include "analysis/history/history_steps.h"
@@ -98,7 +98,7 @@ static bool capture_before(struct state *state, const struct gmt_accounting *acc
 		struct gmt_history_capture *row = &state->history->captures[moment];
 
 		if (row->wanted && !row->taken && (stamp > row->stamp || stamp == UINT64_MAX) &&
-			!gmt_history_capture_now(row, accounting))
+			!gmt_history_capture_moment(row, accounting))
 			return false;
 		if (row->wanted && !row->taken && row->stamp < state->next_capture)
 			state->next_capture = row->stamp;

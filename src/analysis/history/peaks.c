@@ -23,7 +23,7 @@ static void add_new_accounts(struct gmt_peaks *peaks, const struct gmt_accountin
 	}
 }
 
-bool gmt_peaks_began(struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
+bool gmt_peaks_note_begin(struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
 	uint32_t account, uint64_t stamp)
 {
 	struct gmt_peak *peak;
@@ -60,7 +60,7 @@ static bool store_block(struct gmt_peak *peak, const struct gmt_account_block *b
 	return slot;
 }
 
-bool gmt_peaks_end(struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
+bool gmt_peaks_note_end(struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
 	const struct gmt_account_block *block, uint64_t address, uint32_t phase)
 {
 	uint32_t account = accounting->sites.items[block->site].account, torch;

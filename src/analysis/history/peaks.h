@@ -22,7 +22,7 @@ enum { GMT_PEAKS_ACCOUNTS = 64 };
 
 struct gmt_peaks_block {
 	struct gmt_addressed_block addressed;
-	uint32_t phase; /* for a block that has ended: the `phase` passed to gmt_peaks_end */
+	uint32_t phase; /* for a block that has ended: the `phase` passed to gmt_peaks_note_end */
 	bool has_ended;
 };
 
@@ -54,7 +54,7 @@ struct gmt_peaks {
  * Returns whether the account peaks now, after a block of it was added to the accounting, and
  * stores the peak. Accounts from GMT_PEAKS_ACCOUNTS on have no peaks.
  */
-bool gmt_peaks_began(struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
+bool gmt_peaks_note_begin(struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
 	uint32_t account, uint64_t stamp);
 
 /*
@@ -64,7 +64,7 @@ bool gmt_peaks_began(struct gmt_peaks *peaks, const struct gmt_accounting *accou
 void gmt_peaks_forget(struct gmt_peaks *peaks, const struct gmt_accounting *accounting);
 
 /* Records that a block ended. Returns false when out of memory. */
-bool gmt_peaks_end(struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
+bool gmt_peaks_note_end(struct gmt_peaks *peaks, const struct gmt_accounting *accounting,
 	const struct gmt_account_block *block, uint64_t address, uint32_t phase);
 
 /* Returns whether the blocks of the account's last peak are known. */

@@ -43,7 +43,10 @@ struct gmt_job_difference {
 struct gmt_job_rank {
 	const struct gmt_process_summary *summary;
 	struct gmt_launch launch;
-	/* The account that is compared: of the job's layer, on the device with the highest peak; or NULL. */
+	/*
+	 * The account that is compared: of the job's layer, on the device with the highest peak; or
+	 * NULL.
+	 */
 	const struct gmt_summarized_account *account;
 	uint64_t peak_bytes; /* 0 without an account */
 	uint64_t total_bytes; /* memory of the account's device; 0: not known */
@@ -104,7 +107,9 @@ struct gmt_job {
 	struct gmt_job_group groups[GMT_JOB_GROUPS]; /* the largest first */
 	uint32_t group_count;
 	const char *why_no_groups; /* NULL: judged */
-	/* Outliers, the largest difference first; then, per group, how it differs from the first one. */
+	/*
+	 * Outliers, the largest difference first; then, per group, how it differs from the first one.
+	 */
 	GMT_VEC(struct gmt_job_difference) outliers;
 	GMT_VEC(struct gmt_job_difference) balance; /* for each group after the first */
 	const char *why_no_outliers;

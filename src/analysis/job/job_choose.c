@@ -195,8 +195,8 @@ static bool is_earlier_try(const struct candidate *earlier, const struct candida
 /*
  * Chooses the process that stands for a rank, among `count` of the same rank with the newest first.
  * The processes that no later one repeats are of the newest attempt. The one with the highest peak
- * counts; the others are helpers, such as loaders of data or a short test before the training, which
- * have inherited the rank.
+ * counts; the others are helpers, such as loaders of data or a short test before the training,
+ * which have inherited the rank.
  */
 static bool add_rank(struct chooser *chooser, const struct candidate *same, size_t count)
 {

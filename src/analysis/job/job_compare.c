@@ -176,8 +176,8 @@ static void group_by_peaks(struct comparer *comparer)
 		begin = end;
 	}
 	/*
-	 * If no group of like peaks is large enough, all ranks form one group. Its spread shows how much
-	 * they differ.
+	 * If no group of like peaks is large enough, all ranks form one group. Its spread shows how
+	 * much they differ.
 	 */
 	if (!job->group_count && count)
 		add_group(comparer, peaks, count, none);

@@ -37,8 +37,8 @@ struct gmt_job_diff {
 
 /*
  * Compares the jobs, which must outlive the result. Ranks are matched by number; without ranks, by
- * the order of host and process. Returns false when out of memory. `ret_diff` is zeroed; end it with
- * gmt_job_diff_fini.
+ * the order of host and process. Returns false when out of memory. `ret_diff` is zeroed; end it
+ * with gmt_job_diff_fini.
  */
 bool gmt_job_diff_init(struct gmt_job_diff *ret_diff, const struct gmt_job *base,
 	const struct gmt_job *new);

@@ -4,9 +4,9 @@
 
 /*
  * What `ranks` needs of one process: made from a recording (summarize.h), or read from a summary
- * file (gmt_summary_decode). Both give the same numbers. All summaries of a job are in one store, so
- * that equal texts and lines exist once and have one number. In the flow: recording or summary file
- * -> process summary -> job.
+ * file (gmt_summary_decode). Both give the same numbers. All summaries of a job are in one store,
+ * so that equal texts and lines exist once and have one number. In the flow: recording or summary
+ * file -> process summary -> job.
  */
 
 #include <stdbool.h>
@@ -132,7 +132,10 @@ struct gmt_process_summary {
 		use_count, device_count, variable_count;
 };
 
-/* Stores a text, up to a NUL in it, unless it is stored. Returns its number; UINT32_MAX: out of memory. */
+/*
+ * Stores a text, up to a NUL in it, unless it is stored. Returns its number; UINT32_MAX: out of
+ * memory.
+ */
 uint32_t gmt_job_intern_text(struct gmt_job_store *store, const char *text, size_t length);
 
 /* Returns the text of a number, with a NUL. */

@@ -23,9 +23,9 @@ struct gmt_spread {
 struct gmt_spread gmt_spread_of(uint64_t *values, size_t count);
 
 /*
- * Returns the distance from the median beyond which a value is an outlier: five standard deviations,
- * which are estimated as 1.4826 MAD, but at least 2 % of the median and 1 MiB. UINT64_MAX for fewer
- * than GMT_SPREAD_LEAST values.
+ * Returns the distance from the median beyond which a value is an outlier: five standard
+ * deviations, which are estimated as 1.4826 MAD, but at least 2 % of the median and 1 MiB.
+ * UINT64_MAX for fewer than GMT_SPREAD_LEAST values.
  */
 uint64_t gmt_spread_limit(const struct gmt_spread *spread);
 

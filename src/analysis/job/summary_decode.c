@@ -34,25 +34,27 @@ static uint32_t place_of(struct reader *reader, const struct gmt_slice *file,
 	return place;
 }
 
-/* Returns bytes of one line or account. A damaged summary's sums and differences must not overflow. */
+/*
+ * Returns bytes of one line or account. A damaged summary's sums and differences must not overflow.
+ */
 static uint64_t bytes_of(uint64_t bytes)
 {
-	const uint64_t most = (uint64_t)1 << 52; /* no machine has 4 PiB */
+	const uint64_t max_bytes = (uint64_t)1 << 52; /* no machine has 4 PiB */
 
-	return bytes < most ? bytes : most;
+	return bytes < max_bytes ? bytes : max_bytes;
 }
 
 /*
- * Makes room for the rows of a block, at most `most`. A summary has one block of each kind; the rows
- * of a second one are not read.
+ * Makes room for the rows of a block, at most `most`. A summary has one block of each kind; the
+ * rows of a second one are not read.
  */
-static bool make_rows(struct reader *reader, void *rows, uint32_t count, uint32_t most,
+static bool make_rows(struct reader *reader, void *rows, uint32_t count, uint32_t max_count,
 	size_t row_bytes)
 {
 	void **place = rows;
 
-	reader->has_too_many_rows |= count > most;
-	if (*place || count > most)
+	reader->has_too_many_rows |= count > max_count;
+	if (*place || count > max_count)
 		return false;
 	*place = gmt_arena_alloc(&reader->store->arena, count * row_bytes);
 	reader->is_out_of_memory |= !*place;

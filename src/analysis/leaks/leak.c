@@ -12,28 +12,28 @@ const char *gmt_leak_definition_name(enum gmt_leak_definition definition)
 	return names[definition];
 }
 
-#define GMT_LEAK_GROUND(NAME, name, right, all, words) { name, words, right, all },
+#define GMT_LEAK_REASON(NAME, name, right, all, words) { name, words, right, all },
 static const struct {
 	const char *name, *words;
 	unsigned right, all;
-} grounds[] = {
-#include "analysis/leaks/leak_grounds.def"
+} reasons[] = {
+#include "analysis/leaks/leak_reasons.def"
 };
-#undef GMT_LEAK_GROUND
+#undef GMT_LEAK_REASON
 
-const char *gmt_leak_ground_name(enum gmt_leak_ground ground)
+const char *gmt_leak_reason_name(enum gmt_leak_reason reason)
 {
-	return grounds[ground].name;
+	return reasons[reason].name;
 }
 
-const char *gmt_leak_ground_words(enum gmt_leak_ground ground)
+const char *gmt_leak_reason_words(enum gmt_leak_reason reason)
 {
-	return grounds[ground].words;
+	return reasons[reason].words;
 }
 
-double gmt_leak_ground_confidence(enum gmt_leak_ground ground)
+double gmt_leak_reason_confidence(enum gmt_leak_reason reason)
 {
-	return (grounds[ground].right + 1.0) / (grounds[ground].all + 2.0);
+	return (reasons[reason].right + 1.0) / (reasons[reason].all + 2.0);
 }
 
 void gmt_leak_fini(struct gmt_leak *leak)

@@ -23,10 +23,11 @@ const char *gmt_leak_compacted_reason(const struct gmt_leak_builder *builder, ui
 
 	if (history->lacks_compacted_samples)
 		return builder->timeline->series[series].source == GMT_STEPS_MODULE_CALLS
-			? "the folded part of the recording does not show calls of modules"
-			: "the folded part of the recording does not show what lines held at the ends of steps";
+			? "the compacted part of the recording does not show calls of modules"
+			: "the compacted part of the recording does not show what lines held at the ends of "
+			  "steps";
 	return is_compacted(builder, series ? GMT_HISTORY_AT_LAST_STEP_2 : GMT_HISTORY_AT_LAST_STEP)
-		? "the last step ended in the folded part of the recording"
+		? "the last step ended in the compacted part of the recording"
 		: NULL;
 }
 
@@ -37,8 +38,10 @@ void gmt_leak_note_compacted(struct gmt_leak_builder *builder)
 	if (!gmt_recording_compacted_events(builder->recording))
 		return;
 	if (is_compacted(builder, GMT_HISTORY_AT_LAST_PHASE))
-		leaks->why_phases_not_judged = "the last phase ended in the folded part of the recording";
+		leaks->why_phases_not_judged =
+			"the last phase ended in the compacted part of the recording";
 	if (is_compacted(builder, GMT_HISTORY_AT_WORK_END))
-		leaks->why_end_not_judged = "the program's work ended in the folded part of the recording";
+		leaks->why_end_not_judged =
+			"the program's work ended in the compacted part of the recording";
 	leaks->is_compacted_away |= leaks->why_phases_not_judged || leaks->why_end_not_judged;
 }

@@ -148,14 +148,14 @@ struct gmt_leak_line gmt_leak_line_of(const struct gmt_leak_search *search, uint
 	return line;
 }
 
-bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
+bool gmt_leak_judge_rise(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
 	size_t site_count, struct gmt_rise *ret_rise)
 {
 	if (!gmt_leak_curve_begin(search))
 		return false;
 	for (size_t i = 0; i < site_count; i++)
 		gmt_leak_curve_add(search, sites[i]);
-	return gmt_leak_curve_judge(search, gmt_leak_later_bytes(search, group), ret_rise);
+	return gmt_leak_curve_judge(search, gmt_leak_bytes_held_later(search, group), ret_rise);
 }
 
 /*

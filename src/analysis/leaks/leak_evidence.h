@@ -121,7 +121,7 @@ static inline bool gmt_leak_uses_block(const struct gmt_leak_search *search,
  * Returns the bytes that a group holds at the moment `freed_by_moment`. Returns UINT64_MAX if that
  * moment is not later than the last step.
  */
-uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t group);
+uint64_t gmt_leak_bytes_held_later(const struct gmt_leak_search *search, uint32_t group);
 
 /*
  * Returns whether the program freed the whole rise after its last allocation, and only then freed
@@ -190,7 +190,7 @@ struct gmt_leak_line gmt_leak_line_of(const struct gmt_leak_search *search, uint
  * Judges how these sites of a group rise together. Fills `held` and `low`. False when out of
  * memory.
  */
-bool gmt_leak_rise_of(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
+bool gmt_leak_judge_rise(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
 	size_t site_count, struct gmt_rise *ret_rise);
 
 /*

@@ -54,7 +54,7 @@ enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_builder *build
 											: GMT_HISTORY_AT_LAST_ALLOCATION;
 }
 
-uint64_t gmt_leak_later_bytes(const struct gmt_leak_search *search, uint32_t group)
+uint64_t gmt_leak_bytes_held_later(const struct gmt_leak_search *search, uint32_t group)
 {
 	const struct gmt_leak_builder *builder = search->builder;
 	const struct gmt_history_capture *last_step = &builder->history->captures[search->span.moment];

@@ -53,7 +53,8 @@ struct gmt_leak_builder {
 };
 
 /*
- * Returns the blocks of a group at a moment, and their number in *ret_count. Borrowed from `builder`.
+ * Returns the blocks of a group at a moment, and their number in *ret_count. Borrowed from
+ * `builder`.
  */
 const struct gmt_history_block *gmt_leak_blocks(const struct gmt_leak_builder *builder,
 	enum gmt_history_moment moment, uint32_t group, size_t *ret_count);

@@ -81,21 +81,21 @@ static uint32_t first_step_of(const struct gmt_leak_rising *rising, uint32_t gro
 	return first < curve || (is_late && gaps >= SURE_GAPS) ? first : curve;
 }
 
-static enum gmt_leak_ground ground_of(const struct gmt_leak_rising *rising, uint32_t group)
+static enum gmt_leak_reason reason_of(const struct gmt_leak_rising *rising, uint32_t group)
 {
 	const struct gmt_rise *rise = &rising->rise;
 
 	if (rising->replaced)
-		return GMT_LEAK_GROUND_REPLACED;
+		return GMT_LEAK_REASON_REPLACED;
 	if (!rise->are_few && gmt_leak_is_freed_first(rising, group))
-		return GMT_LEAK_GROUND_FREED_FIRST;
+		return GMT_LEAK_REASON_FREED_FIRST;
 	if (rising->of_leftovers)
-		return GMT_LEAK_GROUND_LEFTOVERS;
+		return GMT_LEAK_REASON_LEFTOVERS;
 	if (rise->are_few)
-		return GMT_LEAK_GROUND_FEW;
+		return GMT_LEAK_REASON_FEW;
 	return rise->rises * STEADY_OF >= (rise->last - rise->first) * STEADY
-		? GMT_LEAK_GROUND_STEADY
-		: GMT_LEAK_GROUND_FREQUENT;
+		? GMT_LEAK_REASON_STEADY
+		: GMT_LEAK_REASON_FREQUENT;
 }
 
 static bool report(struct gmt_leak_rising *rising, uint32_t group)
@@ -113,8 +113,8 @@ static bool report(struct gmt_leak_rising *rising, uint32_t group)
 	if (!leak)
 		return true;
 	leak->bytes_per_step = rising->rise.per_sample / (double)span->stride;
-	leak->ground = ground_of(rising, group);
-	leak->confidence = gmt_leak_ground_confidence(leak->ground);
+	leak->reason = reason_of(rising, group);
+	leak->confidence = gmt_leak_reason_confidence(leak->reason);
 	leak->replaced = rising->replaced;
 	leak->series = span->series;
 	leak->first_step = first_step_of(rising, group);
@@ -174,7 +174,7 @@ static bool judge_sites(struct gmt_leak_rising *rising, uint32_t group, const ui
 		state->has_reason |= !is_alone;
 		return true;
 	}
-	if (!gmt_leak_rise_of(search, group, sites, site_count, &rising->rise))
+	if (!gmt_leak_judge_rise(search, group, sites, site_count, &rising->rise))
 		return false;
 	if (!is_alone && (rising->rise.kind == GMT_RISE_ENDS || rising->rise.kind == GMT_RISE_FILLS)) {
 		/*

@@ -231,8 +231,8 @@ static const struct {
 		"a larger block replaces a smaller one repeatedly: "
 		"the program probably copies a buffer or a cache to a larger one" },
 	{ is_pinned,
-		"PyTorch's pinned host memory is kept: look for a list or a queue that holds tensors created with "
-		"pin_memory" },
+		"PyTorch's pinned host memory is kept: look for a list or a queue that holds tensors "
+		"created with pin_memory" },
 	{ is_of_heap,
 		"blocks of the program's own pool are not returned to it: "
 		"add the missing call, or let the pool report its frees (gpumemtrace_subfree)" },
@@ -242,7 +242,8 @@ static const struct {
 	{ is_never_freed,
 		"memory from the CUDA driver (not from PyTorch) is never freed: add the missing free" },
 	{ is_freed_at_exit,
-		"memory from the CUDA driver (not from PyTorch) is freed only after the end of the program's work" },
+		"memory from the CUDA driver (not from PyTorch) is freed only after the end of the "
+		"program's work" },
 	{ is_partly_freed,
 		"some of the memory that this line got from the CUDA driver is not freed: "
 		"look for the code path that does not free it" },
@@ -289,13 +290,14 @@ static const struct {
 		"small tensors are kept from step to step: keep them as numbers (.item()) or on the CPU" },
 	{ is_within_module,
 		"allocated in a module's own code and kept from step to step: "
-		"look for a list, a cache or a hook that holds it, or for a later result kept without detach()" },
+		"look for a list, a cache or a hook that holds it, or for a later result kept without "
+		"detach()" },
 	{ is_result_of_call,
-		"results of a model are kept from step to step: look for a list, a cache or a hook that holds "
-		"them" },
+		"results of a model are kept from step to step: look for a list, a cache or a hook that "
+		"holds them" },
 	{ is_activations,
-		"results of operators are kept from step to step: look for a list, a cache or a hook that holds "
-		"them" },
+		"results of operators are kept from step to step: look for a list, a cache or a hook that "
+		"holds them" },
 	{ is_inputs_next_to_results,
 		"tensors that the program created or copied to the device are kept from step to step: "
 		"look for a list or a cache of them, or for results of a model kept without detach()" },

@@ -124,7 +124,7 @@ static bool fills_by_steps(const struct gmt_leak_search *search, uint32_t group,
 		main.span = gmt_leak_span_of(search->builder, 0);
 		main.freed_by_moment = search->freed_by_moment;
 		done = !gmt_leak_is_long_enough(&main.span) ||
-			gmt_leak_rise_of(&main, group, sites, site_count, &rise);
+			gmt_leak_judge_rise(&main, group, sites, site_count, &rise);
 	}
 	*ret_fills = rise.kind == GMT_RISE_FILLS;
 	gmt_leak_search_fini(&main);

@@ -62,7 +62,7 @@ static bool judge(struct sum *sum)
 			continue;
 		for (size_t i = sum->first_site[group]; i < sum->first_site[group + 1]; i++)
 			gmt_leak_curve_add(search, sum->sites[i]);
-		bytes = gmt_leak_later_bytes(search, group);
+		bytes = gmt_leak_bytes_held_later(search, group);
 		later_bytes = bytes == UINT64_MAX ? bytes : later_bytes + bytes;
 	}
 	return gmt_leak_curve_judge(search, later_bytes, &sum->rise);
@@ -147,8 +147,8 @@ static bool report(const struct sum *sum)
 		.category = GMT_CATEGORY_OTHER,
 		.bytes = sum->rise.bytes,
 		.bytes_per_step = sum->rise.per_sample / (double)span->stride,
-		.ground = GMT_LEAK_GROUND_TOGETHER,
-		.confidence = gmt_leak_ground_confidence(GMT_LEAK_GROUND_TOGETHER),
+		.reason = GMT_LEAK_REASON_TOGETHER,
+		.confidence = gmt_leak_reason_confidence(GMT_LEAK_REASON_TOGETHER),
 		.series = span->series,
 		.first_step = (uint32_t)(sum->rise.first * span->stride),
 		.steps = (uint32_t)(span->steps - span->warmup),

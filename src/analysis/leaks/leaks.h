@@ -53,10 +53,10 @@ enum gmt_leak_definition {
 };
 
 /* The kind of evidence that a finding of growth rests on. */
-enum gmt_leak_ground {
-#define GMT_LEAK_GROUND(NAME, name, right, all, words) GMT_LEAK_GROUND_##NAME,
-#include "analysis/leaks/leak_grounds.def"
-#undef GMT_LEAK_GROUND
+enum gmt_leak_reason {
+#define GMT_LEAK_REASON(NAME, name, right, all, words) GMT_LEAK_REASON_##NAME,
+#include "analysis/leaks/leak_reasons.def"
+#undef GMT_LEAK_REASON
 };
 
 /* Definitions that judge curves over steps. */
@@ -109,8 +109,8 @@ struct gmt_leak {
 	uint32_t burst_blocks; /* of its largest site; see gmt_history_site */
 	/* The fields below are for definitions growth and unexplained. */
 	double bytes_per_step; /* below 0: unknown */
-	enum gmt_leak_ground ground;
-	/* 0..1: how often findings on this ground were right. Below 0: unknown. */
+	enum gmt_leak_reason reason;
+	/* 0..1: how often findings with this reason were right. Below 0: unknown. */
 	double confidence;
 	/* A larger block replaces the previous block. Otherwise more blocks remain. */
 	bool replaced;
@@ -180,15 +180,16 @@ void gmt_leaks_fini(struct gmt_leaks *leaks);
 /* Frees the contents of one finding that is removed from the rows. */
 void gmt_leak_fini(struct gmt_leak *leak);
 
-/* Return the name of a ground ("steady") and its description ("nearly every step left more"). */
-const char *gmt_leak_ground_name(enum gmt_leak_ground ground);
-const char *gmt_leak_ground_words(enum gmt_leak_ground ground);
+/* Return the name of a reason ("steady") and its description ("nearly every step left more"). */
+const char *gmt_leak_reason_name(enum gmt_leak_reason reason);
+const char *gmt_leak_reason_words(enum gmt_leak_reason reason);
 
 /*
- * Returns how often findings on this ground are right: (right + 1) / (all + 2), counted on programs
- * whose truth is known (Laplace's rule of succession). With few programs the confidence stays low.
+ * Returns how often findings with this reason are right: (right + 1) / (all + 2), counted on
+ * programs whose truth is known (Laplace's rule of succession). With few programs the confidence
+ * stays low.
  */
-double gmt_leak_ground_confidence(enum gmt_leak_ground ground);
+double gmt_leak_reason_confidence(enum gmt_leak_reason reason);
 
 const char *gmt_leak_definition_name(enum gmt_leak_definition definition);
 

@@ -301,7 +301,7 @@ static void drop_stale_processes(struct gmt_ledger_entry *entry)
 	set(entry, GMT_LEDGER_OTHER_PROCESSES, 0, false);
 }
 
-static bool add_entry(const struct builder *builder, const struct gmt_ledger_entry *about,
+static bool add_entry(const struct builder *builder, const struct gmt_ledger_entry *template,
 	const struct gmt_ledger_holding *holding)
 {
 	struct gmt_ledger_entry *entry = gmt_vec_push(&builder->ledger->entries);
@@ -309,7 +309,7 @@ static bool add_entry(const struct builder *builder, const struct gmt_ledger_ent
 
 	if (!entry)
 		return false;
-	*entry = *about;
+	*entry = *template;
 	answers = find_answers(builder, entry->device, holding);
 	fill_torch(entry, holding);
 	fill_caches(entry, holding, &answers);
@@ -335,7 +335,7 @@ static bool add_refusals(const struct builder *builder, const struct gmt_ooms *o
 
 	for (size_t i = 0; i < ooms->rows.count; i++) {
 		const struct gmt_oom_row *row = &ooms->rows.items[i];
-		struct gmt_ledger_entry about = {
+		struct gmt_ledger_entry template = {
 			.moment = GMT_LEDGER_AT_REFUSAL,
 			.oom = i,
 			.device = device,
@@ -349,7 +349,8 @@ static bool add_refusals(const struct builder *builder, const struct gmt_ooms *o
 			(watch->refusals.items[at].stamp != row->stamp ||
 				watch->refusal_devices.items[at] != device))
 			at++;
-		if (at < watch->refusals.count && !add_entry(builder, &about, &watch->refusals.items[at]))
+		if (at < watch->refusals.count &&
+			!add_entry(builder, &template, &watch->refusals.items[at]))
 			return false;
 	}
 	return true;
@@ -358,7 +359,7 @@ static bool add_refusals(const struct builder *builder, const struct gmt_ooms *o
 static bool add_device(const struct builder *builder, const struct gmt_ledger_device *device,
 	const struct gmt_ooms *ooms, const struct gmt_replay *replay)
 {
-	struct gmt_ledger_entry about = {
+	struct gmt_ledger_entry template = {
 		.moment = GMT_LEDGER_AT_END,
 		.device = device->device,
 		.time_ns = replay->end_time_ns,
@@ -367,12 +368,12 @@ static bool add_device(const struct builder *builder, const struct gmt_ledger_de
 
 	end.stamp = builder->watch->end_stamp;
 	if (end.stamp != UINT64_MAX)
-		about.time_ns = gmt_clock_time_ns(builder->watch->recording, end.stamp);
-	if (!add_entry(builder, &about, &end))
+		template.time_ns = gmt_clock_time_ns(builder->watch->recording, end.stamp);
+	if (!add_entry(builder, &template, &end))
 		return false;
-	about.moment = GMT_LEDGER_AT_PEAK;
-	about.time_ns = gmt_clock_time_ns(builder->watch->recording, device->peak.stamp);
-	if (device->peak_bytes && !add_entry(builder, &about, &device->peak))
+	template.moment = GMT_LEDGER_AT_PEAK;
+	template.time_ns = gmt_clock_time_ns(builder->watch->recording, device->peak.stamp);
+	if (device->peak_bytes && !add_entry(builder, &template, &device->peak))
 		return false;
 	return add_refusals(builder, ooms, device->device);
 }

@@ -3,8 +3,8 @@
 #define GMT_ANALYSIS_OOM_OOM_REFUSALS_H
 
 /*
- * All refusals for lack of memory, each with its outcome (accounting/oom_outcomes.h; the rules are in
- * ooms.h). A pure function of events.
+ * All refusals for lack of memory, each with its outcome (accounting/oom_outcomes.h; the rules are
+ * in ooms.h). A pure function of events.
  */
 
 #include <stddef.h>

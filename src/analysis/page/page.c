@@ -36,12 +36,12 @@ static struct gmt_page_device *get_device(struct gmt_page *page, int16_t ordinal
 /* Returns the largest number of buckets of an account. */
 static size_t most_buckets(const struct gmt_page *page)
 {
-	size_t most = 0;
+	size_t max_buckets = 0;
 
 	for (size_t i = 0; i < page->accounts.count; i++)
-		if (page->accounts.items[i].buckets.count > most)
-			most = page->accounts.items[i].buckets.count;
-	return most;
+		if (page->accounts.items[i].buckets.count > max_buckets)
+			max_buckets = page->accounts.items[i].buckets.count;
+	return max_buckets;
 }
 
 /* Returns whether there are too many entries for the number of buckets. */

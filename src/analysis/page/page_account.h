@@ -7,9 +7,9 @@
  * replayed. A bucket knows the account's maximum, and for each site its change from the maximum
  * before to this one.
  *
- * A new maximum needs no work for each site. It only raises the account's `epoch`. At a site's first
- * change in a new epoch, the site stores the bytes that it held until then. (The accounting does the
- * same for the peak.)
+ * A new maximum needs no work for each site. It only raises the account's `epoch`. At a site's
+ * first change in a new epoch, the site stores the bytes that it held until then. (The accounting
+ * does the same for the peak.)
  */
 
 #include <stdbool.h>

@@ -12,7 +12,9 @@ struct range {
 	uint64_t begin_stamp, end_stamp;
 };
 
-/* Returns the first stamp in [low, high] whose time is at least `time_ns`; high + 1: there is none. */
+/*
+ * Returns the first stamp in [low, high] whose time is at least `time_ns`; high + 1: there is none.
+ */
 static uint64_t stamp_of(const struct gmt_recording *recording, uint64_t low, uint64_t high,
 	uint64_t time_ns)
 {
@@ -81,7 +83,7 @@ static void look_ahead(struct gmt_page_clock *clock)
 static struct range whole(const struct gmt_recording *recording, uint64_t until_ns)
 {
 	/* No stamp is larger, so that the stamp after it exists. */
-	const uint64_t most = UINT64_MAX - 2;
+	const uint64_t max_stamp = UINT64_MAX - 2;
 	struct range range = {
 		.end_event = gmt_replay_count(recording, until_ns),
 		.end_ns = until_ns == GMT_REPLAY_TO_END ? gmt_recording_duration_ns(recording) : until_ns,
@@ -94,7 +96,7 @@ static struct range whole(const struct gmt_recording *recording, uint64_t until_
 		range.begin_stamp = gmt_recording_event(recording, 0).stamp;
 		range.end_stamp = last > range.end_stamp ? last : range.end_stamp;
 	}
-	range.end_stamp = range.end_stamp < most ? range.end_stamp : most;
+	range.end_stamp = range.end_stamp < max_stamp ? range.end_stamp : max_stamp;
 	if (range.begin_stamp > range.end_stamp)
 		range.begin_stamp = range.end_stamp;
 	return range;

@@ -10,7 +10,9 @@
  */
 bool gmt_page_phases_choose(struct gmt_page *page, const struct gmt_timeline *timeline);
 
-/* Returns the number of a phase. `phase` is an id in the attribution's phase_names, plus 1, or 0. */
+/*
+ * Returns the number of a phase. `phase` is an id in the attribution's phase_names, plus 1, or 0.
+ */
 static inline unsigned gmt_page_phase_of(const struct gmt_page *page, uint32_t phase)
 {
 	return phase && phase <= page->phase_of_name.count ? page->phase_of_name.items[phase - 1] : 0;

@@ -76,13 +76,13 @@ static bool start(struct gmt_page_queue *queue)
 	return is_started;
 }
 
-/* Waits until at most `most` batches are not done. Returns false if some work failed. */
-static bool wait_for(struct gmt_page_thread *thread, uint64_t most)
+/* Waits until at most `max_waiting` batches are not done. Returns false if some work failed. */
+static bool wait_for(struct gmt_page_thread *thread, uint64_t max_waiting)
 {
 	bool has_failed;
 
 	pthread_mutex_lock(&thread->lock);
-	while (thread->given - thread->done > most)
+	while (thread->given - thread->done > max_waiting)
 		pthread_cond_wait(&thread->changed, &thread->lock);
 	has_failed = thread->has_failed;
 	pthread_mutex_unlock(&thread->lock);

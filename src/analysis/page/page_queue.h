@@ -44,8 +44,8 @@ struct gmt_page_queue {
 };
 
 /*
- * Returns the place of the next item; the caller fills all fields that its kind needs. NULL when out
- * of memory. `queue` is zeroed at first, except for `work` and `user`.
+ * Returns the place of the next item; the caller fills all fields that its kind needs. NULL when
+ * out of memory. `queue` is zeroed at first, except for `work` and `user`.
  */
 struct gmt_page_item *gmt_page_queue_add(struct gmt_page_queue *queue);
 

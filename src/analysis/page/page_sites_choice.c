@@ -46,15 +46,15 @@ static bool choose_by(struct gmt_page_flags *chosen, const struct gmt_sites *sit
 }
 
 bool gmt_page_choose_sites(const struct gmt_replay *replay, const struct gmt_sites *sites,
-	size_t most, struct gmt_page_flags *ret_chosen)
+	size_t max_sites, struct gmt_page_flags *ret_chosen)
 {
-	size_t left = most, refused = most / 8;
+	size_t left = max_sites, refused = max_sites / 8;
 
 	/* The reserved memory is zeroed. */
 	if (!gmt_vec_reserve(ret_chosen, replay->accounting.sites.count + 1))
 		return false;
 	ret_chosen->count = replay->accounting.sites.count;
-	for (size_t i = 0; i < replay->refusals.count && left > most - refused; i++)
+	for (size_t i = 0; i < replay->refusals.count && left > max_sites - refused; i++)
 		choose(ret_chosen, replay->refusals.items[i].site, &left);
 	if (sites->rows.count <= left) {
 		for (size_t i = 0; i < sites->rows.count; i++)

@@ -7,8 +7,8 @@
 #include "reader/replay/replay.h"
 
 /*
- * Chooses at most `most` sites of the accounting: those of refused requests, and those with the
- * most bytes at a peak, at the end, and in total. `ret_chosen` gets a flag for each site of the
+ * Chooses at most `max_sites` sites of the accounting: those of refused requests, and those with
+ * the most bytes at a peak, at the end, and in total. `ret_chosen` gets a flag for each site of the
  * accounting. False when out of memory.
  */
 struct gmt_page_flags { /* layout of a GMT_VEC */
@@ -17,6 +17,6 @@ struct gmt_page_flags { /* layout of a GMT_VEC */
 };
 
 bool gmt_page_choose_sites(const struct gmt_replay *replay, const struct gmt_sites *sites,
-	size_t most, struct gmt_page_flags *ret_chosen);
+	size_t max_sites, struct gmt_page_flags *ret_chosen);
 
 #endif

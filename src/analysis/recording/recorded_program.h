@@ -5,9 +5,9 @@
 #include "reader/load/recording.h"
 
 /*
- * Returns the name by which the user knows the recorded program: the Python script or module without
- * its folder, else the program; if neither is known, the name of the recording. Borrowed from the
- * recording, of any length. It is untrusted text.
+ * Returns the name by which the user knows the recorded program: the Python script or module
+ * without its folder, else the program; if neither is known, the name of the recording. Borrowed
+ * from the recording, of any length. It is untrusted text.
  */
 const char *gmt_recorded_program(const struct gmt_recording *recording);
 

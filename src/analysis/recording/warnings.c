@@ -45,8 +45,8 @@ static void judge_work(struct lister *lister)
 	for (int part = 0; part < GMT_BUDGET_PARTS; part++)
 		if (part != GMT_BUDGET_OUTPUT && gmt_budget.left_out >> part & 1)
 			add(lister, GMT_WARNING_INCOMPLETE,
-				"%s is not included, because the analysis exceeded the work limit for a file of this size "
-				"(--max-work=none)",
+				"%s is not included, because the analysis exceeded the work limit for a file of "
+				"this size (--max-work=none)",
 				gmt_budget_part_text((enum gmt_budget_part)part));
 }
 
@@ -142,21 +142,23 @@ static void judge_compaction(struct lister *lister, const struct gmt_recording *
 		if (compacted->steps.items[i].steps > steps)
 			steps = compacted->steps.items[i].steps;
 	add(lister, GMT_WARNING_REMARK,
-		"the first %s were folded (%.64s): %s events were replaced by totals; "
+		"the first %s were compacted (%.64s): %s events were replaced by totals; "
 		"totals, peaks and live blocks are exact, but earlier moments are not known",
 		gmt_text_duration(gmt_clock_time_ns(recording, compacted->fold.stamp)).text,
 		recording->compaction_why, gmt_text_count(gmt_recording_compacted_events(recording)).text);
 	if (steps > 1)
 		add(lister, GMT_WARNING_REMARK,
-			"up to %s folded steps were merged: tables by step show the same numbers for all of them",
+			"up to %s compacted steps were merged: tables by step show the same numbers for all of "
+			"them",
 			gmt_text_count(steps).text);
 	if (compacted->fold.merged_sites)
 		add(lister, GMT_WARNING_REMARK,
-			"%s allocations were folded without their stack, because there were more sites than the limit",
+			"%s allocations were compacted without their stack, because there were more sites than "
+			"the limit",
 			gmt_text_count(compacted->fold.merged_sites).text);
 	if (replay && replay->compacted_mismatches)
 		add(lister, GMT_WARNING_INCOMPLETE,
-			"the folded totals of live or peak memory do not match the folded blocks");
+			"the compacted totals of live or peak memory do not match the compacted blocks");
 }
 
 static void judge_accounting(struct lister *lister, const struct gmt_accounting *accounting)

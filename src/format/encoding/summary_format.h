@@ -48,8 +48,8 @@ enum gmt_process_end {
 };
 
 /*
- * Return the name of an end ("out_of_memory"), and the words for a user. An unknown number counts as
- * GMT_PROCESS_END_UNKNOWN.
+ * Return the name of an end ("out_of_memory"), and the words for a user. An unknown number counts
+ * as GMT_PROCESS_END_UNKNOWN.
  */
 const char *gmt_process_end_name(unsigned end);
 const char *gmt_process_end_words(unsigned end);

@@ -16,44 +16,44 @@ enum { SPEED = 8 };
 
 static const uint8_t name[NAME_BYTES] = { 'G', 'M', FIELD_BYTES, 0 };
 
-void gmt_member_clear(struct gmt_member_about *about)
+void gmt_member_clear(struct gmt_member_description *description)
 {
-	*about = (struct gmt_member_about){ .min_stamp = UINT64_MAX };
+	*description = (struct gmt_member_description){ .min_stamp = UINT64_MAX };
 }
 
-void gmt_member_add(struct gmt_member_about *about, const struct gmt_record_info *record,
-	const void *rows, uint32_t count)
+void gmt_member_add(struct gmt_member_description *description,
+	const struct gmt_record_info *record, const void *rows, uint32_t count)
 {
 	const struct gmt_field_info *stamp = gmt_record_field(record, "stamp"),
 								*device = gmt_record_field(record, "device");
 
-	about->kinds |= gmt_member_bit(record->number);
+	description->kinds |= gmt_member_bit(record->number);
 	for (uint32_t i = 0; stamp && i < count; i++) {
 		uint64_t value = gmt_field_number(stamp,
 			(const char *)rows + (size_t)i * record->row_bytes + stamp->offset);
 
-		about->min_stamp = value < about->min_stamp ? value : about->min_stamp;
-		about->max_stamp = value > about->max_stamp ? value : about->max_stamp;
+		description->min_stamp = value < description->min_stamp ? value : description->min_stamp;
+		description->max_stamp = value > description->max_stamp ? value : description->max_stamp;
 	}
 	for (uint32_t i = 0; device && i < count; i++)
-		about->devices |= gmt_member_device_bit((int32_t)gmt_field_number(device,
+		description->devices |= gmt_member_device_bit((int32_t)gmt_field_number(device,
 			(const char *)rows + (size_t)i * record->row_bytes + device->offset));
 	if (record->number == GMT_RECORD_CLOCK && count)
-		about->clock = ((const struct gmt_clock *)rows)[count - 1];
+		description->clock = ((const struct gmt_clock *)rows)[count - 1];
 }
 
-void gmt_member_write(const struct gmt_member_about *about,
+void gmt_member_write(const struct gmt_member_description *description,
 	const struct gmt_member_identity *identity, uint8_t ret_extra[GMT_MEMBER_EXTRA_BYTES])
 {
 	const uint64_t words[WORDS] = {
 		identity->bytes,
-		about->min_stamp,
-		about->max_stamp,
-		about->kinds,
-		about->devices,
-		about->clock.stamp,
-		about->clock.monotonic_ns,
-		about->clock.realtime_ns,
+		description->min_stamp,
+		description->max_stamp,
+		description->kinds,
+		description->devices,
+		description->clock.stamp,
+		description->clock.monotonic_ns,
+		description->clock.realtime_ns,
 	};
 	uint8_t *to = ret_extra + NAME_BYTES;
 
@@ -68,7 +68,7 @@ void gmt_member_write(const struct gmt_member_about *about,
 }
 
 bool gmt_member_read(const uint8_t header[GMT_MEMBER_HEADER_BYTES],
-	struct gmt_member_about *ret_about, struct gmt_member_identity *ret_identity)
+	struct gmt_member_description *ret_about, struct gmt_member_identity *ret_identity)
 {
 	const uint8_t *at = header + GMT_MEMBER_FIXED_BYTES;
 	uint64_t words[WORDS];
@@ -83,7 +83,7 @@ bool gmt_member_read(const uint8_t header[GMT_MEMBER_HEADER_BYTES],
 	for (size_t i = 0; i < WORDS; i++)
 		words[i] = gmt_get_u64(at + i * sizeof(*words));
 	ret_identity->bytes = words[0];
-	*ret_about = (struct gmt_member_about){
+	*ret_about = (struct gmt_member_description){
 		.min_stamp = words[1],
 		.max_stamp = words[2],
 		.kinds = words[3],

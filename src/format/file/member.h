@@ -17,7 +17,7 @@
 
 #include "format/format.h"
 
-struct gmt_member_about {
+struct gmt_member_description {
 	/* over rows with a `stamp`; least > most: there are no such rows */
 	uint64_t min_stamp, max_stamp;
 	uint64_t kinds;   /* gmt_member_bit of their record numbers */
@@ -52,16 +52,16 @@ static inline uint64_t gmt_member_device_bit(int32_t device)
 }
 
 /* Sets the description of a member without rows. */
-void gmt_member_clear(struct gmt_member_about *about);
+void gmt_member_clear(struct gmt_member_description *description);
 
 /*
  * Adds rows of a record that gmt_record_info knows. `rows` is an array of the record's structure.
  */
-void gmt_member_add(struct gmt_member_about *about, const struct gmt_record_info *record,
-	const void *rows, uint32_t count);
+void gmt_member_add(struct gmt_member_description *description,
+	const struct gmt_record_info *record, const void *rows, uint32_t count);
 
 /* Writes the description as the extra field of a gzip header. */
-void gmt_member_write(const struct gmt_member_about *about,
+void gmt_member_write(const struct gmt_member_description *description,
 	const struct gmt_member_identity *identity, uint8_t ret_extra[GMT_MEMBER_EXTRA_BYTES]);
 
 /*
@@ -69,6 +69,6 @@ void gmt_member_write(const struct gmt_member_about *about,
  * with such a field.
  */
 bool gmt_member_read(const uint8_t header[GMT_MEMBER_HEADER_BYTES],
-	struct gmt_member_about *ret_about, struct gmt_member_identity *ret_identity);
+	struct gmt_member_description *ret_about, struct gmt_member_identity *ret_identity);
 
 #endif

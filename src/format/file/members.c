@@ -44,7 +44,7 @@ static bool is_described_at(int fd, uint64_t at, struct gmt_member *ret_member)
 
 	if (at < GMT_MEMBER_TRAILER_BYTES ||
 		!read_at(fd, at - GMT_MEMBER_TRAILER_BYTES, bytes, sizeof(bytes)) ||
-		!gmt_member_read(bytes + GMT_MEMBER_TRAILER_BYTES, &ret_member->about, &identity))
+		!gmt_member_read(bytes + GMT_MEMBER_TRAILER_BYTES, &ret_member->description, &identity))
 		return false;
 	if (identity.checksum != gmt_get_u32(bytes) || identity.length != gmt_get_u32(bytes + 4) ||
 		identity.bytes > at || identity.bytes < GMT_MEMBER_FIXED_BYTES + GMT_MEMBER_TRAILER_BYTES)

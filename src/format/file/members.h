@@ -16,7 +16,7 @@
 
 struct gmt_member {
 	uint64_t begin, end; /* offsets in the file */
-	struct gmt_member_about about;
+	struct gmt_member_description description;
 	bool is_left_out; /* set by the caller if it wants no row of this member */
 };
 

@@ -42,9 +42,9 @@ static void free_sink(struct gmt_sink *sink)
 
 static bool has_name(int fd)
 {
-	struct stat about;
+	struct stat status;
 
-	return !fstat(fd, &about) && about.st_nlink;
+	return !fstat(fd, &status) && status.st_nlink;
 }
 
 enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink,
@@ -76,16 +76,16 @@ enum gmt_status gmt_sink_open(int fd, int level, struct gmt_sink **ret_sink,
 /* Returns the reason why the sink must not write to the file any more, or NULL. */
 static const char *why_not_writable(const struct gmt_sink *sink)
 {
-	struct stat about;
+	struct stat status;
 
-	if (fstat(sink->fd, &about) || about.st_dev != sink->file.device ||
-		about.st_ino != sink->file.number)
+	if (fstat(sink->fd, &status) || status.st_dev != sink->file.device ||
+		status.st_ino != sink->file.number)
 		return "the program closed the recorder's file descriptor";
-	if (!S_ISREG(about.st_mode))
+	if (!S_ISREG(status.st_mode))
 		return NULL;
-	if (!about.st_nlink && sink->has_name)
+	if (!status.st_nlink && sink->has_name)
 		return "the file was removed";
-	return (uint64_t)about.st_size < sink->written_bytes ? "the file was truncated" : NULL;
+	return (uint64_t)status.st_size < sink->written_bytes ? "the file was truncated" : NULL;
 }
 
 /* Returns whether a later write may succeed after this error. */
@@ -215,8 +215,8 @@ uint64_t gmt_sink_pushed_bytes(const struct gmt_sink *sink)
 	return sink->pushed_bytes;
 }
 
-enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, const struct gmt_member_about *about,
-	struct gmt_error *error)
+enum gmt_status gmt_sink_end_member(struct gmt_sink *sink,
+	const struct gmt_member_description *description, struct gmt_error *error)
 {
 	enum { UNIX = 3 }; /* the operating system, as gzip headers name it (RFC 1952) */
 
@@ -236,11 +236,11 @@ enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, const struct gmt_memb
 	/* The reset keeps the output buffer, next_out and avail_out. */
 	deflateReset(&sink->stream);
 	sink->member_begin = sink->written_bytes;
-	if (about)
-		gmt_member_write(about, &identity, sink->extra);
+	if (description)
+		gmt_member_write(description, &identity, sink->extra);
 	sink->header =
 		(gz_header){ .extra = sink->extra, .extra_len = sizeof(sink->extra), .os = UNIX };
-	deflateSetHeader(&sink->stream, about ? &sink->header : NULL);
+	deflateSetHeader(&sink->stream, description ? &sink->header : NULL);
 	return status;
 }
 

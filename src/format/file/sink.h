@@ -66,11 +66,11 @@ uint64_t gmt_sink_pushed_bytes(const struct gmt_sink *sink);
 
 /*
  * Ends a member of the gzip file. Bytes that are pushed later can be read, and copied, without the
- * earlier ones. The cost is that of a sync. `about` describes the member, so that readers can skip
- * it (member.h). If it is NULL, they must read it.
+ * earlier ones. The cost is that of a sync. `description` describes the member, so that readers can
+ * skip it (member.h). If it is NULL, they must read it.
  */
-enum gmt_status gmt_sink_end_member(struct gmt_sink *sink, const struct gmt_member_about *about,
-	struct gmt_error *error);
+enum gmt_status gmt_sink_end_member(struct gmt_sink *sink,
+	const struct gmt_member_description *description, struct gmt_error *error);
 
 /*
  * Continues in another file. Its size is `written_bytes`, and its last bytes must be exactly those

@@ -277,7 +277,7 @@ bool gmt_load_finish_events(struct gmt_load_events *loader)
 bool gmt_load_end_compacted(struct gmt_load_events *loader)
 {
 	loader->recording->compacted_events = loader->count;
-	return gmt_order_part(&loader->order);
+	return gmt_order_end_part(&loader->order);
 }
 
 void gmt_load_events_fini(struct gmt_load_events *loader)

@@ -61,8 +61,8 @@ static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_recor
 }
 
 /*
- * Moves the events of the run that are later than `lower_stamp` back into the window, before the keys
- * there.
+ * Moves the events of the run that are later than `lower_stamp` back into the window, before the
+ * keys there.
  */
 static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, uint64_t lower_stamp,
 	struct gmt_events_reader *reader)
@@ -198,7 +198,7 @@ bool gmt_order_make_room(struct gmt_order *order)
 	return order->free_slots || make_slots(order);
 }
 
-bool gmt_order_part(struct gmt_order *order)
+bool gmt_order_end_part(struct gmt_order *order)
 {
 	bool done = emit(order, true);
 

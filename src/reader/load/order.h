@@ -7,8 +7,8 @@
  * The stamps of one thread never decrease (the loader ensures it), so the events of one thread keep
  * their order. In the flow: read_ahead -> load -> order -> recording->events.
  *
- * For each event: *gmt_order_push(&order, row.stamp) = row. Call gmt_order_part(&order) where all
- * events to come are later than the events so far, whatever their stamps. At the end, call
+ * For each event: *gmt_order_push(&order, row.stamp) = row. Call gmt_order_end_part(&order) where
+ * all events to come are later than the events so far, whatever their stamps. At the end, call
  * gmt_order_finish(&order, &events).
  *
  * Threads write to a file in turn, so an event is never far from its place. Therefore only a window
@@ -94,7 +94,7 @@ static inline struct gmt_events_row *gmt_order_push(struct gmt_order *order, uin
 	return &order->rows.items[slot];
 }
 
-bool gmt_order_part(struct gmt_order *order);
+bool gmt_order_end_part(struct gmt_order *order);
 
 /* Moves the sorted events to `ret_events` (zeroed), which then belongs to the caller. */
 bool gmt_order_finish(struct gmt_order *order, struct gmt_events *ret_events);

@@ -4,8 +4,8 @@
 
 /*
  * A recording in memory: the contents of the file in order of time, not yet interpreted. In the
- * flow: read_ahead -> load -> (symbols, replay). The recording owns everything that is reachable from it.
- * Its users borrow.
+ * flow: read_ahead -> load -> (symbols, replay). The recording owns everything that is reachable
+ * from it. Its users borrow.
  *
  * Do not trust the contents: an id may name a record that does not exist. Look ids up with the
  * functions below, which return NULL in that case.
@@ -120,8 +120,8 @@ struct gmt_recording {
 	GMT_VEC(struct gmt_recording_stack_ids) traces;
 
 	/*
-	 * The compacted prefix (docs/folding.md), if compacted.has_compacted_prefix. The first compacted_events
-	 * events are the survivors.
+	 * The compacted prefix (docs/compaction.md), if compacted.has_compacted_prefix. The first
+	 * compacted_events events are the survivors.
 	 */
 	struct gmt_compacted_prefix compacted;
 	size_t compacted_events;
@@ -129,7 +129,7 @@ struct gmt_recording {
 	const char *compaction_why;
 
 	/* Completeness of the recording. */
-	/* the latest stamp of all events, syncs, clocks, marks, the fold and the end */
+	/* the latest stamp of all events, syncs, clocks, marks, the compaction and the end */
 	uint64_t last_stamp;
 	bool has_end;           /* the recording has its end record */
 	/* the count in a sync or end record differs from the events in the file */

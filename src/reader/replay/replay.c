@@ -261,15 +261,15 @@ static void set_current(struct session *session)
 {
 	const struct gmt_recording_event *event = session->event;
 	struct gmt_interpret_event *played = &session->played;
-	struct gmt_recording_object about = gmt_recording_object(event);
+	struct gmt_recording_object named = gmt_recording_object(event);
 	struct gmt_recording_totals totals = { 0 };
 
 	played->has_totals = gmt_recording_totals(event, &totals);
 	played->allocated_bytes = totals.allocated_bytes;
 	played->reserved_bytes = totals.reserved_bytes;
-	played->object = about.object;
-	played->offset = about.offset;
-	played->context = about.context;
+	played->object = named.object;
+	played->offset = named.offset;
+	played->context = named.context;
 	played->stack = session->traces->stack_of_trace[event->trace];
 	played->tag = event->trace;
 	played->stamp = event->stamp;

@@ -3,8 +3,8 @@
 #define GMT_READER_REPLAY_REPLAY_H
 
 /*
- * Replays the events of a recording into the accounting. In the flow: recording + traces -> replay ->
- * analysis. A site is one merged stack in one layer, device and space.
+ * Replays the events of a recording into the accounting. In the flow: recording + traces -> replay
+ * -> analysis. A site is one merged stack in one layer, device and space.
  */
 
 #include <stdbool.h>

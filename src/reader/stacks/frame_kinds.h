@@ -21,8 +21,8 @@ enum gmt_frame_kind {
 #define GMT_FRAME_KIND_BIT(NAME) (UINT32_C(1) << GMT_FRAME_KIND_##NAME)
 
 /*
- * Returns the kinds of a frame, as bits. `path` is the file of a Python frame, or the module path of
- * a native frame.
+ * Returns the kinds of a frame, as bits. `path` is the file of a Python frame, or the module path
+ * of a native frame.
  */
 uint32_t gmt_frame_kinds(bool is_python, const char *path, const char *function);
 

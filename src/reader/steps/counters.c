@@ -45,7 +45,7 @@ bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *c
 	return true;
 }
 
-void gmt_counters_add_more(struct gmt_counters *counters, uint64_t more)
+void gmt_counters_add_to_last(struct gmt_counters *counters, uint64_t more)
 {
 	counters->rows.items[counters->last_plus_1 - 1].count += more;
 }

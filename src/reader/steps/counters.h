@@ -29,8 +29,8 @@ struct gmt_counters {
 	GMT_VEC(struct gmt_counter) rows;
 	size_t last_plus_1; /* index of the row that counted last, + 1; 0: none has counted */
 	/*
-	 * The caller may set this when half of the calls are counted. Then only the later counts decide,
-	 * because helpers that fill a cache are called less and less often.
+	 * The caller may set this when half of the calls are counted. Then only the later counts
+	 * decide, because helpers that fill a cache are called less and less often.
 	 */
 	bool is_second_half;
 	uint32_t winner; /* number of the winning chain */
@@ -44,7 +44,7 @@ bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *c
 	uint64_t stamp);
 
 /* Counts `more` for the thing that counted last, at the same stamp. */
-void gmt_counters_add_more(struct gmt_counters *counters, uint64_t more);
+void gmt_counters_add_to_last(struct gmt_counters *counters, uint64_t more);
 
 /* Which things form one chain. */
 enum gmt_counters_chaining {

@@ -23,10 +23,10 @@ static bool find_borders(const uint64_t *tokens, size_t count, borders_t *border
 
 bool gmt_period_find(const uint64_t *tokens, size_t count, size_t *ret_period, size_t *ret_length)
 {
-	return gmt_period_find_of(tokens, count, count / 2 + count % 2, ret_period, ret_length);
+	return gmt_period_find_at_least(tokens, count, count / 2 + count % 2, ret_period, ret_length);
 }
 
-bool gmt_period_find_of(const uint64_t *tokens, size_t count, size_t least, size_t *ret_period,
+bool gmt_period_find_at_least(const uint64_t *tokens, size_t count, size_t min, size_t *ret_period,
 	size_t *ret_length)
 {
 	borders_t borders = { 0 };
@@ -36,7 +36,7 @@ bool gmt_period_find_of(const uint64_t *tokens, size_t count, size_t least, size
 		return true;
 	if (!find_borders(tokens, count, &borders))
 		return false;
-	for (size_t m = count; !*ret_period && m >= 3 && m >= least; m--) {
+	for (size_t m = count; !*ret_period && m >= 3 && m >= min; m--) {
 		size_t period = m - borders.items[m];
 
 		if (m >= 3 * period) {
@@ -48,7 +48,7 @@ bool gmt_period_find_of(const uint64_t *tokens, size_t count, size_t least, size
 	return true;
 }
 
-bool gmt_period_at_end(const uint64_t *tokens, size_t count, size_t min, size_t *ret_period)
+bool gmt_period_find_at_end(const uint64_t *tokens, size_t count, size_t min, size_t *ret_period)
 {
 	borders_t borders = { 0 };
 

@@ -14,8 +14,8 @@
  */
 bool gmt_period_find(const uint64_t *tokens, size_t count, size_t *ret_period, size_t *ret_length);
 
-/* Same as gmt_period_find, except that the suffix has at least `least` tokens. */
-bool gmt_period_find_of(const uint64_t *tokens, size_t count, size_t least, size_t *ret_period,
+/* Same as gmt_period_find, except that the suffix has at least `min` tokens. */
+bool gmt_period_find_at_least(const uint64_t *tokens, size_t count, size_t min, size_t *ret_period,
 	size_t *ret_length);
 
 /*
@@ -23,6 +23,6 @@ bool gmt_period_find_of(const uint64_t *tokens, size_t count, size_t least, size
  * suffix may be short compared with all tokens. Sets *ret_period to 0 if there is no such suffix.
  * O(count). Returns false when out of memory.
  */
-bool gmt_period_at_end(const uint64_t *tokens, size_t count, size_t min, size_t *ret_period);
+bool gmt_period_find_at_end(const uint64_t *tokens, size_t count, size_t min, size_t *ret_period);
 
 #endif

@@ -110,7 +110,7 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 		   left = COMPARISONS_AN_ALLOCATION * count;
 
 	*ret_period = 0;
-	if (!gmt_period_at_end(finder->allocations.last.items, finder->allocations.last.count,
+	if (!gmt_period_find_at_end(finder->allocations.last.items, finder->allocations.last.count,
 			MIN_PERIODS, &period))
 		return false;
 	gmt_allocations_forget_last(&finder->allocations);
@@ -153,16 +153,16 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 
 /*
  * Finds the period with which the allocations repeat up to the end, and the number of allocations
- * that repeat. The last GMT_ALLOCATIONS_LAST allocations show the period, and a search backward from
- * them shows how many repeat. So of longer recordings, only periods up to a third of this number
- * are found. Sets *ret_period to 0 if less than half of the allocations repeat.
+ * that repeat. The last GMT_ALLOCATIONS_LAST allocations show the period, and a search backward
+ * from them shows how many repeat. So of longer recordings, only periods up to a third of this
+ * number are found. Sets *ret_period to 0 if less than half of the allocations repeat.
  */
 static bool find_period(struct finder *finder, size_t *ret_period, size_t *ret_length)
 {
 	size_t count = finder->allocations.count, least = count / 2 + count % 2,
 		   last_count = finder->allocations.last.count;
 
-	if (!gmt_period_find_of(finder->allocations.last.items, last_count,
+	if (!gmt_period_find_at_least(finder->allocations.last.items, last_count,
 			least < last_count ? least : last_count, ret_period, ret_length))
 		return false;
 	if (!*ret_period || *ret_length < last_count)
@@ -193,8 +193,8 @@ static bool find(struct finder *finder, struct gmt_timeline *timeline,
 	if (!count)
 		return true;
 	if (!gmt_allocations_frees_enough(finder->allocations.frees, count)) {
-		*ret_why =
-			"the program frees less than a quarter of its blocks, so no pattern of steps is visible";
+		*ret_why = "the program frees less than a quarter of its blocks, so no pattern of steps is "
+				   "visible";
 		return true;
 	}
 	if (!find_period(finder, &period, &length))

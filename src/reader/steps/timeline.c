@@ -96,7 +96,8 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_recor
 			mark_source == GMT_MARK_SOURCE_OPTIMIZER ? mark->object : mark->thread, mark->name,
 			mark->stamp);
 		if (done)
-			gmt_counters_add_more(&counters, gmt_compacted_steps_count(&compacted_steps, mark) - 1);
+			gmt_counters_add_to_last(&counters,
+				gmt_compacted_steps_count(&compacted_steps, mark) - 1);
 	}
 	done = done &&
 		gmt_counters_chain(&counters,
@@ -171,7 +172,7 @@ static bool steps_to_marked_calls(const struct gmt_step_series *main,
 	series->source = GMT_STEPS_MODULE_CALLS;
 	series->name = main
 		? "calls of a module"
-		: "calls of a module or passes of a loop, as stored when the recording was folded";
+		: "calls of a module or passes of a loop, as stored when the recording was compacted";
 	gmt_compacted_steps_end(&compacted_steps, series);
 	return done;
 }
@@ -281,7 +282,7 @@ static const char *text_of_no_steps(const struct gmt_recording *recording, bool 
 			   "and calls of modules are not visible without Python stacks";
 	if (may_be_compacted)
 		return "no optimizer made a step, the program sets no marks, "
-			   "and the folded part of the recording does not show calls of modules";
+			   "and the compacted part of the recording does not show calls of modules";
 	return "no optimizer made a step, no module was called, and the program marks no steps";
 }
 
@@ -330,7 +331,7 @@ enum gmt_status gmt_timeline_compute(struct gmt_timeline *ret_timeline,
 	}
 	if (done && !timeline->series_count) {
 		const char *why = recording->compacted.has_compacted_prefix
-			? "patterns cannot be found, because the first events were folded"
+			? "patterns cannot be found, because the first events were compacted"
 			: NULL;
 
 		if (!recording->compacted.has_compacted_prefix)

@@ -63,10 +63,10 @@ struct gmt_step_series {
 	/* no interpreter shuts the program down: it frees memory at its end itself */
 	bool frees_itself;
 	GMT_VEC(struct gmt_step) steps;
-	/* of a compacted recording: the counters of the steps before the fold, in order */
+	/* of a compacted recording: the counters of the steps before the compaction, in order */
 	GMT_VEC(struct gmt_step_compacted) compacted;
-	bool lacks_compacted_samples; /* steps are missing, or the fold lacks what sites held at the
-									 ends of steps */
+	/* steps are missing, or the compaction lacks what sites held at the ends of steps */
+	bool lacks_compacted_samples;
 };
 
 struct gmt_phase {

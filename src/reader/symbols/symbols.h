@@ -3,10 +3,10 @@
 #define GMT_READER_SYMBOLS_SYMBOLS_H
 
 /*
- * Resolves native addresses to names. In the flow: recording (stacks, modules) -> symbols -> traces.
- * A file is used only if its build-id equals the recorded build-id. So it is the file that the
- * program ran. Exception: neither has a build-id (GMT_SYMBOLS_UNVERIFIED). Files are opened on the
- * first query for one of their addresses.
+ * Resolves native addresses to names. In the flow: recording (stacks, modules) -> symbols ->
+ * traces. A file is used only if its build-id equals the recorded build-id. So it is the file that
+ * the program ran. Exception: neither has a build-id (GMT_SYMBOLS_UNVERIFIED). Files are opened on
+ * the first query for one of their addresses.
  *
  * For one thread.
  */

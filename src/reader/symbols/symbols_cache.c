@@ -42,13 +42,13 @@ static void describe(const struct gmt_symbols_elf_stamp *stamp, char *text, size
  */
 static bool describe_reader(struct gmt_symbols_cache *cache)
 {
-	struct stat about;
+	struct stat status;
 	char file[128];
 
-	if (stat("/proc/self/exe", &about))
+	if (stat("/proc/self/exe", &status))
 		return false;
 
-	struct gmt_symbols_elf_stamp stamp = gmt_symbols_elf_stamp_of(&about);
+	struct gmt_symbols_elf_stamp stamp = gmt_symbols_elf_stamp_of(&status);
 
 	describe(&stamp, file, sizeof(file));
 	return snprintf(cache->reader, sizeof(cache->reader), "%s, libdw %.64s", file,

@@ -86,12 +86,12 @@ static int64_t nanoseconds(const struct timespec *time)
 	return (int64_t)((uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_nsec);
 }
 
-struct gmt_symbols_elf_stamp gmt_symbols_elf_stamp_of(const struct stat *about)
+struct gmt_symbols_elf_stamp gmt_symbols_elf_stamp_of(const struct stat *status)
 {
 	return (struct gmt_symbols_elf_stamp){
-		.size_bytes = (uint64_t)about->st_size,
-		.modified_ns = nanoseconds(&about->st_mtim),
-		.changed_ns = nanoseconds(&about->st_ctim),
+		.size_bytes = (uint64_t)status->st_size,
+		.modified_ns = nanoseconds(&status->st_mtim),
+		.changed_ns = nanoseconds(&status->st_ctim),
 	};
 }
 
@@ -110,7 +110,7 @@ static void close_descriptor(struct gmt_symbols_elf *elf)
 
 struct gmt_symbols_elf *gmt_symbols_elf_open(const char *path)
 {
-	struct stat about;
+	struct stat status;
 	struct gmt_symbols_elf *elf = gmt_pages_grow(NULL, 0, sizeof(*elf));
 
 	if (!elf)
@@ -119,13 +119,13 @@ struct gmt_symbols_elf *gmt_symbols_elf_open(const char *path)
 	/* A recorded path may be anything, even a pipe without a writer, so do not block. */
 	elf->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	elf->path = gmt_arena_copy(&elf->arena, path, strlen(path));
-	if (elf->path && elf->fd >= 0 && !fstat(elf->fd, &about) && S_ISREG(about.st_mode))
+	if (elf->path && elf->fd >= 0 && !fstat(elf->fd, &status) && S_ISREG(status.st_mode))
 		elf->elf = elf_begin(elf->fd, ELF_C_READ_MMAP, NULL);
 	if (!elf->elf || elf_kind(elf->elf) != ELF_K_ELF) {
 		gmt_symbols_elf_close(elf);
 		return NULL;
 	}
-	elf->stamp = gmt_symbols_elf_stamp_of(&about);
+	elf->stamp = gmt_symbols_elf_stamp_of(&status);
 	find_sections(elf);
 	close_descriptor(elf);
 	return elf;

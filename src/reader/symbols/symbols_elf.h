@@ -28,7 +28,7 @@ struct gmt_symbols_elf_stamp {
 	int64_t changed_ns;  /* since the Unix epoch; change of the inode: programs cannot set it */
 };
 
-struct gmt_symbols_elf_stamp gmt_symbols_elf_stamp_of(const struct stat *about);
+struct gmt_symbols_elf_stamp gmt_symbols_elf_stamp_of(const struct stat *status);
 
 /* Returns the stamp of the file at the time it was opened. */
 const struct gmt_symbols_elf_stamp *gmt_symbols_elf_stamp(const struct gmt_symbols_elf *elf);
@@ -51,8 +51,8 @@ bool gmt_symbols_elf_has_altlink(const struct gmt_symbols_elf *elf);
 bool gmt_symbols_elf_is_python(const char *path);
 
 /*
- * Announces a query of gmt_symbols_elf_find_function for an address. All announced addresses together cost
- * one read.
+ * Announces a query of gmt_symbols_elf_find_function for an address. All announced addresses
+ * together cost one read.
  */
 void gmt_symbols_elf_expect(struct gmt_symbols_elf *elf, uint64_t address);
 

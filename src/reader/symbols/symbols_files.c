@@ -69,19 +69,19 @@ static void index_directory(struct gmt_symbols_files *files, const char *directo
 		return;
 	while (files->seen_files < MAX_FILES && (entry = readdir(stream))) {
 		char path[PATH_MAX];
-		struct stat about;
+		struct stat status;
 
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
 		if (snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name) >= (int)sizeof(path))
 			continue;
 		/* Links to folders are not followed, because they may form a circle. */
-		if (lstat(path, &about) == 0 && S_ISDIR(about.st_mode)) {
+		if (lstat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
 			index_directory(files, path, depth + 1);
 			continue;
 		}
 		files->seen_files++;
-		if (stat(path, &about) == 0 && S_ISREG(about.st_mode))
+		if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
 			index_file(files, path);
 	}
 	closedir(stream);

@@ -24,9 +24,9 @@ enum {
 
 static const char half_written[] = ".new";
 
-static bool is_owner(const struct stat *about)
+static bool is_owner(const struct stat *status)
 {
-	return about->st_uid == geteuid();
+	return status->st_uid == geteuid();
 }
 
 /*
@@ -35,7 +35,7 @@ static bool is_owner(const struct stat *about)
  */
 static int open_folder(int at, const char *name, mode_t others, bool makes)
 {
-	struct stat about;
+	struct stat status;
 	int fd;
 
 	if (makes)
@@ -43,7 +43,7 @@ static int open_folder(int at, const char *name, mode_t others, bool makes)
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &about) || !is_owner(&about) || (about.st_mode & others)) {
+	if (fstat(fd, &status) || !is_owner(&status) || (status.st_mode & others)) {
 		close(fd);
 		return -1;
 	}
@@ -57,17 +57,17 @@ static int open_folder(int at, const char *name, mode_t others, bool makes)
 static void make_base(const struct gmt_symbols_folder *folder)
 {
 	char parent[PATH_MAX];
-	struct stat about;
+	struct stat status;
 
 	snprintf(parent, sizeof(parent), "%.*s/", (int)(strrchr(folder->base, '/') - folder->base),
 		folder->base);
-	if (!stat(parent, &about) && is_owner(&about))
+	if (!stat(parent, &status) && is_owner(&status))
 		mkdir(folder->base, 0700);
 }
 
 static void open_all(struct gmt_symbols_folder *folder, bool makes)
 {
-	struct stat about;
+	struct stat status;
 	int base, ours, symbols;
 
 	if (makes)
@@ -78,7 +78,7 @@ static void open_all(struct gmt_symbols_folder *folder, bool makes)
 	base = open(folder->base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (base < 0)
 		return;
-	makes = makes && !fstat(base, &about) && is_owner(&about);
+	makes = makes && !fstat(base, &status) && is_owner(&status);
 	ours = open_folder(base, "gpumemtrace", 022, makes);
 	close(base);
 	if (ours < 0)
@@ -108,27 +108,27 @@ bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_folder)
 }
 
 /* Returns whether this is a plain file that belongs to this user alone. */
-static bool is_own(const struct stat *about)
+static bool is_own(const struct stat *status)
 {
-	return S_ISREG(about->st_mode) && is_owner(about) && !(about->st_mode & 077);
+	return S_ISREG(status->st_mode) && is_owner(status) && !(status->st_mode & 077);
 }
 
 /*
  * Notes the time of use. Once a day is precise enough to find the least recently used files. A time
  * in the future is wrong, so it is replaced.
  */
-static void update_use_time(int fd, const struct stat *about)
+static void update_use_time(int fd, const struct stat *status)
 {
 	time_t now = time(NULL);
 
-	if (about->st_mtime + DAY_SECONDS < now || about->st_mtime > now)
+	if (status->st_mtime + DAY_SECONDS < now || status->st_mtime > now)
 		futimens(fd, NULL);
 }
 
 uint8_t *gmt_symbols_folder_read(const struct gmt_symbols_folder *folder, const char *name,
 	size_t max_bytes, size_t *ret_size)
 {
-	struct stat about;
+	struct stat status;
 	uint8_t *bytes = NULL;
 	int fd = folder->fd_plus_1
 		? openat(folder->fd_plus_1 - 1, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
@@ -136,14 +136,14 @@ uint8_t *gmt_symbols_folder_read(const struct gmt_symbols_folder *folder, const 
 
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &about) && is_own(&about) && about.st_size > 0 &&
-		(uint64_t)about.st_size <= max_bytes)
-		bytes = gmt_pages_grow(NULL, 0, (size_t)about.st_size);
+	if (!fstat(fd, &status) && is_own(&status) && status.st_size > 0 &&
+		(uint64_t)status.st_size <= max_bytes)
+		bytes = gmt_pages_grow(NULL, 0, (size_t)status.st_size);
 	if (bytes) {
-		*ret_size = (size_t)about.st_size;
+		*ret_size = (size_t)status.st_size;
 		/* If the file became shorter meanwhile, the rest is zeros, and the answers reject it. */
 		gmt_file_read_at(fd, 0, bytes, *ret_size);
-		update_use_time(fd, &about);
+		update_use_time(fd, &status);
 	}
 	close(fd);
 	return bytes;
@@ -228,16 +228,16 @@ static void remove_oldest(int at)
 	if (!stream && fd >= 0)
 		close(fd);
 	for (size_t i = 0; stream && i < MAX_SEEN && (entry = readdir(stream)); i++) {
-		struct stat about;
+		struct stat status;
 		struct seen *seen;
 
-		if (fstatat(at, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) || !S_ISREG(about.st_mode))
+		if (fstatat(at, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(status.st_mode))
 			continue;
-		if (is_half_written(entry->d_name) && about.st_mtime + HALF_WRITTEN_SECONDS < now)
+		if (is_half_written(entry->d_name) && status.st_mtime + HALF_WRITTEN_SECONDS < now)
 			unlinkat(at, entry->d_name, 0);
 		if (!is_kept_name(entry->d_name) || !(seen = gmt_vec_push(&files)))
 			continue;
-		*seen = (struct seen){ .used = about.st_mtime, .bytes = (uint64_t)about.st_size };
+		*seen = (struct seen){ .used = status.st_mtime, .bytes = (uint64_t)status.st_size };
 		snprintf(seen->name, sizeof(seen->name), "%s", entry->d_name);
 	}
 	if (stream)

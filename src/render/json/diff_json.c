@@ -32,7 +32,7 @@ static void render_pair(const char *key, const struct gmt_diff_pair *pair, struc
 	gmt_json_key_object(json, key);
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
 		gmt_json_key_u64(json, side_names[side], pair->sides[side]);
-	gmt_json_key_i64(json, "difference", gmt_diff_difference(pair));
+	gmt_json_key_i64(json, "difference", gmt_diff_pair_change(pair));
 	gmt_json_end_object(json);
 }
 
@@ -80,7 +80,7 @@ static void render_hidden(const struct gmt_diff *diff, const struct gmt_diff_acc
 
 	for (size_t i = shown; i < account->row_count; i++) {
 		cut.rows++;
-		cut.difference += gmt_diff_difference(&account->rows[i].amounts[diff->amount]);
+		cut.difference += gmt_diff_pair_change(&account->rows[i].amounts[diff->amount]);
 	}
 	gmt_json_key_object(json, "hidden");
 	gmt_json_key_u64(json, "rows", cut.rows);

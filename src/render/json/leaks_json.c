@@ -58,7 +58,7 @@ static void write_steps(const struct gmt_leaks_view *view, const struct gmt_leak
 
 	gmt_json_key_double(json, "bytes_per_step", leak->bytes_per_step);
 	gmt_json_key_double(json, "confidence", leak->confidence);
-	gmt_json_key_text(json, "ground", is_growth ? gmt_leak_ground_name(leak->ground) : NULL);
+	gmt_json_key_text(json, "ground", is_growth ? gmt_leak_reason_name(leak->reason) : NULL);
 	gmt_json_key_text(json, "source",
 		is_growth ? gmt_step_source_name(view->timeline->series[leak->series].source) : NULL);
 	gmt_json_key_known(json, "steps", is_growth, leak->steps);

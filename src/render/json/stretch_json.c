@@ -9,12 +9,12 @@
 
 static void render_account(const struct gmt_stretch_view *view, size_t id, struct gmt_json *json)
 {
-	const struct gmt_account *about = &view->replay->accounting.accounts.items[id];
+	const struct gmt_account *account_row = &view->replay->accounting.accounts.items[id];
 	const struct gmt_stretch_account *account = &view->stretch->accounts.items[id];
 
 	gmt_json_begin_object(json);
-	gmt_json_key_text(json, "layer", gmt_layer_name(about->layer));
-	gmt_json_key_device(json, about->device);
+	gmt_json_key_text(json, "layer", gmt_layer_name(account_row->layer));
+	gmt_json_key_device(json, account_row->device);
 	gmt_json_key_u64(json, "begin_live_bytes", account->begin_live_bytes);
 	gmt_json_key_u64(json, "begin_live_blocks", account->begin_live_blocks);
 	gmt_json_key_u64(json, "end_live_bytes", account->end_live_bytes);
@@ -34,10 +34,11 @@ static void render_account(const struct gmt_stretch_view *view, size_t id, struc
 static void render_site(const struct gmt_stretch_view *view, uint32_t id, struct gmt_json *json)
 {
 	const struct gmt_accounting *accounting = &view->replay->accounting;
-	const struct gmt_account_site *about = &accounting->sites.items[id];
-	const struct gmt_account *account = &accounting->accounts.items[about->account];
+	const struct gmt_account_site *account_site = &accounting->sites.items[id];
+	const struct gmt_account *account = &accounting->accounts.items[account_site->account];
 	const struct gmt_stretch_site *site = &view->stretch->sites.items[id];
-	struct gmt_space_text space = gmt_space_text(accounting->spaces.items[about->space].space);
+	struct gmt_space_text space =
+		gmt_space_text(accounting->spaces.items[account_site->space].space);
 	uint32_t stack = view->replay->site_stacks.items[id];
 
 	gmt_json_begin_object(json);

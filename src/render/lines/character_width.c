@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * Ranges of Unicode 17, in order: the first and the last character of each. A range may also contain
- * characters that are not assigned. The C library's wcwidth depends on the locale, and glibc has a
- * UTF-8 locale of its own only since version 2.35.
+ * Ranges of Unicode 17, in order: the first and the last character of each. A range may also
+ * contain characters that are not assigned. The C library's wcwidth depends on the locale, and
+ * glibc has a UTF-8 locale of its own only since version 2.35.
  *
  * Combining marks, the later parts of Hangul syllables, and format characters:
  */

@@ -159,9 +159,9 @@ void gmt_packet_put(struct gmt_packet *packet, uint64_t value)
 
 void gmt_packet_put_signed(struct gmt_packet *packet, int64_t value)
 {
-	const int64_t most = (int64_t)MOST;
+	const int64_t limit = (int64_t)MOST;
 
-	put(packet, value > most ? most : value < -most ? -most : value);
+	put(packet, value > limit ? limit : value < -limit ? -limit : value);
 }
 
 void gmt_packet_put_less(struct gmt_packet *packet, uint64_t of, uint64_t value)

@@ -3,13 +3,13 @@
 
 #include "base/text.h"
 #include "reader/load/clock.h"
-#include "render/plain.h"
+#include "render/console.h"
 
 enum { SHORT_LINES = 3, LINES = 20 };
 
 struct writer {
 	const struct gmt_allocator_state_view *view;
-	struct gmt_plain plain;
+	struct gmt_console console;
 	FILE *file;
 	uint64_t limit; /* lines of a list */
 	bool is_short;
@@ -17,7 +17,7 @@ struct writer {
 
 static void write_line(const struct writer *writer, uint32_t stack, uint32_t own_line)
 {
-	gmt_plain_own_line(&writer->plain, writer->view->recording, writer->view->traces, stack,
+	gmt_console_own_line(&writer->console, writer->view->recording, writer->view->traces, stack,
 		own_line);
 }
 
@@ -127,7 +127,7 @@ static void write_others(const struct writer *writer, const struct gmt_segments 
 			other->blocks == 1 ? "a block" : "blocks");
 		write_line(writer, other->stack, other->own_line);
 		fputs(" (of ", writer->file);
-		gmt_plain_text(&writer->plain,
+		gmt_console_text(&writer->console,
 			gmt_owners_name(&traces->owners,
 				gmt_owners_find(&traces->owners, other->stack, GMT_LAYER_CUDA, segments->device)));
 		fputs(")\n", writer->file);
@@ -181,14 +181,14 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 
 	snprintf(title, sizeof(title), "PyTorch's segments on %s",
 		gmt_allocator_state_device(segments->device).text);
-	gmt_plain_heading(&writer->plain, title);
-	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+	gmt_console_heading(&writer->console, title);
+	gmt_console_style(&writer->console, GMT_CONSOLE_DIM);
 	fprintf(writer->file, "  %-38s", "");
 	for (size_t i = 0; i < count; i++)
 		fprintf(writer->file, " %11s",
 			segments[i].moment == GMT_SEGMENTS_AT_PEAK ? "at the peak" : "at the end");
 	fputc('\n', writer->file);
-	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	gmt_console_style(&writer->console, GMT_CONSOLE_NORMAL);
 	BYTES("from the driver, total (layer cuda)", driver_bytes);
 	BYTES("reserved, in segments", reserved_bytes);
 	if (!writer->is_short)
@@ -268,11 +268,11 @@ static void write_allocator(const struct writer *writer, const struct gmt_alloca
 	snprintf(title, sizeof(title),
 		"PyTorch's allocator on %s, in the form of torch.cuda.memory_summary()",
 		gmt_allocator_state_device(device->device).text);
-	gmt_plain_heading(&writer->plain, title);
-	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+	gmt_console_heading(&writer->console, title);
+	gmt_console_style(&writer->console, GMT_CONSOLE_DIM);
 	fprintf(writer->file, "  %-24s %12s %12s %12s %12s\n", "", "Cur Usage", "Peak Usage",
 		"Tot Alloc", "Tot Freed");
-	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	gmt_console_style(&writer->console, GMT_CONSOLE_NORMAL);
 	for (enum gmt_allocator_row row = 0; row < GMT_ALLOCATOR_ROWS; row++) {
 		bool blocks_stat = row == GMT_ALLOCATOR_ALLOCATED || row == GMT_ALLOCATOR_BLOCKS;
 
@@ -281,12 +281,12 @@ static void write_allocator(const struct writer *writer, const struct gmt_alloca
 				write_stat(writer, device, row, pool);
 	}
 	if (!knows_segments)
-		fputs(
-			"  segments and pools are missing: some blocks lie in segments that were not recorded\n",
+		fputs("  segments and pools are missing: some blocks lie in segments that were not "
+			  "recorded\n",
 			writer->file);
-	fputs(
-		"  active memory, requested memory and oversize blocks are missing: a recording does not have them\n"
-		"  non-releasable memory equals PyTorch's number, unless Tensor.record_stream is used\n",
+	fputs("  active memory, requested memory and oversize blocks are missing: a recording does not "
+		  "have them\n"
+		  "  non-releasable memory equals PyTorch's number, unless Tensor.record_stream is used\n",
 		writer->file);
 }
 
@@ -319,12 +319,13 @@ static void write_all_temporaries(const struct writer *writer)
 			"Large short-lived blocks: at least %d %% of the peak, freed within %d allocations "
 			"and %d %% of the time",
 			GMT_SHORT_LIVED_PERCENT, GMT_SHORT_LIVED_ALLOCATIONS, GMT_SHORT_LIVED_LIFE_PERCENT);
-		gmt_plain_heading(&writer->plain, title);
+		gmt_console_heading(&writer->console, title);
 		write_temporaries(writer, &temporaries->short_lived, true);
 	}
 	if (writer->is_short)
 		return;
-	gmt_plain_heading(&writer->plain, "Temporaries: allocated and freed within one step, by line");
+	gmt_console_heading(&writer->console,
+		"Temporaries: allocated and freed within one step, by line");
 	if (temporaries->why_no_steps)
 		fprintf(writer->file, "  not known: %s\n", temporaries->why_no_steps);
 	write_temporaries(writer, &temporaries->in_step, false);
@@ -336,7 +337,7 @@ void gmt_allocator_state_text(const struct gmt_allocator_state_view *view,
 	const struct gmt_allocator *allocator = &view->allocator_state->allocator;
 	const struct writer writer = {
 		.view = view,
-		.plain = { file, view->color },
+		.console = { file, view->color },
 		.file = file,
 		.is_short = is_short,
 		.limit = is_short               ? SHORT_LINES

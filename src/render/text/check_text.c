@@ -3,27 +3,28 @@
 
 #include "base/text.h"
 #include "render/check.h"
-#include "render/plain.h"
-#include "render/lines/fit.h"
+#include "render/console.h"
+#include "render/lines/fit_lines.h"
 
 struct writer {
 	const struct gmt_check_report *report;
 	const struct gmt_verdict *verdict;
-	struct gmt_plain plain;
+	struct gmt_console console;
 	FILE *file;
 };
 
-static void write_styled(const struct writer *writer, enum gmt_plain_style style, const char *text)
+static void write_styled(const struct writer *writer, enum gmt_console_style style,
+	const char *text)
 {
-	gmt_plain_style(&writer->plain, style);
-	gmt_plain_text(&writer->plain, text);
-	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	gmt_console_style(&writer->console, style);
+	gmt_console_text(&writer->console, text);
+	gmt_console_style(&writer->console, GMT_CONSOLE_NORMAL);
 }
 
 static void write_line(const struct writer *writer, const char *before, const char *text)
 {
 	fputs(before, writer->file);
-	gmt_plain_text(&writer->plain, text);
+	gmt_console_text(&writer->console, text);
 	fputc('\n', writer->file);
 }
 
@@ -56,7 +57,7 @@ static void write_verdict(const struct writer *writer)
 		snprintf(text, sizeof(text), "%s: all %zu checks passed, in %zu file%s%s",
 			writer->report->exit_code ? "INCOMPLETE" : "PASSED", counts[GMT_CHECK_PASSED], files,
 			files == 1 ? "" : "s", verdict->incomplete ? "; the recording is incomplete" : "");
-	write_styled(writer, GMT_PLAIN_BOLD, text);
+	write_styled(writer, GMT_CONSOLE_BOLD, text);
 	fputc('\n', writer->file);
 	if (files < 2 || !verdict->failed)
 		return;
@@ -64,7 +65,8 @@ static void write_verdict(const struct writer *writer)
 	for (size_t i = 0, shown = 0; i < files; i++)
 		if (verdict->subjects.items[i].failed) {
 			fputs(shown++ ? ", " : "", writer->file);
-			gmt_plain_text(&writer->plain, gmt_verdict_file_name(&verdict->subjects.items[i]).text);
+			gmt_console_text(&writer->console,
+				gmt_verdict_file_name(&verdict->subjects.items[i]).text);
 		}
 	fputc('\n', writer->file);
 }
@@ -76,7 +78,7 @@ static void write_stack(const struct writer *writer, const struct gmt_finding *f
 
 	if (finding->summary.count < 2)
 		return;
-	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+	gmt_console_style(&writer->console, GMT_CONSOLE_DIM);
 	for (; shown < finding->summary.count && shown < writer->report->frames; shown++) {
 		uint32_t frame = finding->summary.items[shown];
 
@@ -85,14 +87,14 @@ static void write_stack(const struct writer *writer, const struct gmt_finding *f
 	}
 	if (shown < finding->summary.count && shown)
 		fprintf(writer->file, "        ... %zu more lines\n", finding->summary.count - shown);
-	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	gmt_console_style(&writer->console, GMT_CONSOLE_NORMAL);
 }
 
 static void write_finding(const struct writer *writer, const struct gmt_finding *finding)
 {
 	if (finding->own_frame < finding->frames.count) {
 		fputs("    ", writer->file);
-		write_styled(writer, GMT_PLAIN_BOLD, finding->frames.items[finding->own_frame].name);
+		write_styled(writer, GMT_CONSOLE_BOLD, finding->frames.items[finding->own_frame].name);
 		fputc('\n', writer->file);
 	}
 	if (strcmp(finding->title, writer->verdict->checks.items[finding->check].text) != 0)
@@ -113,7 +115,7 @@ static void write_check(const struct writer *writer, size_t number)
 	size_t count = 0;
 
 	fputc('\n', writer->file);
-	write_styled(writer, is_warning ? GMT_PLAIN_WARN : GMT_PLAIN_BOLD,
+	write_styled(writer, is_warning ? GMT_CONSOLE_WARN : GMT_CONSOLE_BOLD,
 		gmt_check_name(verdict, check).text);
 	write_line(writer, "\n  ", check->text);
 	for (size_t i = 0; i < verdict->findings.count; i++)
@@ -209,7 +211,7 @@ static void write_suppressed(const struct writer *writer)
 		if (row->used) {
 			fprintf(writer->file, "  %10s  %s:", gmt_text_size(row->bytes).text,
 				gmt_suppression_kind_name(row->kind));
-			gmt_plain_text(&writer->plain, row->pattern);
+			gmt_console_text(&writer->console, row->pattern);
 			fputs(row->path ? "\n" : " (built in)\n", writer->file);
 		}
 	}
@@ -219,7 +221,7 @@ static void write_suppressed(const struct writer *writer)
 		if (row->used || !row->path)
 			continue;
 		fputs("note: unused suppression ", writer->file);
-		gmt_plain_text(&writer->plain, row->path);
+		gmt_console_text(&writer->console, row->path);
 		fprintf(writer->file, ":%u: %s:", row->line, gmt_suppression_kind_name(row->kind));
 		write_line(writer, "", row->pattern);
 	}

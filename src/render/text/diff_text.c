@@ -3,8 +3,8 @@
 
 #include "base/text.h"
 #include "render/head.h"
-#include "render/plain.h"
-#include "render/lines/fit.h"
+#include "render/console.h"
+#include "render/lines/fit_lines.h"
 
 /* Default number of rows. */
 enum { ROWS_SHOWN = 20 };
@@ -15,7 +15,7 @@ enum { ACCOUNTS_SHOWN = 128 };
 struct writer {
 	const struct gmt_diff *diff;
 	const struct gmt_diff_style *style;
-	struct gmt_plain plain;
+	struct gmt_console console;
 	FILE *file;
 	struct gmt_stack_summary summary;
 };
@@ -59,7 +59,7 @@ static struct signed_text percent(const struct gmt_diff_pair *pair)
 
 	if (pair->sides[GMT_DIFF_BASE])
 		snprintf(text.text, sizeof(text.text), "%+.1f %%",
-			100.0 * (double)gmt_diff_difference(pair) / (double)pair->sides[GMT_DIFF_BASE]);
+			100.0 * (double)gmt_diff_pair_change(pair) / (double)pair->sides[GMT_DIFF_BASE]);
 	return text;
 }
 
@@ -70,15 +70,15 @@ static void write_head(const struct writer *writer)
 
 	for (int side = 0; side < GMT_DIFF_SIDES; side++) {
 		fputs(titles[side], writer->file);
-		gmt_head_text(&writer->plain, diff->sides[side].recording, diff->sides[side].warnings);
+		gmt_head_text(&writer->console, diff->sides[side].recording, diff->sides[side].warnings);
 	}
-	gmt_plain_style(&writer->plain, GMT_PLAIN_WARN);
+	gmt_console_style(&writer->console, GMT_CONSOLE_WARN);
 	for (size_t i = 0; i < diff->uncertainties.count; i++) {
 		fputs("warning: ", writer->file);
-		gmt_plain_text(&writer->plain, diff->uncertainties.items[i]);
+		gmt_console_text(&writer->console, diff->uncertainties.items[i]);
 		fputc('\n', writer->file);
 	}
-	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	gmt_console_style(&writer->console, GMT_CONSOLE_NORMAL);
 }
 
 static const char *device_text(const struct gmt_diff_account *account, char *text, size_t size)
@@ -97,7 +97,7 @@ static const char *device_text(const struct gmt_diff_account *account, char *tex
 static void write_pair(const struct writer *writer, const char *name,
 	const struct gmt_diff_pair *pair, bool is_size)
 {
-	int64_t difference = gmt_diff_difference(pair);
+	int64_t difference = gmt_diff_pair_change(pair);
 	uint64_t base = pair->sides[GMT_DIFF_BASE], now = pair->sides[GMT_DIFF_NEW];
 
 	fprintf(writer->file, "  %-10s %12s %12s %12s%s%s\n", name,
@@ -114,10 +114,10 @@ static void write_account(const struct writer *writer, const struct gmt_diff_acc
 
 	snprintf(title, sizeof(title), "%s on %s", gmt_layer_name(account->layer),
 		device_text(account, memory_name, sizeof(memory_name)));
-	gmt_plain_heading(&writer->plain, title);
-	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+	gmt_console_heading(&writer->console, title);
+	gmt_console_style(&writer->console, GMT_CONSOLE_DIM);
 	fprintf(writer->file, "  %-10s %12s %12s %12s\n", "", "base", "new", "difference");
-	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	gmt_console_style(&writer->console, GMT_CONSOLE_NORMAL);
 	write_pair(writer, "peak", &amounts[GMT_DIFF_PEAK_BYTES], true);
 	if (account->has_reserved)
 		write_pair(writer, "reserved", &account->reserved_peak_bytes, true);
@@ -141,18 +141,18 @@ static bool write_stack(struct writer *writer, const struct gmt_diff_row *row)
 		return true;
 	if (!gmt_stack_summary_make(&writer->summary, from->traces, site->stack))
 		return false;
-	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+	gmt_console_style(&writer->console, GMT_CONSOLE_DIM);
 	for (size_t i = 0; i < writer->summary.lines.count && i < writer->style->frames; i++) {
 		const struct gmt_stack_summary_line *line = &writer->summary.lines.items[i];
 
 		fputs(line->frame == site->own_line ? "            > " : "              ", writer->file);
-		gmt_plain_place(&writer->plain, from->recording, from->traces, places[line->frame]);
+		gmt_console_place(&writer->console, from->recording, from->traces, places[line->frame]);
 		fputc('\n', writer->file);
 	}
 	if (writer->summary.lines.count > writer->style->frames)
 		fprintf(writer->file, "              ... %zu more lines\n",
 			(size_t)(writer->summary.lines.count - writer->style->frames));
-	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	gmt_console_style(&writer->console, GMT_CONSOLE_NORMAL);
 	return true;
 }
 
@@ -160,22 +160,22 @@ static bool write_row(struct writer *writer, const struct gmt_diff_row *row)
 {
 	const struct gmt_diff_pair *bytes = &row->amounts[writer->diff->amount];
 	const struct gmt_diff_pair *blocks = &row->amounts[writer->diff->count];
-	int64_t difference = gmt_diff_difference(bytes);
+	int64_t difference = gmt_diff_pair_change(bytes);
 	char counts[72];
 
 	snprintf(counts, sizeof(counts), "%s -> %s", gmt_text_count(blocks->sides[GMT_DIFF_BASE]).text,
 		gmt_text_count(blocks->sides[GMT_DIFF_NEW]).text);
-	gmt_plain_style(&writer->plain, difference > 0 ? GMT_PLAIN_WARN : GMT_PLAIN_NORMAL);
+	gmt_console_style(&writer->console, difference > 0 ? GMT_CONSOLE_WARN : GMT_CONSOLE_NORMAL);
 	fprintf(writer->file, "  %12s", signed_size(difference).text);
-	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	gmt_console_style(&writer->console, GMT_CONSOLE_NORMAL);
 	fprintf(writer->file, " %10s %10s  %14s  %-6s  ",
 		gmt_text_size(bytes->sides[GMT_DIFF_BASE]).text,
 		gmt_text_size(bytes->sides[GMT_DIFF_NEW]).text, counts, gmt_diff_change_name(row->change));
-	gmt_plain_text(&writer->plain,
+	gmt_console_text(&writer->console,
 		*row->name ? row->name : gmt_diff_by_none(writer->diff->options.by));
 	if (row->moved_from) {
 		fputs("  (was ", writer->file);
-		gmt_plain_text(&writer->plain, row->moved_from);
+		gmt_console_text(&writer->console, row->moved_from);
 		fputc(')', writer->file);
 	}
 	if (writer->diff->options.by == GMT_DIFF_BY_STACK)
@@ -213,10 +213,10 @@ static bool write_rows(struct writer *writer, const struct gmt_diff_account *acc
 	struct gmt_diff_hidden cut = { 0 };
 
 	if (account->shown_count) {
-		gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+		gmt_console_style(&writer->console, GMT_CONSOLE_DIM);
 		fprintf(writer->file, "  %12s %10s %10s  %14s\n", "difference", "base", "new",
 			writer->diff->options.key == GMT_SITES_BY_TOTAL ? "allocs" : "blocks");
-		gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+		gmt_console_style(&writer->console, GMT_CONSOLE_NORMAL);
 	}
 	for (size_t i = 0; i < account->shown_count; i++) {
 		const struct gmt_diff_row *row = &account->rows[i];
@@ -226,7 +226,7 @@ static bool write_rows(struct writer *writer, const struct gmt_diff_account *acc
 				return false;
 		} else {
 			cut.rows++;
-			cut.difference += gmt_diff_difference(&row->amounts[writer->diff->amount]);
+			cut.difference += gmt_diff_pair_change(&row->amounts[writer->diff->amount]);
 		}
 	}
 	if (cut.rows)
@@ -249,7 +249,7 @@ static bool write_list(struct writer *writer, const struct gmt_diff_account *acc
 	};
 	const struct gmt_diff_pair *pair = &account->amounts[writer->diff->amount];
 	struct signed_text part = percent(pair);
-	int64_t difference = gmt_diff_difference(pair);
+	int64_t difference = gmt_diff_pair_change(pair);
 	char memory_name[48], title[300];
 
 	if (!pair->sides[GMT_DIFF_BASE] && !pair->sides[GMT_DIFF_NEW])
@@ -262,7 +262,7 @@ static bool write_list(struct writer *writer, const struct gmt_diff_account *acc
 		gmt_text_size(pair->sides[GMT_DIFF_NEW]).text,
 		difference ? signed_size(difference).text : "no difference", *part.text ? " (" : "",
 		part.text, *part.text ? ")" : "");
-	gmt_plain_heading(&writer->plain, title);
+	gmt_console_heading(&writer->console, title);
 	return write_rows(writer, account);
 }
 
@@ -271,7 +271,7 @@ static void write_hint(const struct writer *writer, const char *verb, const char
 {
 	fprintf(writer->file, "gpumemtrace %s ", verb);
 	for (int side = with_base ? GMT_DIFF_BASE : GMT_DIFF_NEW; side < GMT_DIFF_SIDES; side++) {
-		gmt_plain_argument(&writer->plain, writer->diff->sides[side].recording->path);
+		gmt_console_argument(&writer->console, writer->diff->sides[side].recording->path);
 		fputc(side == GMT_DIFF_NEW ? '\n' : ' ', writer->file);
 	}
 	fprintf(writer->file, "        # %s\n", meaning);
@@ -293,7 +293,7 @@ bool gmt_diff_text(const struct gmt_diff *diff, const struct gmt_diff_style *sty
 {
 	FILE *fitted = gmt_fit_open(file);
 	struct writer writer = {
-		.diff = diff, .style = style, .plain = { fitted, style->color }, .file = fitted
+		.diff = diff, .style = style, .console = { fitted, style->color }, .file = fitted
 	};
 	size_t accounts = diff->accounts.count < ACCOUNTS_SHOWN ? diff->accounts.count : ACCOUNTS_SHOWN;
 	bool done = true;

@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "format/format.h"
 #include "render/job_diff.h"
-#include "render/lines/fit.h"
-#include "render/plain.h"
+#include "render/lines/fit_lines.h"
+#include "render/console.h"
 
 enum { BASE = GMT_JOB_DIFF_BASE, NEW = GMT_JOB_DIFF_NEW, ROWS = 20, LIST_BYTES = 80 };
 
@@ -14,7 +14,7 @@ static const char *const labels[] = { "base", "new" };
 struct writer {
 	const struct gmt_job_diff_view *view;
 	const struct gmt_job_diff *diff;
-	struct gmt_plain plain;
+	struct gmt_console console;
 	FILE *file;
 };
 
@@ -33,16 +33,16 @@ static void write_job(const struct writer *writer, unsigned side)
 	const struct gmt_job *job = writer->diff->jobs[side];
 
 	fprintf(writer->file, "%-6s", labels[side]);
-	gmt_plain_text(&writer->plain, writer->view->paths[side]);
+	gmt_console_text(&writer->console, writer->view->paths[side]);
 	fputs(": ", writer->file);
-	gmt_plain_text(&writer->plain, gmt_job_text_of(job->store, job->key));
+	gmt_console_text(&writer->console, gmt_job_text_of(job->store, job->key));
 	fprintf(writer->file, ", %zu %s%s, %s step%s\n", job->ranks.count,
 		job->has_ranks ? "rank" : "process",
 		job->has_ranks || job->ranks.count == 1 ? plural(job->ranks.count) : "es",
 		gmt_text_count(job->most_steps).text, plural(job->most_steps));
 	for (size_t i = 0; i < job->remarks.count; i++) {
 		fputs("  note      ", writer->file);
-		gmt_plain_text(&writer->plain, job->remarks.items[i]);
+		gmt_console_text(&writer->console, job->remarks.items[i]);
 		fputc('\n', writer->file);
 	}
 }
@@ -67,9 +67,9 @@ static void write_only(const struct writer *writer, unsigned side)
 	if (!count)
 		return;
 	gmt_job_list(writer->diff->only[side].items, count, list, sizeof(list));
-	gmt_plain_style(&writer->plain, GMT_PLAIN_WARN);
+	gmt_console_style(&writer->console, GMT_CONSOLE_WARN);
 	fprintf(writer->file, "only in %s: %zu rank%s: %s\n", labels[side], count, plural(count), list);
-	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	gmt_console_style(&writer->console, GMT_CONSOLE_NORMAL);
 }
 
 static void write_row(const struct writer *writer, const struct gmt_job_diff_rank *row)
@@ -108,10 +108,10 @@ static void write_row(const struct writer *writer, const struct gmt_job_diff_ran
 			gmt_text_size(is_less ? line->bytes[BASE] - line->bytes[NEW]
 								  : line->bytes[NEW] - line->bytes[BASE])
 				.text);
-		gmt_plain_text(&writer->plain, line->file);
+		gmt_console_text(&writer->console, line->file);
 		if (*line->function)
 			fputs(*line->file ? ":" : "", writer->file);
-		gmt_plain_text(&writer->plain, line->function);
+		gmt_console_text(&writer->console, line->function);
 		if (!*line->file && !*line->function)
 			fputs("no stack was recorded", writer->file);
 		fputc('\n', writer->file);
@@ -133,7 +133,7 @@ static void write_rows(const struct writer *writer)
 	fputc('\n', writer->file);
 	if (!changed)
 		return;
-	gmt_plain_heading(&writer->plain,
+	gmt_console_heading(&writer->console,
 		diff->jobs[NEW]->has_ranks ? " rank       base        new   difference"
 								   : "  pid       base        new   difference");
 	/* The ranks are in the order of their difference. */
@@ -150,7 +150,7 @@ bool gmt_job_diff_text(const struct gmt_job_diff_view *view, FILE *file)
 	const struct writer writer = {
 		.view = view,
 		.diff = view->diff,
-		.plain = { .file = fitted, .color = view->color },
+		.console = { .file = fitted, .color = view->color },
 		.file = fitted,
 	};
 

@@ -15,13 +15,14 @@ static const char *signed_size(char *to, size_t bytes, int64_t value)
 	return to;
 }
 
-static void write_amount(const struct gmt_plain *plain, const struct gmt_ledger_entry *entry,
+static void write_amount(const struct gmt_console *console, const struct gmt_ledger_entry *entry,
 	bool known, int64_t bytes)
 {
 	char text[48];
 
 	if (entry)
-		fprintf(plain->file, " %14s", known ? signed_size(text, sizeof(text), bytes) : "not known");
+		fprintf(console->file, " %14s",
+			known ? signed_size(text, sizeof(text), bytes) : "not known");
 }
 
 static bool is_shown(const struct gmt_ledger_entry *entry, enum gmt_ledger_line line)
@@ -29,54 +30,56 @@ static bool is_shown(const struct gmt_ledger_entry *entry, enum gmt_ledger_line 
 	return entry && (entry->lines[line] || line == GMT_LEDGER_UNEXPLAINED);
 }
 
-static void write_notes(const struct gmt_plain *plain, const struct gmt_ledger_entry *end,
+static void write_notes(const struct gmt_console *console, const struct gmt_ledger_entry *end,
 	const struct gmt_ledger_entry *peak)
 {
 	if (!end->has_answer)
-		fputs(
-			"  The device did not report its memory in this time: the list has only recorded memory.\n",
-			plain->file);
+		fputs("  The device did not report its memory in this time: the list has only recorded "
+			  "memory.\n",
+			console->file);
 	else if (peak && !peak->has_answer)
-		fputs(
-			"  The device did not report its memory at the peak: that column has only recorded memory.\n",
-			plain->file);
+		fputs("  The device did not report its memory at the peak: that column has only recorded "
+			  "memory.\n",
+			console->file);
 	if (end->managed_bytes)
-		fprintf(plain->file,
-			"  In addition: %s of managed memory, which is on the device only where the device used it.\n",
+		fprintf(console->file,
+			"  In addition: %s of managed memory, which is on the device only where the device "
+			"used it.\n",
 			gmt_text_size(end->managed_bytes).text);
 	if (end->imported_bytes)
-		fprintf(plain->file,
+		fprintf(console->file,
 			"  In addition: %s of memory of other processes, which counts there.\n",
 			gmt_text_size(end->imported_bytes).text);
 }
 
-void gmt_ledger_text(const struct gmt_ledger *ledger, int32_t device, const struct gmt_plain *plain)
+void gmt_ledger_text(const struct gmt_ledger *ledger, int32_t device,
+	const struct gmt_console *console)
 {
 	const struct gmt_ledger_entry *end = gmt_ledger_find(ledger, device, GMT_LEDGER_AT_END, 0),
 								  *peak = gmt_ledger_find(ledger, device, GMT_LEDGER_AT_PEAK, 0);
 
 	if (!end)
 		return;
-	fputc('\n', plain->file);
-	gmt_plain_style(plain, GMT_PLAIN_BOLD);
-	fprintf(plain->file, "Where the memory of GPU %d is", (int)device);
-	gmt_plain_style(plain, GMT_PLAIN_NORMAL);
-	fprintf(plain->file, "\n  %-42s %14s%s\n", "", "at the end", peak ? "    at the peak" : "");
-	fprintf(plain->file, "  %-42s",
+	fputc('\n', console->file);
+	gmt_console_style(console, GMT_CONSOLE_BOLD);
+	fprintf(console->file, "Where the memory of GPU %d is", (int)device);
+	gmt_console_style(console, GMT_CONSOLE_NORMAL);
+	fprintf(console->file, "\n  %-42s %14s%s\n", "", "at the end", peak ? "    at the peak" : "");
+	fprintf(console->file, "  %-42s",
 		end->has_answer ? "in use, as the device reports" : "in use, as recorded");
-	write_amount(plain, end, true, (int64_t)end->used_bytes);
-	write_amount(plain, peak, !end->has_answer || (peak && peak->has_answer),
+	write_amount(console, end, true, (int64_t)end->used_bytes);
+	write_amount(console, peak, !end->has_answer || (peak && peak->has_answer),
 		peak ? (int64_t)peak->used_bytes : 0);
-	fputc('\n', plain->file);
+	fputc('\n', console->file);
 	for (unsigned line = 0; line < GMT_LEDGER_LINES; line++) {
 		if (!is_shown(end, line) && !is_shown(peak, line))
 			continue;
-		fprintf(plain->file, "    %-40s", gmt_ledger_line_text(line));
-		write_amount(plain, end, end->known[line], end->lines[line]);
-		write_amount(plain, peak, peak && peak->known[line], peak ? peak->lines[line] : 0);
-		fputc('\n', plain->file);
+		fprintf(console->file, "    %-40s", gmt_ledger_line_text(line));
+		write_amount(console, end, end->known[line], end->lines[line]);
+		write_amount(console, peak, peak && peak->known[line], peak ? peak->lines[line] : 0);
+		fputc('\n', console->file);
 	}
-	write_notes(plain, end, peak);
+	write_notes(console, end, peak);
 }
 
 bool gmt_ledger_text_refusal(const struct gmt_ledger *ledger, int32_t device, size_t oom,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "render/plain.h"
+#include "render/console.h"
 
 enum {
 	/* paragraphs for the last failures, which ended the program; the first has one too */
@@ -19,7 +19,7 @@ enum {
 struct writer {
 	const struct gmt_report *report;
 	const struct gmt_ooms_steps *steps;
-	struct gmt_plain plain;
+	struct gmt_console console;
 	FILE *file;
 };
 
@@ -27,7 +27,7 @@ static void write_place(const struct writer *writer, uint32_t stack)
 {
 	const struct gmt_report *report = writer->report;
 
-	gmt_plain_own_line(&writer->plain, report->recording, report->traces, stack,
+	gmt_console_own_line(&writer->console, report->recording, report->traces, stack,
 		gmt_traces_own_line(report->traces, stack));
 }
 
@@ -56,7 +56,7 @@ static void write_request(const struct writer *writer, const struct gmt_oom_row 
 	if (row->layer == GMT_LAYER_TORCH)
 		fputs("PyTorch", writer->file);
 	else
-		gmt_plain_text(&writer->plain, api ? api->name.text : "the driver");
+		gmt_console_text(&writer->console, api ? api->name.text : "the driver");
 	fprintf(writer->file, " could not allocate %s", gmt_text_size(row->requested_bytes).text);
 	write_device(writer, row);
 	fputs(" for ", writer->file);
@@ -77,9 +77,8 @@ static void write_verdict(const struct writer *writer, const struct gmt_oom_row 
 	else if (row->requested_bytes > row->free_bytes)
 		fputs(": without fragmentation the request would have succeeded. ", writer->file);
 	else if (row->layer == GMT_LAYER_TORCH && !row->driver_refusals)
-		fputs(
-			", which is enough, and the driver refused no request: PyTorch may have reached its own limit "
-			"(set_per_process_memory_fraction). ",
+		fputs(", which is enough, and the driver refused no request: PyTorch may have reached its "
+			  "own limit (set_per_process_memory_fraction). ",
 			writer->file);
 	else
 		fputs(", which is enough: it may be fragmented, or it became free only after the request. ",
@@ -234,7 +233,8 @@ static void write_retries(const struct writer *writer, const struct gmt_oom_row 
 			writer->file);
 	else
 		fprintf(writer->file,
-			"The driver refused %s times, and PyTorch succeeded after it emptied its cache; the last: ",
+			"The driver refused %s times, and PyTorch succeeded after it emptied its cache; the "
+			"last: ",
 			gmt_text_count(count).text);
 	fprintf(writer->file, "%s at %s for ", gmt_text_size(last->requested_bytes).text,
 		gmt_text_duration(last->time_ns).text);
@@ -247,7 +247,7 @@ static void write_compacted(const struct writer *writer, const struct gmt_oom_ro
 	const struct gmt_ooms *ooms = writer->report->ooms;
 
 	(void)none;
-	fputs("Among the folded events, ", writer->file);
+	fputs("Among the compacted events, ", writer->file);
 	if (ooms->compacted_failures)
 		fprintf(writer->file, "%s request%s failed%s",
 			gmt_text_count(ooms->compacted_failures).text, ooms->compacted_failures == 1 ? "" : "s",
@@ -269,30 +269,30 @@ static bool write_paragraph(struct writer *writer, write_function *write,
 	writer->file = open_memstream(&text, &length);
 	if (!writer->file)
 		return false;
-	writer->plain = (struct gmt_plain){ .file = writer->file };
+	writer->console = (struct gmt_console){ .file = writer->file };
 	write(writer, row);
 
 	bool done = !ferror(writer->file);
 	done = !fclose(writer->file) && done;
 	if (done)
-		gmt_plain_wrap(file, INDENT, INDENT, text);
+		gmt_console_wrap(file, INDENT, INDENT, text);
 	free(text);
 	return done;
 }
 
 static void write_heading(const struct gmt_report *report, FILE *file)
 {
-	const struct gmt_plain plain = { file, report->color };
+	const struct gmt_console console = { file, report->color };
 	const struct gmt_ooms *ooms = report->ooms;
 
 	fputc('\n', file);
-	gmt_plain_style(&plain, GMT_PLAIN_BOLD);
+	gmt_console_style(&console, GMT_CONSOLE_BOLD);
 	if (ooms->failures)
 		fprintf(file, "Out of memory: %s request%s failed", gmt_text_count(ooms->failures).text,
 			ooms->failures == 1 ? "" : "s");
 	else
 		fputs("Out of memory, recovered from", file);
-	gmt_plain_style(&plain, GMT_PLAIN_NORMAL);
+	gmt_console_style(&console, GMT_CONSOLE_NORMAL);
 	fputc('\n', file);
 }
 

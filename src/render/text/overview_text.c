@@ -8,7 +8,7 @@
 
 #include "analysis/recording/recorded_program.h"
 #include "base/text.h"
-#include "render/lines/screen.h"
+#include "render/lines/screen_lines.h"
 
 enum {
 	LABEL = 16, /* columns of the labels at the left */
@@ -37,7 +37,7 @@ __attribute__((format(printf, 2, 3))) static void write(struct writer *writer, c
 
 static void end_line(struct writer *writer)
 {
-	gmt_screen_end_line(&writer->screen, GMT_PLAIN_NORMAL);
+	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_NORMAL);
 }
 
 static void write_label(struct writer *writer, const char *label)
@@ -54,7 +54,8 @@ static void write_place(struct writer *writer, uint32_t place_plus_1)
 		return;
 	}
 	gmt_screen_begin_path(&writer->screen);
-	gmt_plain_own_place(&writer->screen.line, report->recording, report->traces, place_plus_1 - 1);
+	gmt_console_own_place(&writer->screen.line, report->recording, report->traces,
+		place_plus_1 - 1);
 	gmt_screen_end_path(&writer->screen);
 }
 
@@ -85,9 +86,9 @@ static void write_title(struct writer *writer)
 	char name[64];
 
 	gmt_text_copy(name, sizeof(name), gmt_recorded_program(recording));
-	gmt_plain_text(&writer->screen.line, name);
+	gmt_console_text(&writer->screen.line, name);
 	write(writer, " on ");
-	gmt_plain_text(&writer->screen.line, recording->host);
+	gmt_console_text(&writer->screen.line, recording->host);
 	if (recording->process.rank >= 0)
 		write(writer, ", rank %d", recording->process.rank);
 	if (leaks->timeline->series_count) {
@@ -100,7 +101,7 @@ static void write_title(struct writer *writer)
 		gmt_text_count(recording->seen_events).text);
 	if (is_whole(writer))
 		write(writer, ", complete");
-	gmt_screen_end_line(&writer->screen, GMT_PLAIN_BOLD);
+	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_BOLD);
 }
 
 static void write_peak(struct writer *writer)
@@ -125,9 +126,9 @@ static void write_peak(struct writer *writer)
 		write(writer, ", %s", gmt_part_name(overview->part));
 	if (overview->phase) {
 		write(writer, ", phase ");
-		gmt_plain_text(&writer->screen.line, overview->phase);
+		gmt_console_text(&writer->screen.line, overview->phase);
 	}
-	gmt_screen_end_line(&writer->screen, GMT_PLAIN_BOLD);
+	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_BOLD);
 }
 
 /* The peaks of the other devices, in the same layer. */
@@ -182,7 +183,7 @@ static void write_oom(struct writer *writer)
 		write_own_line(writer, last->stack,
 			gmt_traces_own_line(writer->report->traces, last->stack));
 	}
-	gmt_screen_end_line(&writer->screen, GMT_PLAIN_WARN);
+	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_WARN);
 }
 
 static void write_leak_verdict(struct writer *writer)
@@ -198,13 +199,14 @@ static void write_leak_verdict(struct writer *writer)
 		write(writer, "growth was not judged: %s", leaks->why_growth_not_judged);
 	else if (unseen) {
 		write(writer, "none found outside of ");
-		gmt_plain_text(&writer->screen.line, unseen->name);
+		gmt_console_text(&writer->screen.line, unseen->name);
 		write(writer, "'s arena, which is not judged");
 	} else
 		write(writer, "%s",
 			leaks->is_compacted_away ? "none found in the part that could be judged"
 									 : "none found");
-	gmt_screen_end_wrapped(&writer->screen, count ? GMT_PLAIN_WARN : GMT_PLAIN_NORMAL, LABEL, 3);
+	gmt_screen_end_wrapped(&writer->screen, count ? GMT_CONSOLE_WARN : GMT_CONSOLE_NORMAL, LABEL,
+		3);
 }
 
 /* Returns the segments of the account's device at its peak, if they are fragmented; else NULL. */
@@ -233,7 +235,7 @@ static void write_fragmentation(struct writer *writer)
 	write(writer, "PyTorch had %s reserved for %s at the peak",
 		gmt_text_size(segments->reserved_bytes).text,
 		gmt_text_size(segments->allocated_bytes).text);
-	gmt_screen_end_line(&writer->screen, GMT_PLAIN_WARN);
+	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_WARN);
 }
 
 /*
@@ -257,15 +259,15 @@ static void write_completeness(struct writer *writer)
 		write(writer, "; here its first %s events, until %s",
 			gmt_text_count(writer->report->replay->events).text,
 			gmt_text_duration(writer->report->replay->end_time_ns).text);
-	gmt_screen_end_line(&writer->screen, is_complete ? GMT_PLAIN_NORMAL : GMT_PLAIN_WARN);
+	gmt_screen_end_line(&writer->screen, is_complete ? GMT_CONSOLE_NORMAL : GMT_CONSOLE_WARN);
 	for (size_t i = 0; i < warnings->rows.count && shown < WARNINGS_SHOWN; i++) {
 		/* Of an earlier moment, a remark may say that it is not known. */
 		if (warnings->rows.items[i].kind != GMT_WARNING_INCOMPLETE && !writer->report->has_until)
 			continue;
 		shown++;
 		write_label(writer, "");
-		gmt_plain_text(&writer->screen.line, warnings->rows.items[i].text);
-		gmt_screen_end_line(&writer->screen, GMT_PLAIN_WARN);
+		gmt_console_text(&writer->screen.line, warnings->rows.items[i].text);
+		gmt_screen_end_line(&writer->screen, GMT_CONSOLE_WARN);
 	}
 }
 
@@ -293,7 +295,7 @@ static void write_curve(struct writer *writer, unsigned rows)
 			writer->report->leaks->history->series[0].step_count - 1);
 	else
 		snprintf(title, sizeof(title), "from the first allocation%s to %s",
-			writer->report->recording->compacted.has_compacted_prefix ? " after the folded part"
+			writer->report->recording->compacted.has_compacted_prefix ? " after the compacted part"
 																	  : "",
 			writer->report->has_until ? "that moment" : "the last free");
 	end_line(writer);
@@ -323,7 +325,7 @@ static void write_categories(struct writer *writer)
 			break;
 		write(writer, "%s", share);
 	}
-	gmt_screen_end_line(&writer->screen, GMT_PLAIN_BOLD);
+	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_BOLD);
 }
 
 static void write_lines(struct writer *writer)
@@ -339,7 +341,7 @@ static void write_lines(struct writer *writer)
 		write_place(writer, line->place_plus_1);
 		if (*line->operator) {
 			write(writer, ": ");
-			gmt_plain_text(&writer->screen.line, line->operator);
+			gmt_console_text(&writer->screen.line, line->operator);
 		}
 		end_line(writer);
 	}
@@ -355,7 +357,7 @@ static void write_leak(struct writer *writer, const struct gmt_leak *leak)
 		write(writer, "no single line");
 	else
 		write_own_line(writer, leak->stack, leak->own_line);
-	gmt_screen_end_line(&writer->screen, GMT_PLAIN_WARN);
+	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_WARN);
 }
 
 static void write_leaks(struct writer *writer)
@@ -369,7 +371,7 @@ static void write_leaks(struct writer *writer)
 		write_leak(writer, &leaks->rows.items[i]);
 	if (leaks->rows.count == 1 && leaks->rows.items[0].hint) {
 		write(writer, "        %s", leaks->rows.items[0].hint);
-		gmt_screen_end_wrapped(&writer->screen, GMT_PLAIN_NORMAL, 8, 2);
+		gmt_screen_end_wrapped(&writer->screen, GMT_CONSOLE_NORMAL, 8, 2);
 	} else if (leaks->rows.count > LEAKS_SHOWN) {
 		write(writer, "        and %s more", gmt_text_count(leaks->rows.count - LEAKS_SHOWN).text);
 		end_line(writer);
@@ -400,14 +402,14 @@ static void write_device_use(struct writer *writer)
 				gmt_text_size((uint64_t)entry->lines[line]).text);
 			any = true;
 		}
-	gmt_screen_end_wrapped(&writer->screen, GMT_PLAIN_NORMAL, 4, 2);
+	gmt_screen_end_wrapped(&writer->screen, GMT_CONSOLE_NORMAL, 4, 2);
 }
 
 static void write_next(struct writer *writer, const char *before, const char *command,
 	const char *meaning)
 {
 	write(writer, "%s gpumemtrace %s ", before, command);
-	gmt_plain_argument(&writer->screen.line, writer->report->recording->path);
+	gmt_console_argument(&writer->screen.line, writer->report->recording->path);
 	if (gmt_screen_line_columns(&writer->screen) + strlen(meaning) + 5 <= writer->screen.columns)
 		write(writer, "   # %s", meaning);
 	gmt_screen_end_uncut(&writer->screen);

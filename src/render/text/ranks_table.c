@@ -29,7 +29,7 @@ void gmt_ranks_write(struct gmt_ranks_writer *writer, const char *format, ...)
 
 void gmt_ranks_end(struct gmt_ranks_writer *writer)
 {
-	gmt_screen_end_line(&writer->screen, GMT_PLAIN_NORMAL);
+	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_NORMAL);
 }
 
 void gmt_ranks_name(struct gmt_ranks_writer *writer, uint32_t index)
@@ -40,7 +40,8 @@ void gmt_ranks_name(struct gmt_ranks_writer *writer, uint32_t index)
 		gmt_ranks_write(writer, "rank %" PRId32, rank->launch.rank);
 		return;
 	}
-	gmt_plain_text(&writer->screen.line, gmt_job_text_of(writer->job->store, rank->summary->host));
+	gmt_console_text(&writer->screen.line,
+		gmt_job_text_of(writer->job->store, rank->summary->host));
 	gmt_ranks_write(writer, ":%" PRIu32, rank->summary->pid);
 }
 
@@ -105,7 +106,7 @@ static void write_row(struct gmt_ranks_writer *writer, uint32_t index)
 		gmt_ranks_write(writer, "%5" PRId32 " ", rank->launch.rank);
 	else
 		gmt_ranks_write(writer, "%5" PRIu32 " ", rank->summary->pid);
-	gmt_plain_padded(&writer->screen.line, gmt_text_end(host, HOST_COLUMNS), HOST_COLUMNS);
+	gmt_console_padded(&writer->screen.line, gmt_text_end(host, HOST_COLUMNS), HOST_COLUMNS);
 	gmt_ranks_write(writer, "%10s", account ? gmt_text_size(rank->peak_bytes).text : "-");
 	if (rank->total_bytes)
 		gmt_ranks_write(writer, "%4.0f %%",
@@ -142,7 +143,7 @@ static void write_rows(struct gmt_ranks_writer *writer, const struct row *rows, 
 	gmt_ranks_end(writer);
 	gmt_ranks_write(writer, "%s host            peak of GPU at step   reserved  steps",
 		writer->job->has_ranks ? " rank" : "  pid");
-	gmt_screen_end_line(&writer->screen, GMT_PLAIN_BOLD);
+	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_BOLD);
 	for (size_t i = 0; i < shown; i++)
 		write_row(writer, rows[i].index);
 	if (shown < count) {
@@ -154,22 +155,22 @@ static void write_rows(struct gmt_ranks_writer *writer, const struct row *rows, 
 /* The command that looks into the rank that stands out most. */
 static void write_next(struct gmt_ranks_writer *writer, const struct row *rows, size_t count)
 {
-	const struct row *most = NULL;
+	const struct row *first = NULL;
 	char recording[GMT_JOB_PATH];
 
 	for (size_t i = 0; i < count; i++)
-		if (rows[i].weight > 1 && (!most || compare_rows(&rows[i], most) < 0))
-			most = &rows[i];
+		if (rows[i].weight > 1 && (!first || compare_rows(&rows[i], first) < 0))
+			first = &rows[i];
 	gmt_ranks_write(writer, "next: gpumemtrace ");
-	if (!most) {
+	if (!first) {
 		gmt_ranks_write(writer, "ranks --full ...   # all ranks, all lines");
 	} else {
-		const struct gmt_job_rank *rank = &writer->job->ranks.items[most->index];
+		const struct gmt_job_rank *rank = &writer->job->ranks.items[first->index];
 
 		gmt_ranks_write(writer, "%s ", rank->growth ? "leaks" : "report");
-		gmt_plain_argument(&writer->screen.line, gmt_job_recording(writer->job, rank, recording));
+		gmt_console_argument(&writer->screen.line, gmt_job_recording(writer->job, rank, recording));
 		gmt_ranks_write(writer, "   # ");
-		gmt_ranks_name(writer, most->index);
+		gmt_ranks_name(writer, first->index);
 	}
 	gmt_screen_end_uncut(&writer->screen);
 }

@@ -4,7 +4,7 @@
 
 /* The table of ranks below the verdicts, and what both use. */
 
-#include "render/lines/screen.h"
+#include "render/lines/screen_lines.h"
 #include "render/ranks.h"
 
 struct gmt_ranks_writer {

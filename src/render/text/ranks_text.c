@@ -24,7 +24,7 @@ static void write_label(struct gmt_ranks_writer *writer, const char *label)
 
 static void write_text(struct gmt_ranks_writer *writer, uint32_t text)
 {
-	gmt_plain_text(&writer->screen.line, gmt_job_text_of(writer->job->store, text));
+	gmt_console_text(&writer->screen.line, gmt_job_text_of(writer->job->store, text));
 }
 
 static const char *plural(uint64_t count)
@@ -51,13 +51,13 @@ static void write_place(struct gmt_ranks_writer *writer, uint32_t id)
 	const char *function = gmt_job_text_of(writer->job->store, place->function);
 
 	gmt_screen_begin_path(&writer->screen);
-	gmt_plain_text(&writer->screen.line, file);
+	gmt_console_text(&writer->screen.line, file);
 	gmt_screen_end_path(&writer->screen);
 	if (*file && place->line)
 		gmt_ranks_write(writer, ":%" PRIu32, place->line);
 	if (*function)
 		gmt_ranks_write(writer, "%s", *file ? " in " : "");
-	gmt_plain_text(&writer->screen.line, function);
+	gmt_console_text(&writer->screen.line, function);
 	if (!*file && !*function)
 		gmt_ranks_write(writer, "no stack was recorded");
 }
@@ -69,11 +69,11 @@ static void write_key(struct gmt_ranks_writer *writer)
 	char start[KEY_COLUMNS + 1];
 
 	if (writer->view->is_full || strlen(key) <= KEY_COLUMNS) {
-		gmt_plain_text(&writer->screen.line, key);
+		gmt_console_text(&writer->screen.line, key);
 		return;
 	}
 	snprintf(start, sizeof(start), "%.*s...", KEY_COLUMNS - 3, key);
-	gmt_plain_text(&writer->screen.line, start);
+	gmt_console_text(&writer->screen.line, start);
 }
 
 static void write_title(struct gmt_ranks_writer *writer)
@@ -99,7 +99,7 @@ static void write_title(struct gmt_ranks_writer *writer)
 	else if (job->most_steps)
 		gmt_ranks_write(writer, ", %s step%s", gmt_text_count(job->most_steps).text,
 			plural(job->most_steps));
-	gmt_screen_end_line(&writer->screen, GMT_PLAIN_BOLD);
+	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_BOLD);
 }
 
 static void write_missing(struct gmt_ranks_writer *writer)
@@ -118,7 +118,7 @@ static void write_missing(struct gmt_ranks_writer *writer)
 	}
 	gmt_job_list(job->missing.items, job->missing.count, list, sizeof(list));
 	gmt_ranks_write(writer, "rank%s %s: no file", plural(job->missing.count), list);
-	gmt_screen_end_line(&writer->screen, GMT_PLAIN_WARN);
+	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_WARN);
 }
 
 static void write_spread(struct gmt_ranks_writer *writer, const char *label,
@@ -150,14 +150,14 @@ static void write_peaks(struct gmt_ranks_writer *writer)
 
 /* The lines that make a difference, one below the other. */
 static void write_lines(struct gmt_ranks_writer *writer,
-	const struct gmt_job_difference *difference, uint32_t most)
+	const struct gmt_job_difference *difference, uint32_t max_lines)
 {
 	if (!difference->line_count) {
 		write_label(writer, "");
 		gmt_ranks_write(writer, "  no line explains it");
 		gmt_ranks_end(writer);
 	}
-	for (uint32_t i = 0; i < difference->line_count && i < most; i++) {
+	for (uint32_t i = 0; i < difference->line_count && i < max_lines; i++) {
 		const struct gmt_job_line *line = &difference->lines[i];
 
 		write_label(writer, "");
@@ -199,7 +199,7 @@ static void write_outliers(struct gmt_ranks_writer *writer)
 		gmt_ranks_name(writer, difference->than);
 		if (!i && job->outliers.count > shown)
 			gmt_ranks_write(writer, "; %s more", gmt_text_count(job->outliers.count - shown).text);
-		gmt_screen_end_line(&writer->screen, GMT_PLAIN_WARN);
+		gmt_screen_end_line(&writer->screen, GMT_CONSOLE_WARN);
 		write_lines(writer, difference, writer->view->is_full ? GMT_JOB_LINES : 1);
 	}
 }
@@ -243,20 +243,20 @@ static void write_other_group(struct gmt_ranks_writer *writer, uint32_t group, u
 	write_share(writer, difference->bytes, job->groups[0].peaks.median);
 	if (more)
 		gmt_ranks_write(writer, "; %" PRIu32 " more", more);
-	gmt_screen_end_line(&writer->screen, GMT_PLAIN_WARN);
+	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_WARN);
 	write_lines(writer, difference, writer->view->is_full ? GMT_JOB_LINES : 1);
 }
 
 /* Returns the group whose peaks differ most from those of the largest one. */
 static uint32_t most_different(const struct gmt_job *job)
 {
-	uint32_t most = 1;
+	uint32_t largest_group = 1;
 
 	for (uint32_t g = 2; g < job->group_count; g++)
 		if (absolute(job->balance.items[g - 1].bytes) >
-			absolute(job->balance.items[most - 1].bytes))
-			most = g;
-	return most;
+			absolute(job->balance.items[largest_group - 1].bytes))
+			largest_group = g;
+	return largest_group;
 }
 
 static void write_balance(struct gmt_ranks_writer *writer)
@@ -300,8 +300,8 @@ static void write_growth(struct gmt_ranks_writer *writer)
 		else
 			gmt_ranks_write(writer, "none found");
 		if (job->not_judged)
-			gmt_plain_text(&writer->screen.line, job->why_not_judged);
-		gmt_screen_end_wrapped(&writer->screen, GMT_PLAIN_NORMAL, LABEL, 2);
+			gmt_console_text(&writer->screen.line, job->why_not_judged);
+		gmt_screen_end_wrapped(&writer->screen, GMT_CONSOLE_NORMAL, LABEL, 2);
 		return;
 	}
 	growth = job->ranks.items[job->first_grown].growth;
@@ -311,7 +311,7 @@ static void write_growth(struct gmt_ranks_writer *writer)
 	gmt_ranks_write(writer, ", from step %" PRIu32, growth->first_step);
 	if (job->not_judged)
 		gmt_ranks_write(writer, "; %s not judged", gmt_text_count(job->not_judged).text);
-	gmt_screen_end_line(&writer->screen, GMT_PLAIN_WARN);
+	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_WARN);
 	write_label(writer, "");
 	if (growth->has_rate)
 		gmt_ranks_write(writer, "  +%s a step  ", gmt_text_size(growth->step_bytes).text);
@@ -342,7 +342,7 @@ static void write_failure(struct gmt_ranks_writer *writer)
 		gmt_ranks_write(writer, ", step %" PRIu32, failure->step);
 	gmt_ranks_write(writer, ", asked for %s", gmt_text_size(failure->requested_bytes).text);
 	gmt_ranks_write(writer, ", held %s", gmt_text_size(failure->live_bytes).text);
-	gmt_screen_end_line(&writer->screen, GMT_PLAIN_WARN);
+	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_WARN);
 	write_label(writer, "");
 	gmt_ranks_write(writer, "  ");
 	write_place(writer, failure->place);
@@ -379,7 +379,8 @@ static void write_ends(struct gmt_ranks_writer *writer)
 	if (job->incomplete)
 		gmt_ranks_write(writer, "; %s INCOMPLETE", gmt_text_count(job->incomplete).text);
 	gmt_screen_end_line(&writer->screen,
-		job->ends[GMT_PROCESS_END_CLEAN] == job->ranks.count ? GMT_PLAIN_NORMAL : GMT_PLAIN_WARN);
+		job->ends[GMT_PROCESS_END_CLEAN] == job->ranks.count ? GMT_CONSOLE_NORMAL
+															 : GMT_CONSOLE_WARN);
 }
 
 /* The device that had least memory left, as far as devices were asked. */
@@ -387,13 +388,14 @@ static void write_device_use(struct gmt_ranks_writer *writer)
 {
 	const struct gmt_job *job = writer->job;
 	uint32_t fullest = GMT_JOB_NONE;
-	double most = -1;
+	double max_share = -1;
 
 	for (uint32_t i = 0; i < job->ranks.count; i++) {
 		const struct gmt_summarized_use *use = job->ranks.items[i].use;
 
-		if (use && use->total_bytes && (double)use->used_bytes / (double)use->total_bytes > most) {
-			most = (double)use->used_bytes / (double)use->total_bytes;
+		if (use && use->total_bytes &&
+			(double)use->used_bytes / (double)use->total_bytes > max_share) {
+			max_share = (double)use->used_bytes / (double)use->total_bytes;
 			fullest = i;
 		}
 	}
@@ -417,13 +419,13 @@ static void write_sums(struct gmt_ranks_writer *writer)
 	write_label(writer, "sums of peaks");
 	gmt_ranks_write(writer, "job %s", gmt_text_size(job->sum_peak_bytes).text);
 	if (job->hosts.count > 1) {
-		const struct gmt_job_host *most = &job->hosts.items[0];
+		const struct gmt_job_host *highest = &job->hosts.items[0];
 		const struct gmt_job_host *least = &job->hosts.items[job->hosts.count - 1];
 
 		gmt_ranks_write(writer, "; hosts %s (", gmt_text_size(least->peak_bytes).text);
 		write_text(writer, least->host);
-		gmt_ranks_write(writer, ") to %s (", gmt_text_size(most->peak_bytes).text);
-		write_text(writer, most->host);
+		gmt_ranks_write(writer, ") to %s (", gmt_text_size(highest->peak_bytes).text);
+		write_text(writer, highest->host);
 		gmt_ranks_write(writer, ")");
 	}
 	gmt_ranks_end(writer);
@@ -436,7 +438,7 @@ static void write_sums(struct gmt_ranks_writer *writer)
 	gmt_ranks_write(writer, " of ");
 	write_text(writer, job->shared.items[0].host);
 	gmt_ranks_write(writer, ", peaks %s", gmt_text_size(job->shared.items[0].peak_bytes).text);
-	gmt_screen_end_line(&writer->screen, GMT_PLAIN_WARN);
+	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_WARN);
 }
 
 static void write_remarks(struct gmt_ranks_writer *writer)
@@ -447,12 +449,12 @@ static void write_remarks(struct gmt_ranks_writer *writer)
 
 	for (size_t i = 0; i < shown; i++) {
 		write_label(writer, i ? "" : "left out, odd");
-		gmt_plain_text(&writer->screen.line,
+		gmt_console_text(&writer->screen.line,
 			i < view->remark_count ? view->remarks[i]
 								   : writer->job->remarks.items[i - view->remark_count]);
 		if (i + 1 == shown && all > shown)
 			gmt_ranks_write(writer, " (%zu more: --full)", all - shown);
-		gmt_screen_end_line(&writer->screen, GMT_PLAIN_WARN);
+		gmt_screen_end_line(&writer->screen, GMT_CONSOLE_WARN);
 	}
 }
 

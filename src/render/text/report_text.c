@@ -6,11 +6,11 @@
 #include "base/text.h"
 #include "render/head.h"
 #include "render/custom_heaps.h"
-#include "render/lines/fit.h"
+#include "render/lines/fit_lines.h"
 #include "render/ledger.h"
 #include "render/ooms.h"
 #include "render/overview.h"
-#include "render/plain.h"
+#include "render/console.h"
 #include "render/refusals.h"
 #include "render/space.h"
 
@@ -21,8 +21,8 @@ enum { FIRST_LIST_SITES = 10, OTHER_LIST_SITES = 5 };
 
 struct writer {
 	const struct gmt_report *report;
-	struct gmt_plain plain;
-	FILE *file;     /* fits lines (fit.h) */
+	struct gmt_console console;
+	FILE *file;     /* fits lines (fit_lines.h) */
 	FILE *unfitted; /* where they go */
 	/* by site id: number under which the site was shown; 0: not yet shown */
 	GMT_VEC(uint32_t) numbers;
@@ -55,10 +55,10 @@ static void write_layer(const struct writer *writer, const struct gmt_summary_la
 
 static void write_columns(const struct writer *writer)
 {
-	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+	gmt_console_style(&writer->console, GMT_CONSOLE_DIM);
 	fprintf(writer->file, "  %-8s %10s %9s %10s %11s %11s %11s %10s\n", "layer", "live", "blocks",
 		"peak", "at", "allocs", "frees", "total");
-	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	gmt_console_style(&writer->console, GMT_CONSOLE_NORMAL);
 }
 
 static void write_reserved(const struct writer *writer, const struct gmt_account *account)
@@ -86,7 +86,7 @@ static void write_device(const struct writer *writer, const struct gmt_summary_d
 		snprintf(title, sizeof(title), "GPU not known");
 	else
 		snprintf(title, sizeof(title), "GPU %d", device->device);
-	gmt_plain_heading(&writer->plain, title);
+	gmt_console_heading(&writer->console, title);
 	write_columns(writer);
 	/* PyTorch's blocks come first, because PyTorch users know them. */
 	for (size_t i = device->layers.count; i-- > 0;) {
@@ -102,17 +102,17 @@ static void write_host(const struct writer *writer)
 {
 	if (!writer->report->summary->host.account.alloc_count)
 		return;
-	gmt_plain_heading(&writer->plain, "Host memory (pinned)");
+	gmt_console_heading(&writer->console, "Host memory (pinned)");
 	write_columns(writer);
 	write_layer(writer, &writer->report->summary->host);
 }
 
 static void write_own_line(const struct writer *writer, uint32_t stack, uint32_t own_line)
 {
-	gmt_plain_style(&writer->plain, GMT_PLAIN_BOLD);
-	gmt_plain_own_line(&writer->plain, writer->report->recording, writer->report->traces, stack,
+	gmt_console_style(&writer->console, GMT_CONSOLE_BOLD);
+	gmt_console_own_line(&writer->console, writer->report->recording, writer->report->traces, stack,
 		own_line);
-	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	gmt_console_style(&writer->console, GMT_CONSOLE_NORMAL);
 }
 
 /*
@@ -134,17 +134,17 @@ static bool write_stack(struct writer *writer, const struct gmt_site *site)
 		line++;
 		lines--;
 	}
-	gmt_plain_style(&writer->plain, GMT_PLAIN_DIM);
+	gmt_console_style(&writer->console, GMT_CONSOLE_DIM);
 	for (size_t i = 0; i < lines && i < report->frames; i++, line++) {
 		fputs(line->frame == site->own_line ? "        > " : "          ", writer->file);
-		gmt_plain_place(&writer->plain, report->recording, report->traces, places[line->frame]);
+		gmt_console_place(&writer->console, report->recording, report->traces, places[line->frame]);
 		if (line->hidden)
 			fprintf(writer->file, " (+%u)", line->hidden);
 		fputc('\n', writer->file);
 	}
 	if (lines > report->frames && report->frames)
 		fprintf(writer->file, "          ... %zu more lines\n", lines - report->frames);
-	gmt_plain_style(&writer->plain, GMT_PLAIN_NORMAL);
+	gmt_console_style(&writer->console, GMT_CONSOLE_NORMAL);
 	return true;
 }
 
@@ -159,7 +159,7 @@ static void write_thread(const struct writer *writer, const struct gmt_site *sit
 		return;
 	snprintf(name, sizeof(name), "%.*s", (int)thread->name.length, thread->name.text);
 	fputs(" (thread ", writer->file);
-	gmt_plain_text(&writer->plain, name);
+	gmt_console_text(&writer->console, name);
 	fputc(')', writer->file);
 }
 
@@ -173,7 +173,8 @@ static void write_owner(const struct writer *writer, const struct gmt_site *site
 		(site->owner == GMT_OWNER_PYTORCH && site->layer == GMT_LAYER_TORCH))
 		return;
 	fputs(" (of ", writer->file);
-	gmt_plain_text(&writer->plain, gmt_owners_name(&writer->report->traces->owners, site->owner));
+	gmt_console_text(&writer->console,
+		gmt_owners_name(&writer->report->traces->owners, site->owner));
 	fputc(')', writer->file);
 }
 
@@ -226,7 +227,7 @@ static bool write_list(struct writer *writer, const struct gmt_account *account,
 	if (!whole)
 		return true;
 	limit = list_limit(writer);
-	gmt_plain_heading(&writer->plain, title);
+	gmt_console_heading(&writer->console, title);
 
 	const struct gmt_site *sites =
 		gmt_sites_of(report->sites, account->layer, account->device, key, &count);
@@ -298,16 +299,16 @@ static void write_next(const struct writer *writer)
 	const struct gmt_traces *traces = report->traces;
 
 	fputs("\nnext: gpumemtrace report --json ", writer->file);
-	gmt_plain_argument(&writer->plain, report->recording->path);
+	gmt_console_argument(&writer->console, report->recording->path);
 	fputs("   # every site with its whole stack\n", writer->file);
 	if (report->leaks->leaks->rows.count) {
 		fputs("      gpumemtrace leaks ", writer->file);
-		gmt_plain_argument(&writer->plain, report->recording->path);
+		gmt_console_argument(&writer->console, report->recording->path);
 		fputs("   # all leaks in full\n", writer->file);
 	}
 	if (traces->problems.count) {
 		fputs("      gpumemtrace report --symbol-path DIR ", writer->file);
-		gmt_plain_argument(&writer->plain, report->recording->path);
+		gmt_console_argument(&writer->console, report->recording->path);
 		fputs("   # read names from the files in DIR\n", writer->file);
 	}
 }
@@ -330,7 +331,7 @@ static bool write_ledger(struct writer *writer)
 	const struct gmt_report *report = writer->report;
 
 	for (size_t i = 0; i < report->summary->devices.count && i < DEVICES_SHOWN; i++)
-		gmt_ledger_text(report->ledger, report->summary->devices.items[i].device, &writer->plain);
+		gmt_ledger_text(report->ledger, report->summary->devices.items[i].device, &writer->console);
 	return true;
 }
 
@@ -339,7 +340,7 @@ static bool write_ooms(struct writer *writer)
 	struct gmt_ooms_steps steps = gmt_ooms_steps_of(writer->report->leaks);
 	bool done = gmt_ooms_text(writer->report, &steps, writer->file);
 
-	gmt_refusals_text(writer->report, &writer->plain);
+	gmt_refusals_text(writer->report, &writer->console);
 	return done;
 }
 
@@ -369,14 +370,14 @@ static bool write_section(struct writer *writer, enum gmt_report_section section
 	case GMT_REPORT_HEAPS:
 		gmt_custom_heaps_text(&(struct gmt_custom_heaps_view){ report->recording, report->traces,
 								  report->heaps },
-			&writer->plain);
+			&writer->console);
 		return true;
 	case GMT_REPORT_OOM:
 		return write_ooms(writer);
 	case GMT_REPORT_LEAKS:
-		return gmt_leaks_text(report->leaks, &writer->plain);
+		return gmt_leaks_text(report->leaks, &writer->console);
 	case GMT_REPORT_STEPS:
-		gmt_steps_text(report->leaks, &writer->plain);
+		gmt_steps_text(report->leaks, &writer->console);
 		return true;
 	case GMT_REPORT_PEAK:
 		return write_state(writer, GMT_ALLOCATOR_STATE_PEAK);
@@ -400,7 +401,7 @@ static void write_head(struct writer *writer)
 {
 	const struct gmt_report *report = writer->report;
 
-	gmt_head_text(&writer->plain, report->recording, report->warnings);
+	gmt_head_text(&writer->console, report->recording, report->warnings);
 	if (report->has_until)
 		fprintf(writer->file, "  until     %s after the start: %s of %s events\n",
 			gmt_text_duration(report->replay->end_time_ns).text,
@@ -419,7 +420,7 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 {
 	FILE *fitted = gmt_fit_open(file);
 	struct writer writer = {
-		.report = report, .plain = { fitted, report->color }, .file = fitted, .unfitted = file
+		.report = report, .console = { fitted, report->color }, .file = fitted, .unfitted = file
 	};
 	/* gmt_vec_reserve returns zeroed items. They are indexed by site and never pushed. */
 	bool done = gmt_vec_reserve(&writer.numbers, report->replay->accounting.sites.count + 1);

@@ -6,22 +6,22 @@
 #include "base/text.h"
 
 static void write_row(const struct gmt_step_parts_row *row, unsigned part,
-	const struct gmt_plain *plain)
+	const struct gmt_console *console)
 {
 	struct gmt_text kept =
 		gmt_text_size(row->kept_bytes < 0 ? 0 : (uint64_t)(row->kept_bytes + 0.5));
 
-	fprintf(plain->file, "  %-10s %12s %12s %12s %12s", gmt_step_parts_name(part),
+	fprintf(console->file, "  %-10s %12s %12s %12s %12s", gmt_step_parts_name(part),
 		gmt_text_size(row->made_bytes).text, gmt_text_size(row->carried_bytes).text,
 		row->kept_bytes < 0 ? "not known" : kept.text, gmt_text_size(row->peak_bytes).text);
 	if (part == GMT_STEP_PARTS_EVALUATION)
-		fprintf(plain->file, "  in each of %s calls", gmt_text_count(row->times).text);
+		fprintf(console->file, "  in each of %s calls", gmt_text_count(row->times).text);
 	else if (part == GMT_STEP_PARTS_EPOCH)
-		fprintf(plain->file, "  in each of %s epochs", gmt_text_count(row->times).text);
-	fputc('\n', plain->file);
+		fprintf(console->file, "  in each of %s epochs", gmt_text_count(row->times).text);
+	fputc('\n', console->file);
 }
 
-static void write_account(const struct gmt_step_parts_row *rows, const struct gmt_plain *plain)
+static void write_account(const struct gmt_step_parts_row *rows, const struct gmt_console *console)
 {
 	/* The order of the parts in a step. */
 	static const unsigned order[GMT_STEP_PARTS] = {
@@ -35,11 +35,11 @@ static void write_account(const struct gmt_step_parts_row *rows, const struct gm
 
 	for (size_t i = 0; i < GMT_STEP_PARTS; i++)
 		if (rows[order[i]].times)
-			write_row(&rows[order[i]], order[i], plain);
+			write_row(&rows[order[i]], order[i], console);
 }
 
 /* The section of leaks may have the same reason already. */
-static void write_why_no_steps(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
+static void write_why_no_steps(const struct gmt_leaks_view *view, const struct gmt_console *console)
 {
 	const char *why = view->timeline->why_no_steps,
 			   *why_no_growth = view->leaks->why_growth_not_judged;
@@ -49,18 +49,18 @@ static void write_why_no_steps(const struct gmt_leaks_view *view, const struct g
 
 	snprintf(text, sizeof(text), "Steps: none found%s%s", is_written ? "" : ": ",
 		is_written ? "" : why);
-	fputc('\n', plain->file);
-	gmt_plain_wrap(plain->file, 0, 2, text);
+	fputc('\n', console->file);
+	gmt_console_wrap(console->file, 0, 2, text);
 }
 
-void gmt_steps_text(const struct gmt_leaks_view *view, const struct gmt_plain *plain)
+void gmt_steps_text(const struct gmt_leaks_view *view, const struct gmt_console *console)
 {
 	const struct gmt_history_series *series = &view->history->series[0];
 	const struct gmt_step_series *steps = &view->timeline->series[0];
 	const struct gmt_step_parts *parts = view->step_parts;
 
 	if (!view->timeline->series_count) {
-		write_why_no_steps(view, plain);
+		write_why_no_steps(view, console);
 		return;
 	}
 	for (size_t i = 0; parts && i < parts->rows.count / GMT_STEP_PARTS; i++) {
@@ -70,17 +70,17 @@ void gmt_steps_text(const struct gmt_leaks_view *view, const struct gmt_plain *p
 
 		if (account->layer != GMT_LAYER_TORCH)
 			continue;
-		fputc('\n', plain->file);
-		gmt_plain_style(plain, GMT_PLAIN_BOLD);
-		fprintf(plain->file, "A step on GPU %d: %s%s by %s%s", account->device,
+		fputc('\n', console->file);
+		gmt_console_style(console, GMT_CONSOLE_BOLD);
+		fprintf(console->file, "A step on GPU %d: %s%s by %s%s", account->device,
 			is_only ? "" : "average of ", gmt_text_count(series->step_count - !is_only).text,
 			gmt_step_source_name(steps->source), is_only ? "" : ", without the first");
-		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
-		fputc('\n', plain->file);
-		gmt_plain_style(plain, GMT_PLAIN_DIM);
-		fprintf(plain->file, "  %-10s %12s %12s %12s %12s\n", "part", "allocates", "carries on",
+		gmt_console_style(console, GMT_CONSOLE_NORMAL);
+		fputc('\n', console->file);
+		gmt_console_style(console, GMT_CONSOLE_DIM);
+		fprintf(console->file, "  %-10s %12s %12s %12s %12s\n", "part", "allocates", "carries on",
 			"keeps", "peak");
-		gmt_plain_style(plain, GMT_PLAIN_NORMAL);
-		write_account(&parts->rows.items[i * GMT_STEP_PARTS], plain);
+		gmt_console_style(console, GMT_CONSOLE_NORMAL);
+		write_account(&parts->rows.items[i * GMT_STEP_PARTS], console);
 	}
 }

@@ -7,7 +7,7 @@
 #include "analysis/tables/short_names.h"
 #include "base/text.h"
 #include "reader/load/clock.h"
-#include "render/plain.h"
+#include "render/console.h"
 
 enum { ROWS_SHOWN = 30, PEAK_ROWS_SHOWN = 12, SHORT_ROWS_SHOWN = 3, ACCOUNTS_SHOWN = 64 };
 
@@ -34,7 +34,7 @@ static double percent(uint64_t part, uint64_t whole)
  * by which the table is sorted. If the module's tensors are gone, writes the amounts over the whole
  * run.
  */
-static void write_instance(const struct gmt_plain *plain,
+static void write_instance(const struct gmt_console *console,
 	const struct gmt_allocator_state_view *view, const struct gmt_table *table,
 	const struct gmt_table_row *row)
 {
@@ -43,7 +43,7 @@ static void write_instance(const struct gmt_plain *plain,
 	bool by_live = view->key == GMT_SITES_BY_LIVE && row->live_bytes;
 	const char *before = "  (", *end = "";
 
-	gmt_plain_text(plain, row->name);
+	gmt_console_text(console, row->name);
 	for (uint8_t role = GMT_ROLE_NONE + 1; role < GMT_ROLES; role++) {
 		uint64_t bytes = by_peak ? instance->roles[role].peak_bytes
 			: by_live            ? instance->roles[role].live_bytes
@@ -51,63 +51,65 @@ static void write_instance(const struct gmt_plain *plain,
 
 		if (!bytes)
 			continue;
-		fprintf(plain->file, "%s%s %s", before, gmt_category_name(gmt_category_of_role(role)),
+		fprintf(console->file, "%s%s %s", before, gmt_category_name(gmt_category_of_role(role)),
 			gmt_text_size(bytes).text);
 		before = ", ";
 		end = ")";
 	}
-	fputs(end, plain->file);
+	fputs(end, console->file);
 }
 
-static void write_name(const struct gmt_plain *plain, const struct gmt_allocator_state_view *view,
-	const struct gmt_table *table, const struct gmt_table_row *row)
+static void write_name(const struct gmt_console *console,
+	const struct gmt_allocator_state_view *view, const struct gmt_table *table,
+	const struct gmt_table_row *row)
 {
 	const struct gmt_place *place;
 
 	if (table->key == GMT_TABLE_STEP && row->series < GMT_TIMELINE_SERIES)
-		fprintf(plain->file, "step %" PRIu32 "%s", row->step,
+		fprintf(console->file, "step %" PRIu32 "%s", row->step,
 			view->timeline->series[row->series].source == GMT_STEPS_MODULE_CALLS
 				? " (a forward call)"
 				: "");
 	else if (table->key == GMT_TABLE_FUNCTION && row->place_plus_1) {
 		place = gmt_traces_place(view->traces, row->place_plus_1 - 1);
-		gmt_plain_text(plain, gmt_traces_string(view->traces, place->function));
+		gmt_console_text(console, gmt_traces_string(view->traces, place->function));
 		if (place->file) {
-			fputs("  ", plain->file);
-			gmt_plain_text(plain,
+			fputs("  ", console->file);
+			gmt_console_text(console,
 				gmt_short_name_of_file(view->recording,
 					gmt_traces_string(view->traces, place->file)));
 		}
 	} else if (row->place_plus_1)
-		gmt_plain_own_place(plain, view->recording, view->traces, row->place_plus_1 - 1);
+		gmt_console_own_place(console, view->recording, view->traces, row->place_plus_1 - 1);
 	else if (row->instance_plus_1)
-		write_instance(plain, view, table, row);
+		write_instance(console, view, table, row);
 	else if (row->name) {
-		gmt_plain_text(plain, row->name);
+		gmt_console_text(console, row->name);
 		if (table->key == GMT_TABLE_MODULE)
-			fputs("  (by class)", plain->file);
+			fputs("  (by class)", console->file);
 	} else
-		fprintf(plain->file, "(%s)", gmt_table_key_none(table->key));
+		fprintf(console->file, "(%s)", gmt_table_key_none(table->key));
 }
 
-static void write_row(const struct gmt_plain *plain, const struct gmt_allocator_state_view *view,
-	const struct gmt_table_row *row, uint64_t peak_bytes)
+static void write_row(const struct gmt_console *console,
+	const struct gmt_allocator_state_view *view, const struct gmt_table_row *row,
+	uint64_t peak_bytes)
 {
-	fprintf(plain->file, "  %10s %5.1f %% %10s %10s %11s", gmt_text_size(row->peak_bytes).text,
+	fprintf(console->file, "  %10s %5.1f %% %10s %10s %11s", gmt_text_size(row->peak_bytes).text,
 		percent(row->peak_bytes, peak_bytes), gmt_text_size(row->live_bytes).text,
 		gmt_text_size(row->total_bytes).text, gmt_text_count(row->allocs).text);
 
 	double ratio = row->peak_bytes ? (double)row->total_bytes / (double)row->peak_bytes : 0;
 	if (!row->peak_bytes || ratio >= 1000)
-		fprintf(plain->file, " %8s", row->peak_bytes ? "> 999" : "-");
+		fprintf(console->file, " %8s", row->peak_bytes ? "> 999" : "-");
 	else
-		fprintf(plain->file, " %8.1f", ratio);
-	fprintf(plain->file, " %10s", gmt_text_size(row->largest_bytes).text);
+		fprintf(console->file, " %8.1f", ratio);
+	fprintf(console->file, " %10s", gmt_text_size(row->largest_bytes).text);
 	if (view->by->key == GMT_TABLE_OWNER)
-		fprintf(plain->file, " %10s", gmt_text_size(row->max_live_bytes).text);
-	fputs("  ", plain->file);
-	write_name(plain, view, view->by, row);
-	fputc('\n', plain->file);
+		fprintf(console->file, " %10s", gmt_text_size(row->max_live_bytes).text);
+	fputs("  ", console->file);
+	write_name(console, view, view->by, row);
+	fputc('\n', console->file);
 }
 
 void gmt_table_text(const struct gmt_allocator_state_view *view, FILE *file)
@@ -116,7 +118,7 @@ void gmt_table_text(const struct gmt_allocator_state_view *view, FILE *file)
 	if (!view->by)
 		return;
 
-	const struct gmt_plain plain = { file, view->color };
+	const struct gmt_console console = { file, view->color };
 	const struct gmt_accounting *accounting = &view->replay->accounting;
 	const struct gmt_table_row *row = view->by->rows.items;
 	uint64_t limit = view->limit == UINT64_MAX ? ROWS_SHOWN : view->limit;
@@ -131,13 +133,13 @@ void gmt_table_text(const struct gmt_allocator_state_view *view, FILE *file)
 		snprintf(title, sizeof(title), "%s on %s by %s, sorted by %s", gmt_layer_name(row->layer),
 			gmt_allocator_state_device(row->device).text, gmt_table_key_title(view->by->key),
 			sorted[view->key]);
-		gmt_plain_heading(&plain, title);
-		gmt_plain_style(&plain, GMT_PLAIN_DIM);
+		gmt_console_heading(&console, title);
+		gmt_console_style(&console, GMT_CONSOLE_DIM);
 		fprintf(file, "  %10s %7s %10s %10s %11s %8s %10s%s\n", "at peak", "", "live", "total",
 			"allocs", "tot/peak", "largest", view->by->key == GMT_TABLE_OWNER ? "  own peak" : "");
-		gmt_plain_style(&plain, GMT_PLAIN_NORMAL);
+		gmt_console_style(&console, GMT_CONSOLE_NORMAL);
 		for (size_t i = 0; i < count && i < limit; i++)
-			write_row(&plain, view, &row[i], account ? account->peak_bytes : 0);
+			write_row(&console, view, &row[i], account ? account->peak_bytes : 0);
 		if (count > limit)
 			fprintf(file, "  and %s more (--limit)\n", gmt_text_count(count - limit).text);
 		row += count;
@@ -148,26 +150,27 @@ void gmt_table_text(const struct gmt_allocator_state_view *view, FILE *file)
 /*
  * Writes, for example, "activations 61 %, parameters 20 %, ...". Skips a table with only one row.
  */
-static void write_shares(const struct gmt_plain *plain, const struct gmt_allocator_state_view *view,
-	const struct gmt_table *table, const struct gmt_account *account)
+static void write_shares(const struct gmt_console *console,
+	const struct gmt_allocator_state_view *view, const struct gmt_table *table,
+	const struct gmt_account *account)
 {
 	size_t count, shown = 0;
 	const struct gmt_table_row *row = gmt_table_of(table, account->layer, account->device, &count);
 
 	if (count < 2 || !row->peak_bytes)
 		return;
-	fprintf(plain->file, "  by %-18s ", gmt_table_key_title(table->key));
+	fprintf(console->file, "  by %-18s ", gmt_table_key_title(table->key));
 	/* A share that rounds to 0 % says nothing. */
 	for (; shown < count && shown < SHORT_ROWS_SHOWN &&
 		percent(row[shown].peak_bytes, account->peak_bytes) >= 0.5;
 		shown++) {
-		fputs(shown ? ", " : "", plain->file);
-		write_name(plain, view, table, &row[shown]);
-		fprintf(plain->file, " %.0f %%", percent(row[shown].peak_bytes, account->peak_bytes));
+		fputs(shown ? ", " : "", console->file);
+		write_name(console, view, table, &row[shown]);
+		fprintf(console->file, " %.0f %%", percent(row[shown].peak_bytes, account->peak_bytes));
 	}
 	if (shown < count && row[shown].peak_bytes)
-		fputs(", ...", plain->file);
-	fputc('\n', plain->file);
+		fputs(", ...", console->file);
+	fputc('\n', console->file);
 }
 
 const struct gmt_table *gmt_peak_table(const struct gmt_allocator_state_view *view,
@@ -191,33 +194,34 @@ static bool has_owners(const struct gmt_allocator_state_view *view,
 	return count > 1 && row[1].peak_bytes;
 }
 
-static void write_rows(const struct gmt_plain *plain, const struct gmt_allocator_state_view *view,
-	const struct gmt_table *table, const struct gmt_account *account)
+static void write_rows(const struct gmt_console *console,
+	const struct gmt_allocator_state_view *view, const struct gmt_table *table,
+	const struct gmt_account *account)
 {
 	uint64_t limit = view->limit == UINT64_MAX ? PEAK_ROWS_SHOWN : view->limit, rest = 0;
 	size_t count, left = 0;
 	const struct gmt_table_row *row = gmt_table_of(table, account->layer, account->device, &count);
 
-	fprintf(plain->file, "  by %s\n", gmt_table_key_title(table->key));
+	fprintf(console->file, "  by %s\n", gmt_table_key_title(table->key));
 	for (size_t i = 0; i < count && row[i].peak_bytes; i++)
 		if (i < limit) {
-			fprintf(plain->file, "  %12s %5.1f %% %9s x  ", gmt_text_size(row[i].peak_bytes).text,
+			fprintf(console->file, "  %12s %5.1f %% %9s x  ", gmt_text_size(row[i].peak_bytes).text,
 				percent(row[i].peak_bytes, account->peak_bytes),
 				gmt_text_count(row[i].peak_blocks).text);
-			write_name(plain, view, table, &row[i]);
-			fputc('\n', plain->file);
+			write_name(console, view, table, &row[i]);
+			fputc('\n', console->file);
 		} else {
 			left++;
 			rest += row[i].peak_bytes;
 		}
 	if (left)
-		fprintf(plain->file, "  %12s %5.1f %%  in %s more\n", gmt_text_size(rest).text,
+		fprintf(console->file, "  %12s %5.1f %%  in %s more\n", gmt_text_size(rest).text,
 			percent(rest, account->peak_bytes), gmt_text_count(left).text);
 }
 
 void gmt_peaks_text(const struct gmt_allocator_state_view *view, bool is_short, FILE *file)
 {
-	const struct gmt_plain plain = { file, view->color };
+	const struct gmt_console console = { file, view->color };
 	const struct gmt_accounting *accounting = &view->replay->accounting;
 
 	for (uint8_t layer = GMT_ACCOUNTING_LAYERS; layer-- > 0;)
@@ -237,8 +241,8 @@ void gmt_peaks_text(const struct gmt_allocator_state_view *view, bool is_short, 
 				gmt_layer_name(layer), gmt_allocator_state_device(account->device).text,
 				gmt_text_size(account->peak_bytes).text,
 				gmt_text_duration(gmt_clock_time_ns(view->recording, account->peak_stamp)).text);
-			gmt_plain_heading(&plain, title);
+			gmt_console_heading(&console, title);
 			for (size_t i = 0; i < (is_driver ? 1 : GMT_PEAK_KEYS); i++)
-				(is_short ? write_shares : write_rows)(&plain, view, &view->peaks[i], account);
+				(is_short ? write_shares : write_rows)(&console, view, &view->peaks[i], account);
 		}
 }

@@ -42,7 +42,7 @@ def flags(verb):
 
 # These write bytes from a safe stream of another process, a signal handler's constant line, or a page for a browser,
 # whose text tests/cli/page checks.
-CONSTANT_LINES = ("report_files_parallel.c", "running_processes.c", "document_stream.c")
+CONSTANT_LINES = ("report_each_parallel.c", "running_processes.c", "document_stream.c")
 
 
 class Escapes(SafeOutput):

@@ -480,7 +480,7 @@ class EveryOutput(unittest.TestCase):
     def test_no_source_opens_a_file_for_writing_in_another_way(self):
         tools = os.path.join(cli.SOURCE, "tools")
         # These write recordings, an output that is open already, files in memory, pipes to children, or empty files that they remove at once.
-        others = """output output_temporary complete_recording report_files_parallel doctor_subprocess
+        others = """output output_temporary complete_recording report_each_parallel doctor_subprocess
                     document_stream replaceable_file_replace check_output_path running_processes""".split()
         for path in cli.sources_below(tools):
             name = os.path.basename(path)

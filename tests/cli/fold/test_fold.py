@@ -185,7 +185,7 @@ class Fold(FoldChecks):
         self.assertEqual(sum(site["live_bytes"] for site in found["sites"]), (1 << 20) + 10)
 
     def test_a_peak_that_differs_from_its_sites_is_replaced_by_their_sum_and_reported(self):
-        path, unlike = cli.place("peaks.gmt.gz"), "do not match the folded blocks"
+        path, unlike = cli.place("peaks.gmt.gz"), "do not match the compacted blocks"
         for said in (1000, 4), (900, 4), (1000, 5):
             w.write(
                 path,

@@ -106,7 +106,7 @@ class FoldedOoms(unittest.TestCase):
         self.assertIn("Out of memory: 8 requests failed\n", text)
         words = " ".join(text.split())
         self.assertIn(
-            "Among the folded events, 8 requests failed, and 4 requests succeeded after PyTorch emptied its cache; "
+            "Among the compacted events, 8 requests failed, and 4 requests succeeded after PyTorch emptied its cache; "
             "the lines that held the memory then are not known.",
             words,
         )

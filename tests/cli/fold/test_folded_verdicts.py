@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""leaks and check on a folded recording: the verdicts of the whole recording, or a note that they do not judge."""
+"""leaks and check on a compacted recording: the verdicts of the whole recording, or a note that they do not judge."""
 
 import json
 import unittest
@@ -16,7 +16,7 @@ WAYS = ([], ["--keep-steps=7"], ["--keep-events=50"]), (["--keep-steps=40"], ["-
 
 
 def without_curves(name, teardown_stamp=None):
-    """Writes a recording as a fold without curves makes it. Each of its 30 folded steps left a block."""
+    """Writes a recording as a fold without curves makes it. Each of its 30 compacted steps left a block."""
     event = {**w.EVENT, "layer": Layer.TORCH, "device": 0, "size_bytes": 1024, "frames": 1}
     marks = [w.mark(2000 + 10 * step, MarkKind.STEP, MarkSource.PROGRAM) for step in range(1, STEPS + 1)]
     if teardown_stamp:
@@ -73,7 +73,7 @@ class NotJudged(unittest.TestCase):
         path = without_curves("no-curves.gmt.gz")
         answer = leaks(path)
         self.assertEqual(answer["leaks"], [])
-        self.assertIn("folded part", answer["growth_not_judged"])
+        self.assertIn("compacted part", answer["growth_not_judged"])
         self.assertEqual((answer["phases_not_judged"], answer["end_not_judged"]), (None, None))
         for verb in ["leaks"], ["report", "--full"]:
             text = cli.run(*verb, path).stdout
@@ -97,11 +97,12 @@ class NotJudged(unittest.TestCase):
     def test_blocks_at_a_folded_end_of_the_work_are_not_judged(self):
         path = without_curves("no-end.gmt.gz", teardown_stamp=2000 + 10 * STEPS + 50)
         answer = leaks(path, "--definition=exit")
-        self.assertIn("folded part", answer["end_not_judged"])
+        self.assertIn("compacted part", answer["end_not_judged"])
         self.assertIn("age, exit and cached memory were not judged", cli.run("leaks", path).stdout)
         done = cli.run("check", "--definition=exit", "--max-leaked=1GiB", path)
         self.assertIn(
-            "skipped GMT001 leak: torch on GPU 0: not judged: the program's work ended in the folded part", done.stdout
+            "skipped GMT001 leak: torch on GPU 0: not judged: the program's work ended in the compacted part",
+            done.stdout,
         )
         # The blocks that outlive the fold are leaks, whatever else lived at the end.
         self.assertEqual(cli.run("check", "--definition=exit", path).returncode, 1)
@@ -345,9 +346,9 @@ class Bounds(unittest.TestCase):
             ([counter], [{**row, "counter": 7} for row in curves]),
         ):
             bad = write(counters, others)
-            self.assertIn("folded part", leaks(bad)["growth_not_judged"] or "", (counters, others[:2]))
+            self.assertIn("compacted part", leaks(bad)["growth_not_judged"] or "", (counters, others[:2]))
             # A fold of this recording has no curves either, and does not judge.
-            self.assertIn("folded part", leaks(fold(bad, []))["growth_not_judged"] or "", (counters, others[:2]))
+            self.assertIn("compacted part", leaks(fold(bad, []))["growth_not_judged"] or "", (counters, others[:2]))
         # Impossible sizes do no harm.
         leaks(write([counter], [{**row, "live_bytes": top, "low_bytes": top, "ended_bytes": top} for row in curves]))
 

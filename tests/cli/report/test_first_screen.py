@@ -213,7 +213,7 @@ class Moments(unittest.TestCase):
             self.assertEqual(cli.run("report", f"--until={moment}", path).returncode, 0)
             done = cli.run("report", f"--until={moment}", folded)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
-            self.assertIn(f"the {name} lies in the folded part", done.stderr)
+            self.assertIn(f"the {name} lies in the compacted part", done.stderr)
         for file in path, folded:
             self.assertIn("\nout of memory   1 request failed", cli.run("report", file).stdout)
 

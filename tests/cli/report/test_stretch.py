@@ -208,7 +208,7 @@ class Stretch(unittest.TestCase):
         for words in (["--phase", "In [1]"], ["--from=1ns"]):
             done = cli.run("report", "--json", *words, small)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
-            self.assertIn("in the folded part, of which only totals are known", done.stderr)
+            self.assertIn("in the compacted part, of which only totals are known", done.stderr)
 
     def test_what_a_cell_of_a_notebook_leaves_is_no_leak_of_its_phase(self):
         for name, leaks in ("In [12]", 0), ("In [12", 1), ("In []", 1), ("In [1] ", 1), ("evaluation", 1):

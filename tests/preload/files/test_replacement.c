@@ -43,10 +43,10 @@ static void end(struct recording *recording)
 
 static bool is_there(const struct gmt_replacement *replacement)
 {
-	struct stat about;
+	struct stat status;
 
-	return !lstat(replacement->path, &about) && about.st_dev == replacement->file.device &&
-		about.st_ino == replacement->file.number;
+	return !lstat(replacement->path, &status) && status.st_dev == replacement->file.device &&
+		status.st_ino == replacement->file.number;
 }
 
 /* Starts a process that acts as another recorder in this folder: it removes orphans in a loop. */

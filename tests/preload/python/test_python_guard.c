@@ -48,8 +48,8 @@ long syscall(long number, ...)
 }
 
 /*
- * The reader's data exists until `is_gone`, which is set after `is_announced`. Readers stay away while
- * `is_announced` is set.
+ * The reader's data exists until `is_gone`, which is set after `is_announced`. Readers stay away
+ * while `is_announced` is set.
  */
 static _Atomic bool is_announced, is_gone, is_over;
 static _Atomic uint64_t seen_gone, seen;

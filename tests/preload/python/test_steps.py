@@ -9,7 +9,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "helpers"))
 
 from definitions import MarkKind  # noqa: E402
-from recorded_run import Recording, records  # noqa: E402
+from recorded_run import RecordedRun, records  # noqa: E402
 
 FAKE_TORCH = os.environ.get("GMT_TEST_FAKE_TORCH", "")
 
@@ -17,7 +17,7 @@ FAKE_TORCH = os.environ.get("GMT_TEST_FAKE_TORCH", "")
 class Steps(unittest.TestCase):
     def record(self, way, *more, options=None):
         # Python 3.12 warns about a fork of a process with threads. The recorder has one.
-        run = Recording(
+        run = RecordedRun(
             [
                 sys.executable,
                 "-W",

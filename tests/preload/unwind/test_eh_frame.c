@@ -24,7 +24,8 @@ __asm__(
 	".globl table_end, table_expression, table_undefined\n"
 	".globl table_signal, table_odd_return, table_odd_pointer, table_other_register\n"
 	".globl table_deep, table_pointer_expression\n"
-	".globl table_plain_signal, table_far_frame, table_aligned, table_far_aligned, table_saved_aligned\n"
+	".globl table_plain_signal, table_far_frame, table_aligned, table_far_aligned, "
+	"table_saved_aligned\n"
 	"plain: .cfi_startproc\n"
 	"table_plain: nop\n pushq %rbp\n .cfi_def_cfa_offset 16\n .cfi_offset 6, -16\n"
 	"table_pushed: nop\n movq %rsp, %rbp\n .cfi_def_cfa_register 6\n"
@@ -60,7 +61,8 @@ __asm__(
 	"far_aligned: .cfi_startproc\n .cfi_escape 0x10, 0x06, 0x02, 0x76, 0x00\n"
 	" .cfi_escape 0x0f, 0x03, 0x76, 0x08, 0x06\n"
 	"table_far_aligned: nop\n .cfi_endproc\n" /* above it */
-	"saved_aligned: .cfi_startproc\n .cfi_offset 6, -16\n .cfi_escape 0x0f, 0x03, 0x76, 0x58, 0x06\n"
+	"saved_aligned: .cfi_startproc\n .cfi_offset 6, -16\n .cfi_escape 0x0f, 0x03, 0x76, 0x58, "
+	"0x06\n"
 	"table_saved_aligned: nop\n .cfi_endproc\n"
 	"deep: .cfi_startproc\n .cfi_def_cfa_offset 80000\n .cfi_offset 3, -24\n .cfi_offset 6, -32\n"
 	"table_deep: nop\n .cfi_endproc\n");

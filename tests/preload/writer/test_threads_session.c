@@ -77,7 +77,7 @@ bool gmt_driver_device_info(unsigned ordinal, struct gmt_driver_device_info *ret
 	return ordinal == 0;
 }
 
-bool gmt_driver_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
+bool gmt_driver_query_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
 {
 	*ret_free_bytes = *ret_total_bytes = 1 << 30;
 	return device == 0;
@@ -284,9 +284,9 @@ static struct found read_file(const char *path)
 	return found;
 }
 
-static int take_away(const char *path, const struct stat *about, int kind, struct FTW *where)
+static int take_away(const char *path, const struct stat *status, int kind, struct FTW *where)
 {
-	(void)about;
+	(void)status;
 	(void)kind;
 	(void)where;
 	return remove(path);

@@ -183,8 +183,8 @@ MORE = [
     ),
     Host(
         "python: loops of events, TLS, a data base, pools, signals",
-        [python(), "asked.py"],
-        given={"asked.py": script("asked.py")},
+        [python(), "many_modules.py"],
+        given={"many_modules.py": script("many_modules.py")},
         needs=(python(),),
         package="python3",
         version=[python(), "--version"],

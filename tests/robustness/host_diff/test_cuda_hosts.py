@@ -118,7 +118,7 @@ class CudaHosts(unittest.TestCase):
 
     def test_each_program_was_recorded(self):
         """Without this test, a recorder that never began would pass the comparison."""
-        run = recorded_run.Recording([HOST, "errno"], libraries=DRIVER)
+        run = recorded_run.RecordedRun([HOST, "errno"], libraries=DRIVER)
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual(len(run.events()), 24)
 

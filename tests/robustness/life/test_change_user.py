@@ -7,7 +7,7 @@ import unittest
 
 import shared_recordings
 import tap
-from recorded_run import Recording, built
+from recorded_run import RecordedRun, built
 
 PROGRAM = built("change-user")
 
@@ -15,7 +15,7 @@ PROGRAM = built("change-user")
 @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
 class ChangeUser(unittest.TestCase):
     def check(self, *steps):
-        run = Recording([PROGRAM, *steps])
+        run = RecordedRun([PROGRAM, *steps])
         self.assertEqual((run.code, run.err), (0, ""))
         self.assertEqual([event["size_bytes"] for event in run.events()], [1111, 3333])
         self.assertTrue(run.report()["complete"])

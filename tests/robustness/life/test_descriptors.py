@@ -5,7 +5,7 @@ import os
 import unittest
 
 import tap
-from recorded_run import Recording, built
+from recorded_run import RecordedRun, built
 
 PROGRAM = built("descriptors")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
@@ -23,7 +23,7 @@ def has_own_tables():
 @unittest.skipUnless(has_own_tables(), "Linux is older than 5.14: the recorder shares the program's descriptor table")
 class Descriptors(unittest.TestCase):
     def run_mode(self, *arguments, options=None):
-        run = Recording([PROGRAM, *arguments], options)
+        run = RecordedRun([PROGRAM, *arguments], options)
         self.assertEqual((run.code, run.err), (0, ""))
         return run
 
@@ -54,13 +54,13 @@ class Refused(unittest.TestCase):
     """If the kernel refuses close_range, the recorder shares the program's table."""
 
     def test_without_its_own_descriptor_table_the_recorder_records(self):
-        run = Recording([PROGRAM, "refused"])
+        run = RecordedRun([PROGRAM, "refused"])
         self.assertEqual((run.code, run.err), (0, ""))
         self.assertTrue(run.report()["complete"])
         self.assertEqual(len(run.events()), 2)
 
     def test_without_free_descriptors_nothing_is_recorded_and_a_line_reports_it(self):
-        run = Recording([PROGRAM, "refused-limit"])
+        run = RecordedRun([PROGRAM, "refused-limit"])
         self.assertEqual((run.code, run.out), (0, f"{FREE_BELOW_8} {FREE_BELOW_8}\n"))
         self.assertIn("RLIMIT_NOFILE leaves no descriptor for the recorder", run.err)
         self.assertEqual(run.files, [])

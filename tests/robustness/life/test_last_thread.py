@@ -7,7 +7,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from recorded_run import SIMCUDA, Recording, built
+from recorded_run import SIMCUDA, RecordedRun, built
 
 PROGRAM = built("last-thread")
 WITHOUT_PROC = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"]
@@ -30,7 +30,7 @@ class LastThread(unittest.TestCase):
             check=False,
             env={**os.environ, "LD_LIBRARY_PATH": SIMCUDA},
         )
-        run = Recording([PROGRAM, *words])
+        run = RecordedRun([PROGRAM, *words])
         self.assertEqual((run.code, run.out, run.err), (alone.returncode, alone.stdout, alone.stderr))
         self.assertTrue(run.report()["complete"])
         frees = [event for event in run.events() if event["kind"] == Kind.FREE]
@@ -60,7 +60,7 @@ class LastThread(unittest.TestCase):
 
     @unittest.skipUnless(WITHOUT_PROC_WORKS, "no right to unmount /proc")
     def test_without_proc_the_process_ends(self):
-        run = Recording([*WITHOUT_PROC, PROGRAM, "thread", "return", "main"], timeout=100)
+        run = RecordedRun([*WITHOUT_PROC, PROGRAM, "thread", "return", "main"], timeout=100)
         self.assertEqual((run.code, run.out), (0, "handler\n"), run.err)
         self.assertEqual([event["kind"] for event in run.events()], [Kind.ALLOC, Kind.FREE])
 

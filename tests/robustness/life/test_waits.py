@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 import tap
-from recorded_run import Recording, built
+from recorded_run import RecordedRun, built
 
 LONG_S = 100  # only an endless wait lasts so long
 REAL_TIME = ["chrt", "-f", "50", "taskset", "-c", str(min(os.sched_getaffinity(0)))]
@@ -20,7 +20,7 @@ HAS_REAL_TIME = (
 
 class Waits(unittest.TestCase):
     def test_a_child_forked_during_a_note_of_another_thread_can_make_notes(self):
-        run = Recording([built("notes")], timeout=LONG_S)
+        run = RecordedRun([built("notes")], timeout=LONG_S)
         self.assertEqual((run.code, run.out), (0, "0\n"), run.err)
         self.assertEqual(len(run.files), 1)
         notes = [row["text"] for row in run.records("note")]
@@ -30,7 +30,7 @@ class Waits(unittest.TestCase):
     def test_real_time_threads_on_one_processor_let_the_recorder_run(self):
         for overflow in ("block", "wait"):
             with self.subTest(overflow):
-                run = Recording(
+                run = RecordedRun(
                     [*REAL_TIME, built("descriptors"), "lowest", "20000"], {"overflow": overflow}, timeout=LONG_S
                 )
                 self.assertEqual((run.code, run.out, run.err), (0, "0\n", ""))

@@ -6,7 +6,7 @@ import unittest
 import shared_recordings
 import tap
 from definitions import Kind
-from recorded_run import Recording, built
+from recorded_run import RecordedRun, built
 
 LINKED, OPENER = (built(name) for name in ("early-host", "early-opener"))
 LIBRARY = built("libearly.so")
@@ -15,7 +15,7 @@ BLOCKS = 20
 
 class WholeLife(unittest.TestCase):
     def run_host(self, *arguments, program=LINKED, options=None, **parts):
-        run = Recording([program, *arguments], options, environment={f"EARLY_{name}": "1" for name in parts})
+        run = RecordedRun([program, *arguments], options, environment={f"EARLY_{name}": "1" for name in parts})
         self.assertEqual((run.code, run.err), (0, ""))
         self.assertEqual([area.path for area in shared_recordings.recordings() if area.file.startswith(run.folder)], [])
         return run

@@ -64,7 +64,7 @@ static void start_timer(bool is_wanted)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static void on_timer(int number, siginfo_t *about, void *context)
+static void on_timer(int number, siginfo_t *info, void *context)
 {
 	int kept_errno = errno;
 #ifdef __x86_64__
@@ -74,7 +74,7 @@ static void on_timer(int number, siginfo_t *about, void *context)
 #endif
 
 	(void)number;
-	(void)about;
+	(void)info;
 	if (ip >= code_start && ip < code_end && !is_child && !is_waiting && running < MAX_RUNNING &&
 		forks < wanted) {
 		pid_t pid = fork();
@@ -143,8 +143,8 @@ static void collect(pid_t pid, int status)
 		fprintf(stderr, "the first child that died: status %#x\n", (unsigned)status);
 }
 
-/* Collects ended children. Waits until fewer than `most` are running. */
-static void collect_children(unsigned long most)
+/* Collects ended children. Waits until fewer than `max_running` are running. */
+static void collect_children(unsigned long max_running)
 {
 	const struct timespec pause = { .tv_nsec = POLL_NS };
 	time_t end = time(NULL) + TIMEOUT_S;
@@ -155,7 +155,7 @@ static void collect_children(unsigned long most)
 	while (running && (pid = waitpid(-1, &status, WNOHANG)) >= 0) {
 		if (pid)
 			collect(pid, status);
-		else if (running < most)
+		else if (running < max_running)
 			break;
 		else if (time(NULL) > end) {
 			hung += running;

@@ -25,7 +25,7 @@ struct judge_calls {
 struct judge_allowance {
 	uint64_t in_flight; /* calls that are neither recorded nor counted as lost */
 	/* calls of the program itself, not of its handler, that are counted as lost or have no stack */
-	uint64_t of_program;
+	uint64_t missing_program_calls;
 	/* calls that are counted as lost, although they are recorded or the driver never saw them */
 	uint64_t counted_twice;
 	/* how far the peak may differ: a handler's call inside another call has no defined order */

@@ -142,7 +142,7 @@ void checklist_end(struct checklist *list, uint64_t lost, const struct judge_all
 			"%" PRIu64 " calls are counted as lost, but %" PRIu64
 			" of them are recorded or were never made",
 			lost, lost - count);
-	if (missing.program_calls > allowance->of_program)
+	if (missing.program_calls > allowance->missing_program_calls)
 		checklist_wrong(list,
 			"%" PRIu64 " of the program's own calls are not recorded; first: the %s of %" PRIu64
 			" bytes",

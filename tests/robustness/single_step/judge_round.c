@@ -31,11 +31,11 @@ static const struct gmt_shared_recording_header *map_memory(const char *path, co
 	struct gmt_shared_recording_header *head =
 		fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(*head), PROT_READ, MAP_SHARED, fd, 0);
 	void *all = MAP_FAILED;
-	struct stat about;
+	struct stat status;
 
-	if (head != MAP_FAILED && !fstat(fd, &about) && (uint64_t)about.st_size >= sizeof(*head) &&
+	if (head != MAP_FAILED && !fstat(fd, &status) && (uint64_t)status.st_size >= sizeof(*head) &&
 		!memcmp(head->magic, GMT_SHARED_RECORDING_MAGIC, sizeof(head->magic)) &&
-		!strcmp(head->owner.path, recording) && head->size_bytes <= (uint64_t)about.st_size)
+		!strcmp(head->owner.path, recording) && head->size_bytes <= (uint64_t)status.st_size)
 		all = mmap(NULL, head->size_bytes, PROT_READ, MAP_SHARED, fd, 0);
 	if (head != MAP_FAILED)
 		munmap(head, sizeof(*head));
@@ -138,7 +138,7 @@ void judge_round(const struct judge_memory *memory, const struct judge_counts *b
 			continue;
 		checklist_event(&list, event->kind == GMT_KIND_ALLOC, event->address, event->size_bytes);
 		if (stacks && event->kind == GMT_KIND_ALLOC)
-			check_stack(&list, event, stacks, way, allowance->of_program != 0);
+			check_stack(&list, event, stacks, way, allowance->missing_program_calls != 0);
 	}
 	checklist_end(&list, now.lost - before->lost, allowance);
 }

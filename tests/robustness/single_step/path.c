@@ -90,12 +90,13 @@ bool positions_add(struct positions *positions, const struct path *path, uint64_
 	return is_done;
 }
 
-size_t positions_keep(struct positions *positions, uint32_t least, uint32_t most)
+size_t positions_keep(struct positions *positions, uint32_t min_paths, uint32_t max_paths)
 {
 	size_t kept = 0, count = positions->items.count;
 
 	for (size_t i = 0; i < count; i++)
-		if (positions->items.items[i].paths >= least && positions->items.items[i].paths <= most)
+		if (positions->items.items[i].paths >= min_paths &&
+			positions->items.items[i].paths <= max_paths)
 			positions->items.items[kept++] = positions->items.items[i];
 	positions->items.count = kept;
 	/* The indexes in `known` are not valid any more. */

@@ -54,10 +54,10 @@ bool positions_add(struct positions *positions, const struct path *path, uint64_
 void positions_fini(struct positions *positions);
 
 /*
- * Removes positions that fewer than `least` or more than `most` paths go through. Returns the
- * number of removed positions.
+ * Removes positions that fewer than `min_paths` or more than `max_paths` paths go through. Returns
+ * the number of removed positions.
  */
-size_t positions_keep(struct positions *positions, uint32_t least, uint32_t most);
+size_t positions_keep(struct positions *positions, uint32_t min_paths, uint32_t max_paths);
 
 /* Returns the number of different instructions. */
 size_t positions_count_instructions(const struct positions *positions);

@@ -48,14 +48,14 @@ static bool record(struct stepper *stepper)
 static struct judge_allowance allowance_of(const struct stepper *stepper)
 {
 	struct judge_allowance allowance = { .peak_bytes = STEP_OF_HANDLER,
-		.of_program = stepper->action >= STEP_JUMP };
+		.missing_program_calls = stepper->action >= STEP_JUMP };
 
 	if (stepper->action == STEP_KILL) {
 		/* Lazy memory is in no file, so it is lost: the file ends with the last write. */
 		allowance.in_flight = stepper->is_lazy ? STEP_CALLS : 1;
 		allowance.may_be_incomplete = true;
 		if (stepper->is_lazy)
-			allowance.of_program = STEP_CALLS;
+			allowance.missing_program_calls = STEP_CALLS;
 	} else if (stepper->action == STEP_JUMP || stepper->action == STEP_EXIT ||
 		stepper->action == STEP_EXIT_QUICK) {
 		allowance.counted_twice = stepper->operation == STEP_ALLOC_REFUSED ? 3 : 1;

@@ -32,7 +32,7 @@ static struct judge_allowance allowance_of(const struct stepper *stepper)
 		 is_refused = stepper->operation == STEP_ALLOC_REFUSED;
 
 	return (struct judge_allowance){ .counted_twice = jumps ? is_refused ? 3 : 1 : 0,
-		.of_program = jumps };
+		.missing_program_calls = jumps };
 }
 
 static bool is_shared_stack(const struct stepper *stepper)
@@ -107,7 +107,7 @@ static void end(struct stepper *stepper, struct rounds *rounds, bool is_well)
 {
 	const struct judge_allowance allowance = { .counted_twice = rounds->jumps *
 			allowance_of(stepper).counted_twice,
-		.of_program = rounds->jumps,
+		.missing_program_calls = rounds->jumps,
 		.peak_bytes = STEP_OF_HANDLER };
 
 	if (rounds->pid && is_well) {

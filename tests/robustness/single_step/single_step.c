@@ -121,7 +121,8 @@ int main(int count, char **words)
 	stepper.environment[0] = text("LD_PRELOAD=%s%s", words[1], "");
 	stepper.environment[1] = text("LD_LIBRARY_PATH=%s%s", words[2], "");
 	stepper.environment[2] = text(stepper.is_lazy
-			? "GPUMEMTRACE_OPTIONS=output='%s/%%p.gmt.gz':overflow=wait:samples=off:stacks=%s:writer=lazy"
+			? "GPUMEMTRACE_OPTIONS=output='%s/%%p.gmt.gz':overflow=wait:samples=off:"
+			  "stacks=%s:writer=lazy"
 			: "GPUMEMTRACE_OPTIONS=output='%s/%%p.gmt.gz':overflow=wait:samples=off:stacks=%s",
 		words[4], words[8]);
 	stepper.environment[3] = text(STEP_LOG_VARIABLE "=%s%s", path, "");

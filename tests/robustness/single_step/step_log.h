@@ -4,8 +4,8 @@
 
 /*
  * Memory that the stepper shares with the stepped program and with all its children. The stepper
- * writes the next operation and the action of the handler. The driver appends each call that reaches
- * it, so the log holds the real calls. The recorder writes nothing to this memory.
+ * writes the next operation and the action of the handler. The driver appends each call that
+ * reaches it, so the log holds the real calls. The recorder writes nothing to this memory.
  */
 
 #include <stdatomic.h>

@@ -182,9 +182,9 @@ static void judge_child(struct stepper *stepper, const struct position *position
 	const struct step_process *child, const struct stepper_mark *since)
 {
 	/* The call under way may belong to both processes. */
-	const struct judge_allowance allowance = {
-		.counted_twice = stepper->operation == STEP_ALLOC_REFUSED ? 3 : 1, .of_program = 1
-	};
+	const struct judge_allowance allowance = { .counted_twice =
+												   stepper->operation == STEP_ALLOC_REFUSED ? 3 : 1,
+		.missing_program_calls = 1 };
 	bool is_in_order = child->status != STEP_HUNG && WIFEXITED(child->status);
 
 	stepper->children++;

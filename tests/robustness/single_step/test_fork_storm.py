@@ -6,7 +6,7 @@ import os
 import unittest
 
 import tap
-from recorded_run import Recording, cli
+from recorded_run import RecordedRun, cli
 from stepping import DRIVERS, FOLDER
 
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
@@ -16,7 +16,7 @@ TIMEOUT_S = 20000
 
 class Storm(unittest.TestCase):
     def test_children_of_handlers_that_interrupt_the_recorder_end_in_order(self):
-        run = Recording([os.path.join(FOLDER, "fork-storm"), str(FORKS), "."], libraries=DRIVERS, timeout=TIMEOUT_S)
+        run = RecordedRun([os.path.join(FOLDER, "fork-storm"), str(FORKS), "."], libraries=DRIVERS, timeout=TIMEOUT_S)
         self.assertEqual((run.code, run.err), (0, ""))
         forks, ended, died, hung, allocs, frees = map(int, run.out.split())
         print(f"# {forks} forks, {allocs + frees} calls of the parent", flush=True)

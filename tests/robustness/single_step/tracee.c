@@ -72,7 +72,7 @@ static struct tracee_stop resume(struct tracee *tracee, int request, int number)
 {
 	struct tracee_stop stop = { .event = TRACEE_FAILED };
 	struct user_regs_struct registers;
-	siginfo_t about;
+	siginfo_t info;
 
 	for (;;) {
 		if (ptrace(request, tracee->pid, NULL, (void *)(long)number)) {
@@ -99,12 +99,12 @@ static struct tracee_stop resume(struct tracee *tracee, int request, int number)
 		}
 	}
 	if (ptrace(PTRACE_GETREGS, tracee->pid, NULL, &registers) ||
-		ptrace(PTRACE_GETSIGINFO, tracee->pid, NULL, &about))
+		ptrace(PTRACE_GETSIGINFO, tracee->pid, NULL, &info))
 		return stop;
 	stop.ip = registers.rip;
-	stop.event = about.si_code == SI_KERNEL ? TRACEE_GATE
-		: about.si_code == TRAP_HWBKPT      ? TRACEE_BREAK
-											: TRACEE_STEPPED;
+	stop.event = info.si_code == SI_KERNEL ? TRACEE_GATE
+		: info.si_code == TRAP_HWBKPT      ? TRACEE_BREAK
+										   : TRACEE_STEPPED;
 	return stop;
 }
 

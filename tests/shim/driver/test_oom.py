@@ -6,7 +6,7 @@ import unittest
 import shared_recordings
 import tap
 from definitions import Kind
-from recorded_run import Recording, built
+from recorded_run import RecordedRun, built
 
 PROGRAM = built("oom")
 MIB = 1 << 20
@@ -15,7 +15,7 @@ BLOCKS = 15  # of the device's 1000 MiB, which leaves 40
 
 
 def run(how, **environment):
-    return Recording([PROGRAM, how], environment={"SIMCUDA_MEMORY": "1000M", **environment})
+    return RecordedRun([PROGRAM, how], environment={"SIMCUDA_MEMORY": "1000M", **environment})
 
 
 class Oom(unittest.TestCase):

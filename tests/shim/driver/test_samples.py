@@ -10,7 +10,7 @@ import unittest
 import tap
 import tasks
 from definitions import Kind, SamplePart, Space
-from recorded_run import SIMCUDA, Recording, built, cli, records
+from recorded_run import SIMCUDA, RecordedRun, built, cli, records
 
 PROGRAM = built("samples")
 FUTURE = built("libcuda.so.future")
@@ -22,7 +22,7 @@ MACHINE = {"SIMCUDA_CONTEXT_MEMORY": "300M", "SIMCUDA_OTHERS_MEMORY": "1G"}
 
 
 def run(*arguments, options=None, libraries=SIMCUDA, meanwhile=None, **environment):
-    return Recording(
+    return RecordedRun(
         [PROGRAM, *arguments],
         options=options,
         libraries=libraries,
@@ -218,7 +218,7 @@ class Nvml(unittest.TestCase):
 class Coverage(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.recording = Recording([built("lookups"), FUTURE])
+        cls.recording = RecordedRun([built("lookups"), FUTURE])
         cls.unhooked = ["cuMemAllocFuture", "cuMemAlloc_v9", "cuMemMapFuture"]
 
     def coverage(self, recording):

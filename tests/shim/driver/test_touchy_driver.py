@@ -4,7 +4,7 @@
 import unittest
 
 import tap
-from recorded_run import Recording, built
+from recorded_run import RecordedRun, built
 
 CONTEXT_SPACE, ALLOC, ALLOC_FAILED = 17, 1, 3
 
@@ -13,7 +13,7 @@ class TouchyDriver(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         command = [built("touchy"), built("libcuda.so.touchy")]
-        cls.recording = Recording(command, libraries=None)
+        cls.recording = RecordedRun(command, libraries=None)
         cls.contexts = [row for row in cls.recording.records("event") if row["space"] == CONTEXT_SPACE]
 
     def test_a_strict_driver_reports_no_wrong_call(self):

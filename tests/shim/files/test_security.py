@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 import tap
-from recorded_run import SHIM, SIMCUDA, Recording, built
+from recorded_run import SHIM, SIMCUDA, RecordedRun, built
 
 BUSY = built("busy-threads")
 NOBODY = 65534
@@ -25,7 +25,7 @@ def numbered(path):
 class Files(unittest.TestCase):
     def test_with_any_umask_only_the_user_can_read_the_file(self):
         for mask in 0, 0o022, 0o077:
-            run = Recording(["sh", "-c", f"umask {mask:o}; exec {BUSY} 1 20"])
+            run = RecordedRun(["sh", "-c", f"umask {mask:o}; exec {BUSY} 1 20"])
             self.assertEqual(stat.S_IMODE(os.stat(run.file).st_mode), 0o600)
 
     def test_a_planted_link_is_neither_followed_nor_removed(self):
@@ -35,7 +35,7 @@ class Files(unittest.TestCase):
                 with open(victim, "w") as file:
                     file.write("dear\n")
                 os.symlink(target, link)
-                run = Recording([BUSY, "1", "20"], {"output": link})
+                run = RecordedRun([BUSY, "1", "20"], {"output": link})
                 self.assertEqual((run.code, run.out), (0, "20\n"))
                 self.assertEqual(os.readlink(link), target)
                 with open(victim) as file:
@@ -49,7 +49,7 @@ class Files(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             pipe = os.path.join(folder, "out.gmt.gz")
             os.mkfifo(pipe)
-            run = Recording([BUSY, "1", "20"], {"output": pipe}, timeout=240)
+            run = RecordedRun([BUSY, "1", "20"], {"output": pipe}, timeout=240)
             self.assertEqual((run.code, run.out), (0, "20\n"))
             self.assertTrue(os.path.isfile(numbered(pipe)))
 
@@ -62,7 +62,7 @@ class Files(unittest.TestCase):
                 file.write("theirs\n")
             os.chown(planted, NOBODY, NOBODY)
             os.chmod(planted, 0o666)
-            run = Recording([BUSY, "1", "20"], {"output": planted})
+            run = RecordedRun([BUSY, "1", "20"], {"output": planted})
             self.assertEqual(run.code, 0)
             with open(planted) as file:
                 self.assertEqual(file.read(), "theirs\n")

@@ -8,7 +8,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from recorded_run import SIMCUDA, Recording, built
+from recorded_run import SIMCUDA, RecordedRun, built
 
 PROGRAM = built("captures")
 MACHINE = {
@@ -24,7 +24,7 @@ CAPTURED = {1000: "capture_memory", 1100: "capture_by_runtime", 1200: "capture_f
 class Captures(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.recording = Recording([PROGRAM], environment=MACHINE)
+        cls.recording = RecordedRun([PROGRAM], environment=MACHINE)
         cls.lines = [line.split() for line in cls.recording.out.splitlines()]
         cls.events = cls.recording.events()
 

@@ -9,7 +9,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from recorded_run import SIMCUDA, SOURCE, Recording, built
+from recorded_run import SIMCUDA, SOURCE, RecordedRun, built
 
 PROGRAM = built("misuse")
 MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_DRIVER_VERSION": "13040"}
@@ -56,7 +56,7 @@ class Calls:
 class Misuse(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.recording = Recording([PROGRAM], {"free_stacks": "on"}, environment=MACHINE)
+        cls.recording = RecordedRun([PROGRAM], {"free_stacks": "on"}, environment=MACHINE)
         cls.calls = Calls(cls.recording.out)
         names = {row["id"]: row["name"] for row in cls.recording.records("api")}
         cls.events = [{**row, "name": names[row["api"]]} for row in cls.recording.records("event")]

@@ -10,7 +10,7 @@ import unittest
 
 import tap
 from definitions import HOST_SPACES, LAYER_OF_SPACE, Kind, Space
-from recorded_run import BUILD, SIMCUDA, SOURCE, Recording, built, records
+from recorded_run import BUILD, SIMCUDA, SOURCE, RecordedRun, built, records
 
 WITHOUT_DEVICE = ("free", "free_failed", "unmap")  # the block knows
 
@@ -131,7 +131,7 @@ class Snippets(unittest.TestCase):
 
     def check_route(self, route, expected, executable="snippets"):
         command = [built(executable), route]
-        run = Recording(command, environment=MACHINE)
+        run = RecordedRun(command, environment=MACHINE)
         self.check_events(run)
         self.check_accounting(run)
         nowhere = {line.split()[1] for line in run.out.splitlines() if line.startswith("none ")}
@@ -168,7 +168,7 @@ class Snippets(unittest.TestCase):
         self.check_route("entry_point12", newest(RUNTIME12))
 
     def test_each_runtime_function_is_one_exact_event_of_the_driver_in_a_program_with_a_static_runtime(self):
-        run = Recording([built("snippets-static"), "export"], environment=MACHINE)
+        run = RecordedRun([built("snippets-static"), "export"], environment=MACHINE)
         self.check_events(run)
         self.check_accounting(run)
         self.assertEqual(run.out.count("last "), len(symbols("CUDART")))
@@ -186,7 +186,7 @@ class Snippets(unittest.TestCase):
             "cudaDeviceReset",
         ):
             with self.subTest(symbol):
-                run = Recording(
+                run = RecordedRun(
                     [
                         built("snippets"),
                         "proc_address_v2" if symbol.startswith("cu") and not symbol.startswith("cuda") else "export",
@@ -201,7 +201,7 @@ class Snippets(unittest.TestCase):
 class Routes(unittest.TestCase):
     def check_plain(self, route):
         """Checks one route; tests/gpu does so on real devices, whose contexts have other events."""
-        run = Recording([built("plain"), route])
+        run = RecordedRun([built("plain"), route])
         self.assertEqual(run.code, 0, run.err)
         expected = [expected_event(line.split()[1:]) for line in run.out.splitlines()]
         self.assertGreater(len(expected), 20)
@@ -219,18 +219,18 @@ class Routes(unittest.TestCase):
     def test_two_runtimes_in_one_process_each_get_their_own_calls(self):
         for order in (["12", "13"], ["13", "12"], ["12", "13", "12"]):
             plugins = [built(f"libplugin{major}.so") for major in order]
-            run = Recording([built("two-runtimes"), *plugins])
+            run = RecordedRun([built("two-runtimes"), *plugins])
             self.assertEqual(run.out.split(), order, run.err)
             sizes = [event["size_bytes"] // 1000 for event in run.events() if event["kind"] == Kind.ALLOC]
             self.assertEqual([str(size) for size in sizes], order)
 
     def test_a_runtime_at_the_address_of_an_unloaded_one_gets_its_own_calls(self):
         order = ["12", "13", "12", "13"]
-        run = Recording([built("two-runtimes"), "close", *(built(f"libplugin{major}.so") for major in order)])
+        run = RecordedRun([built("two-runtimes"), "close", *(built(f"libplugin{major}.so") for major in order)])
         self.assertEqual(run.out.split(), order, run.err)
 
     def test_a_runtime_call_is_one_event_under_its_own_name(self):
-        run = Recording([built("busy-threads"), "1", "50"])
+        run = RecordedRun([built("busy-threads"), "1", "50"])
         self.assertEqual({event["name"] for event in named(run.file, run.events())}, {"cudaMalloc", "cudaFree"})
 
     def test_ctypes_users_are_recorded_with_their_python_stack(self):
@@ -242,7 +242,7 @@ class Routes(unittest.TestCase):
             "    assert runtime.cudaMalloc(ctypes.byref(block), ctypes.c_size_t(4321)) == 0\n"
             "allocate()\n"
         )
-        run = Recording(["python3", "-c", script])
+        run = RecordedRun(["python3", "-c", script])
         self.assertEqual(run.code, 0, run.err)
         (event,) = named(run.file, run.events())
         self.assertEqual((event["name"], event["size_bytes"]), ("cudaMalloc", 4321))
@@ -262,7 +262,7 @@ class Routes(unittest.TestCase):
             "assert not driver.cuMemFree_v2(block) and not driver.cuMemFreeHost(host)\n"
             "assert driver.cuMemFree_v2(block) == 1\n"
         )
-        run = Recording(["python3", "-c", script])
+        run = RecordedRun(["python3", "-c", script])
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual(
             [(event["name"], event["kind"], event["size_bytes"]) for event in named(run.file, run.events())],
@@ -278,7 +278,7 @@ class Routes(unittest.TestCase):
 
 class Reporters(unittest.TestCase):
     def test_pytorchs_blocks_are_recorded_by_both_manglings_and_only_those_of_gpus(self):
-        run = Recording([built("reporters")])
+        run = RecordedRun([built("reporters")])
         self.assertEqual(run.out, "8\n", "every call reaches the real function: " + run.err)
         seen = [
             (
@@ -306,7 +306,7 @@ class Reporters(unittest.TestCase):
 
 class Absence(unittest.TestCase):
     def probe(self, options=None, libraries=None):
-        run = Recording([built("probe")], options, libraries=libraries)
+        run = RecordedRun([built("probe")], options, libraries=libraries)
         self.assertEqual(run.code, 0, run.err)
         return [line.split() for line in run.out.splitlines()]
 
@@ -324,7 +324,7 @@ class Absence(unittest.TestCase):
 
     def test_with_exports_off_what_is_found_at_run_time_is_still_recorded(self):
         for route in ("dlsym", "proc_address", "entry_point"):
-            run = Recording([built("snippets"), route, "cuMemAlloc_v2"], {"exports": "off"})
+            run = RecordedRun([built("snippets"), route, "cuMemAlloc_v2"], {"exports": "off"})
             self.assertEqual(run.code, 0, run.err)
             self.assertEqual([event["size_bytes"] for event in run.events()], [1000, 0])
 

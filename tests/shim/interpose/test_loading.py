@@ -9,7 +9,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from recorded_run import BUILD, CLI, SHIM, SIMCUDA, Recording, built, records
+from recorded_run import BUILD, CLI, SHIM, SIMCUDA, RecordedRun, built, records
 
 AUDIT = os.path.join(BUILD, "preload", "libgpumemtrace-audit.so")
 DEVICE = 1
@@ -59,7 +59,7 @@ class Loading(unittest.TestCase):
         self.assertEqual(sum(site["live_bytes"] for site in run.report()["sites"]), 0)
 
     def load(self, how, way, *arguments, **more):
-        return Recording([built("loader"), how, built(f"libroute-{way}.so"), "route_use", *arguments], **more)
+        return RecordedRun([built("loader"), how, built(f"libroute-{way}.so"), "route_use", *arguments], **more)
 
 
 class Routes(Loading):
@@ -70,7 +70,7 @@ class Routes(Loading):
                     for dynsym in ("on", "off"):
                         with self.subTest((way, position, binding, dynsym)):
                             command = [built("-".join(["route", way, position, binding]))]
-                            self.check(Recording(command, {"dynsym": dynsym}), names)
+                            self.check(RecordedRun(command, {"dynsym": dynsym}), names)
 
     def test_lookups_at_run_time_are_recorded_in_each_way(self):
         for route in ROUTES_AT_RUN_TIME:
@@ -79,7 +79,7 @@ class Routes(Loading):
                 for dynsym in ("on", "off"):
                     with self.subTest((route, position, dynsym)):
                         command = [built(f"route-look-{position}-now"), route]
-                        self.check(Recording(command, {"dynsym": dynsym}), names)
+                        self.check(RecordedRun(command, {"dynsym": dynsym}), names)
 
     def test_a_library_is_recorded_however_it_was_opened(self):
         for how in ("local", "global", "again"):
@@ -111,7 +111,7 @@ class Routes(Loading):
             for binding in ("now", "lazy"):
                 with self.subTest((how, binding)):
                     command = [built("loader-linked"), how, built(f"libroute-driver-{binding}.so"), "route_use"]
-                    self.check(Recording(command), DRIVER_NAMES)
+                    self.check(RecordedRun(command), DRIVER_NAMES)
 
     def test_a_library_that_looks_in_itself_first_is_not_seen_with_dynsym_off(self):
         run = self.load("deepbind", "runtime-now", options={"dynsym": "off"})
@@ -224,7 +224,7 @@ class OtherPreloads(unittest.TestCase):
             plain = without(command, other, **(environment or {}))
             for preload in (f"{SHIM}:{other}", f"{other}:{SHIM}"):
                 with self.subTest((command, preload)):
-                    run = Recording(command, preload=preload, environment=environment, timeout=240)
+                    run = RecordedRun(command, preload=preload, environment=environment, timeout=240)
                     self.assertEqual((run.code, run.err), (plain.returncode, plain.stderr))
                     allocations = [line.split() for line in run.out.splitlines() if line.startswith("alloc")]
                     if not allocations:
@@ -265,10 +265,10 @@ class OtherPreloads(unittest.TestCase):
         environment = {"ASAN_OPTIONS": "detect_leaks=0"}
         for command in self.COMMANDS[:7]:
             with self.subTest(command):
-                run = Recording(command, preload=f"{asan}:{SHIM}", environment=environment)
+                run = RecordedRun(command, preload=f"{asan}:{SHIM}", environment=environment)
                 self.assertEqual(run.code, 0, run.err)
                 self.assertEqual(len(blocks(run.file)), 2)
-        run = Recording(self.COMMANDS[0], preload=f"{SHIM}:{asan}", environment=environment)
+        run = RecordedRun(self.COMMANDS[0], preload=f"{SHIM}:{asan}", environment=environment)
         self.assertNotEqual(run.code, 0)
         self.assertIn("ASan runtime does not come first", run.err)
 
@@ -276,7 +276,7 @@ class OtherPreloads(unittest.TestCase):
 class Storms(unittest.TestCase):
     def test_concurrent_opens_lookups_and_closes_give_the_right_functions(self):
         for options in ({}, {"dynsym": "off"}):
-            run = Recording([built("storm"), "8", "300"], options, timeout=240)
+            run = RecordedRun([built("storm"), "8", "300"], options, timeout=240)
             self.assertEqual(run.code, 0, run.err)
             made = int(run.out)
             self.assertEqual(made, 600)
@@ -322,13 +322,13 @@ class Python(Loading):
             scripts["cffi"] = RUNTIME_NAMES, cffi
         for name, (names, script) in scripts.items():
             with self.subTest(name):
-                self.check(Recording(["python3", "-c", script]), names)
+                self.check(RecordedRun(["python3", "-c", script]), names)
 
 
 class Probes(unittest.TestCase):
     def check_same(self, command, libraries, options=None):
         plain = without(command, libraries=libraries)
-        run = Recording(command, options, libraries=libraries)
+        run = RecordedRun(command, options, libraries=libraries)
         self.assertEqual(plain.returncode, 0, plain.stderr)
         self.assertEqual((run.out, run.err, run.code), (plain.stdout, plain.stderr, plain.returncode))
         return run

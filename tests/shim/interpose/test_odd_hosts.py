@@ -7,7 +7,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from recorded_run import Recording, built
+from recorded_run import RecordedRun, built
 
 LONG_S = 240  # only a deadlock lasts so long
 
@@ -17,10 +17,10 @@ PLUGIN12, PLUGIN13 = built("libodd-plugin12.so"), built("libodd-plugin13.so")
 
 class OddHosts(unittest.TestCase):
     def host(self, *arguments, options=None, name="odd-host"):
-        return Recording([built(name), *arguments], options, timeout=LONG_S)
+        return RecordedRun([built(name), *arguments], options, timeout=LONG_S)
 
     def opener(self, *arguments):
-        run = Recording([built("odd-opener"), *arguments], timeout=LONG_S)
+        run = RecordedRun([built("odd-opener"), *arguments], timeout=LONG_S)
         self.assertEqual((run.code, run.err), (0, ""))
         return run, run.out.splitlines()
 
@@ -75,7 +75,7 @@ class Plugins(OddHosts):
 
 class Descriptors(OddHosts):
     def test_a_program_without_standard_streams_leaves_a_whole_snapshot(self):
-        run = Recording(["sh", "-c", 'exec "$0" talkative <&- >&- 2>&-', built("odd-host")], timeout=LONG_S)
+        run = RecordedRun(["sh", "-c", 'exec "$0" talkative <&- >&- 2>&-', built("odd-host")], timeout=LONG_S)
         self.check_recorded(run, 201)
 
     def test_a_program_that_closes_every_descriptor_gets_no_recorder_output_in_its_files(self):

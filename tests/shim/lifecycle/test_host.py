@@ -9,7 +9,7 @@ import shared_recordings
 import tap
 import tasks
 from definitions import Kind
-from recorded_run import SHIM, Recording, built, events, report
+from recorded_run import SHIM, RecordedRun, built, events, report
 
 
 def plain(command, **more):
@@ -23,23 +23,23 @@ class Host(unittest.TestCase):
             ["sh", "-c", "echo out; echo err >&2; exit 3"],
             ["python3", "-c", "import threading; print(threading.active_count())"],
         ):
-            run = Recording(command, {"stacks": "all"})
+            run = RecordedRun(command, {"stacks": "all"})
             without = plain(command)
             self.assertEqual((run.out, run.err, run.code), (without.stdout, without.stderr, without.returncode))
             self.assertEqual(os.listdir(run.folder), [])
 
     def test_a_program_without_cuda_gets_no_thread_and_no_library(self):
-        run = Recording(["sh", "-c", "ls /proc/self/task | wc -l; cat /proc/self/maps"])
+        run = RecordedRun(["sh", "-c", "ls /proc/self/task | wc -l; cat /proc/self/maps"])
         self.assertEqual(run.out.splitlines()[0], "1")
         for name in ("libunwind", "libz.so", "liblzma", "libcuda"):
             self.assertNotIn(name, run.out)
 
     def test_error_codes_errno_and_the_last_error_are_the_drivers(self):
-        run = Recording([built("faults")])
+        run = RecordedRun([built("faults")])
         self.assertEqual((run.code, run.out.strip()), (0, "0"), run.err)
 
     def test_refused_requests_and_frees_are_events_of_their_own(self):
-        run = Recording([built("faults")])
+        run = RecordedRun([built("faults")])
         kinds = [event["kind"] for event in run.events()]
         self.assertEqual(kinds, [Kind.ALLOC_FAILED, Kind.FREE_FAILED, Kind.ALLOC, Kind.FREE, Kind.FREE_FAILED])
         failed = run.events()[0]
@@ -47,7 +47,7 @@ class Host(unittest.TestCase):
         self.assertNotEqual(failed["stack"], 0)
 
     def test_an_address_passed_between_threads_is_never_live_twice(self):
-        run = Recording([built("busy-threads"), "8", "5000"])
+        run = RecordedRun([built("busy-threads"), "8", "5000"])
         made = int(run.out)
         self.assertEqual(run.code, 0, run.err)
         result, layer = run.report(), run.totals()
@@ -58,7 +58,7 @@ class Host(unittest.TestCase):
         self.assertEqual(len(run.records("thread")), 8)
 
     def test_a_forked_child_writes_its_own_file_only_if_it_uses_cuda(self):
-        run = Recording([built("forks")])
+        run = RecordedRun([built("forks")])
         self.assertEqual(run.code, 0, run.err)
         files = {int(os.path.basename(path).split(".")[0]): path for path in run.files}
         parent = files.pop(int(run.out.splitlines()[-1]))
@@ -69,7 +69,7 @@ class Host(unittest.TestCase):
             self.assertTrue(report(path)["complete"])
 
     def test_a_child_forked_inside_a_call_records_from_its_next_call(self):
-        run = Recording([built("forks"), "inside"])
+        run = RecordedRun([built("forks"), "inside"])
         self.assertEqual(run.code, 0, run.err)
         files = {int(os.path.basename(path).split(".")[0]): path for path in run.files}
         parent = files.pop(int(run.out.splitlines()[-1]))
@@ -80,7 +80,7 @@ class Host(unittest.TestCase):
         )
 
     def test_nothing_is_left_in_shared_memory(self):
-        run = Recording([built("busy-threads"), "2", "10"])
+        run = RecordedRun([built("busy-threads"), "2", "10"])
         self.assertIsNone(shared_recordings.of(run.file))
         pid = os.path.basename(run.file).split(".")[0]
         self.assertEqual(
@@ -95,10 +95,10 @@ class Host(unittest.TestCase):
         orphan = os.path.join(folder, "2147483646.0.area")
         with open(orphan, "wb"):
             pass
-        Recording([built("busy-threads"), "1", "1"])
+        RecordedRun([built("busy-threads"), "1", "1"])
         self.assertTrue(os.path.exists(orphan), "it may be a recorder that begins right now")
         os.utime(orphan, (1, 1))
-        Recording([built("busy-threads"), "1", "1"])
+        RecordedRun([built("busy-threads"), "1", "1"])
         self.assertFalse(os.path.exists(orphan))
 
     def test_without_its_memory_the_file_of_a_killed_program_is_readable_up_to_the_last_sync_point(self):
@@ -115,7 +115,7 @@ class Host(unittest.TestCase):
             )
             process.kill()
 
-        run = Recording(
+        run = RecordedRun(
             [built("busy-threads"), "1", "2000000000"], {"output": "killed.gmt.gz", "stacks": "none"}, meanwhile=kill
         )
         self.assertEqual(run.code, -9)
@@ -142,13 +142,13 @@ class Host(unittest.TestCase):
         ]
 
     def test_an_end_without_destructors_is_an_end_in_order(self):
-        run = Recording(self.allocating_python("allocate(1234)", "os._exit(5)"))
+        run = RecordedRun(self.allocating_python("allocate(1234)", "os._exit(5)"))
         self.assertEqual(run.code, 5)
         self.assertEqual([event["size_bytes"] for event in run.events()], [1234])
         self.assertTrue(run.report()["complete"])
 
     def test_children_that_cannot_run_their_program_do_not_end_the_recording(self):
-        run = Recording(
+        run = RecordedRun(
             self.allocating_python(
                 "allocate(1)",
                 "for close in (True, False):",
@@ -167,7 +167,7 @@ class Host(unittest.TestCase):
 
     def test_the_next_preload_gets_the_calls_too(self):
         self.assertIn("gpumemtrace", SHIM)
-        run = Recording([built("busy-threads"), "1", "100"], preload=f"{SHIM}:{built('libinterposer.so')}")
+        run = RecordedRun([built("busy-threads"), "1", "100"], preload=f"{SHIM}:{built('libinterposer.so')}")
         self.assertEqual(run.out.splitlines(), ["100", "interposer saw 100"], run.err)
         self.assertEqual(run.totals()["alloc_count"], 100)
 

@@ -7,7 +7,7 @@ import unittest
 
 import tap
 from definitions import Kind
-from recorded_run import CUDA, CUSTOM, Recording, built, cli, events, report
+from recorded_run import CUDA, CUSTOM, RecordedRun, built, cli, events, report
 from test_marks import ALLOCATE, PYTHON_MODULE, marks_of
 
 TOOL = built("libnvtx-memory-tool.so")
@@ -19,12 +19,12 @@ PROGRAMS_OF_NVTX = ["nvtx-memory"] + [OF_HEADERS] * os.path.exists(built(OF_HEAD
 
 
 def say(*words, program="heaps", options=None, **more):
-    return Recording([built(program), *words], {"stacks": "none", **(options or {})}, **more)
+    return RecordedRun([built(program), *words], {"stacks": "none", **(options or {})}, **more)
 
 
 def python(*lines, options=None, **more):
     script = "\n".join([ALLOCATE, "import gpumemtrace", *lines])
-    return Recording(
+    return RecordedRun(
         [sys.executable, "-c", script], options or {"stacks": "none"}, {"PYTHONPATH": PYTHON_MODULE}, **more
     )
 

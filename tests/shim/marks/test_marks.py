@@ -6,7 +6,7 @@ import sys
 import unittest
 
 import tap
-from recorded_run import SOURCE, Recording, built, records
+from recorded_run import SOURCE, RecordedRun, built, records
 
 PYTHON_MODULE = os.path.join(SOURCE, "python")
 KINDS = {1: "step", 2: "push", 3: "pop", 4: "start", 5: "stop", 6: "point", 8: "heap"}
@@ -33,12 +33,12 @@ def texts_of_marks(path, source=1):
 
 
 def say(*words, program="marks", **more):
-    return Recording([built(program), *words], {"stacks": "none"}, **more)
+    return RecordedRun([built(program), *words], {"stacks": "none"}, **more)
 
 
 def python(*lines, **more):
     script = "\n".join([ALLOCATE, "import gpumemtrace", *lines])
-    return Recording([sys.executable, "-c", script], {"stacks": "none"}, {"PYTHONPATH": PYTHON_MODULE}, **more)
+    return RecordedRun([sys.executable, "-c", script], {"stacks": "none"}, {"PYTHONPATH": PYTHON_MODULE}, **more)
 
 
 class Marks(unittest.TestCase):

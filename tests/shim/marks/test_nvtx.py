@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import tap
-from recorded_run import SHIM, Recording, built
+from recorded_run import SHIM, RecordedRun, built
 from test_marks import marks_of, texts_of_marks
 
 TOOL = built("libnvtx-tool.so")
@@ -16,7 +16,7 @@ NVTX = 2
 
 
 def nvtx(*words, options=None, tool=None, **more):
-    return Recording(
+    return RecordedRun(
         [built("nvtx"), *words],
         {"stacks": "none", **(options or {})},
         {"NVTX_INJECTION64_PATH": tool} if tool else None,
@@ -166,12 +166,12 @@ class Environment(unittest.TestCase):
     def test_getenv_answers_as_libc_does_in_a_changing_environment_also_before_constructors(self):
         program = built("environment")
         words = {"EARLYX": "1", "EARL": "2", "EARLY": "3"}
-        without = Recording([program], environment=words, preload="").out.splitlines()
+        without = RecordedRun([program], environment=words, preload="").out.splitlines()
         answers = [line for line in without if line.startswith("nvtx")]
         self.assertEqual((len(without), answers), (7, ["nvtx -"] * 3 + ["nvtx elsewhere"] + ["nvtx -"] * 2))
-        self.assertEqual(Recording([program], {"nvtx": "off"}, words).out.splitlines(), without)
+        self.assertEqual(RecordedRun([program], {"nvtx": "off"}, words).out.splitlines(), without)
         self.assertEqual(
-            Recording([program], environment=words).out.splitlines(),
+            RecordedRun([program], environment=words).out.splitlines(),
             [f"nvtx {SHIM}" if line.startswith("nvtx") else line for line in without],
         )
         # The option that is read before the constructor is parsed as in config.c.
@@ -182,13 +182,13 @@ class Environment(unittest.TestCase):
             ("nvtx=offf", SHIM),
             ("nvtx=off:depth=3", "-"),
         ):
-            run = Recording([program], environment={"GPUMEMTRACE_OPTIONS": text})
+            run = RecordedRun([program], environment={"GPUMEMTRACE_OPTIONS": text})
             self.assertEqual(run.out.splitlines()[0], f"nvtx {expected}", text)
 
     def test_another_library_that_replaces_getenv_is_called_too(self):
         behind = built("libgetenv-behind.so")
         for preload in (f"{SHIM}:{behind}", f"{behind}:{SHIM}"):
-            run = Recording(
+            run = RecordedRun(
                 [
                     "python3",
                     "-c",
@@ -205,8 +205,8 @@ class Environment(unittest.TestCase):
             ["python3", "-c", "import os; print('\\n'.join(f'{k}={os.environ[k]}' for k in os.environ))"],
             ["bash", "-c", "env; echo \"$NVTX_INJECTION64_PATH\""],
         ):
-            run = Recording(command, {"output": "x.gmt.gz"})
-            without = Recording(command, {"output": "x.gmt.gz"}, preload="")
+            run = RecordedRun(command, {"output": "x.gmt.gz"})
+            without = RecordedRun(command, {"output": "x.gmt.gz"}, preload="")
             changing = ("LD_PRELOAD=", "PWD=", "OLDPWD=")
             lines = [
                 sorted(line for line in text.splitlines() if not line.startswith(changing))

@@ -7,7 +7,7 @@ import unittest
 import tap
 import tasks
 from definitions import Drop, Kind
-from recorded_run import Recording, built, cli, events, report
+from recorded_run import RecordedRun, built, cli, events, report
 from running import Running
 
 ROUNDS = 100000
@@ -73,7 +73,7 @@ class FullFiles(unittest.TestCase):
     def test_new_stacks_of_a_full_file_are_written_once_it_has_space(self):
         """The rest of old events takes so much of the file that the file is mostly full between two folds."""
         for _ in range(3):
-            run = Recording([built("many-stacks"), "48000", "2"], {"stacks": "native", "max_size": "1MiB"})
+            run = RecordedRun([built("many-stacks"), "48000", "2"], {"stacks": "native", "max_size": "1MiB"})
             self.assertEqual(run.code, 0, run.err)
             rows = run.records()
             known = {row["id"] for row in rows if row["record"] == "stack"}

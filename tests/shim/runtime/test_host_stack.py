@@ -5,16 +5,16 @@ import unittest
 
 import tap
 from definitions import Kind
-from recorded_run import Recording, built
+from recorded_run import RecordedRun, built
 
 PROGRAM = built("host-stack")
 HOST_STACK_BYTES = 1024  # preload/runtime/recorder_stack.h
-MARKS_STACK_BYTES = 1536  # docs/internals/testing/lives.md
+MARKS_STACK_BYTES = 1536  # docs/internals/testing/lifecycle.md
 STACKS = ("signal", "inside", "coroutine", "thread", "frame")
 
 
 def used_bytes(stack, when, *what, **more):
-    run = Recording([PROGRAM, stack, when, *what], **more)
+    run = RecordedRun([PROGRAM, stack, when, *what], **more)
     assert (run.code, run.err) == (0, ""), (run.code, run.err)
     return int(run.out), run
 

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 import tap
-from recorded_run import CLI, SIMCUDA, Recording, built, cli
+from recorded_run import CLI, SIMCUDA, RecordedRun, built, cli
 
 PROGRAM = built("late-rank")
 
@@ -14,7 +14,7 @@ PROGRAM = built("late-rank")
 def job(ranks, options, *arguments):
     """Runs the program as each of these ranks, and returns the runs by rank."""
     return {
-        rank: Recording([PROGRAM, *arguments], options, environment={} if rank is None else {"RANK": str(rank)})
+        rank: RecordedRun([PROGRAM, *arguments], options, environment={} if rank is None else {"RANK": str(rank)})
         for rank in ranks
     }
 
@@ -48,7 +48,7 @@ class Ranks(unittest.TestCase):
         self.assertEqual(runs[None].records("process")[0]["rank"], 3)
 
     def test_a_child_of_fork_is_left_out_with_its_parent(self):
-        run = Recording([built("forks")], {"ranks": "1"}, environment={"RANK": "0"})
+        run = RecordedRun([built("forks")], {"ranks": "1"}, environment={"RANK": "0"})
         self.assertEqual((run.code, run.files), (0, []))
 
     def test_a_list_that_is_wrong_is_one_line_and_all_ranks_are_recorded(self):
@@ -82,7 +82,7 @@ class Folders(unittest.TestCase):
 
     def test_folders_in_the_name_are_made(self):
         environment = {"RANK": "2", "SLURM_JOB_ID": "77"}
-        run = Recording([PROGRAM], {"output": "%q{SLURM_JOB_ID}/%l/a.r%r.gmt.gz"}, environment)
+        run = RecordedRun([PROGRAM], {"output": "%q{SLURM_JOB_ID}/%l/a.r%r.gmt.gz"}, environment)
         self.assertEqual(os.path.relpath(run.file, run.folder), "77/0/a.r2.gmt.gz")
 
     def test_ranks_are_spread_over_folders_by_the_end_of_their_number(self):

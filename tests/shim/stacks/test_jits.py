@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import tap
-from recorded_run import SOURCE, Recording, built
+from recorded_run import SOURCE, RecordedRun, built
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 SETUP = os.path.join(SOURCE, "scripts", "setup")
@@ -32,7 +32,7 @@ class Jits(unittest.TestCase):
 
     def run_checked(self, command, count, options=None, least_whole=0.0):
         """Checks the program's end, that each allocation has all knowable frames, and that the live blocks are right."""
-        run = Recording(command, options, timeout=280)
+        run = RecordedRun(command, options, timeout=280)
         self.assertEqual((run.code, run.out), (0, "0\n"), run.err[-2000:])
         found = run.report()
         self.assertTrue(found["complete"])

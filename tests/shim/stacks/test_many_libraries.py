@@ -13,7 +13,7 @@ import unittest
 
 import tap
 from callgrind import VALGRIND, instructions_of_threads
-from recorded_run import CLI, Recording, built
+from recorded_run import CLI, RecordedRun, built
 
 PROGRAM = built("many-libraries")
 COUNT = 2000
@@ -57,7 +57,7 @@ class Libraries(unittest.TestCase):
         return json.loads(done.stdout)
 
     def test_stacks_and_names_are_right_while_libraries_come_and_go(self):
-        run = Recording(self.command(COUNT), timeout=600)
+        run = RecordedRun(self.command(COUNT), timeout=600)
         self.assertEqual((run.code, run.err), (0, ""))
         began = time.monotonic()
         found = self.report_with_few_descriptors(run.file)

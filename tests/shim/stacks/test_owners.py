@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 import tap
-from recorded_run import BUILD, SIMCUDA, Recording
+from recorded_run import BUILD, SIMCUDA, RecordedRun
 
 HOST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "owners_host.py")
 KIB = 1 << 10
@@ -101,7 +101,7 @@ class Owners(unittest.TestCase):
         """Returns the owners by size; each library allocates its own size."""
         sizes = [(i + 1) * 512 * KIB for i in range(len(self.stand_ins) + 1)]
         calls = [word for (path, symbol, _), size in zip(self.stand_ins, sizes) for word in (path, symbol, str(size))]
-        run = Recording([sys.executable, HOST, *calls, str(sizes[-1])], options)
+        run = RecordedRun([sys.executable, HOST, *calls, str(sizes[-1])], options)
         self.assertEqual(run.code, 0, run.err)
         sites = [site for site in run.report()["sites"] if site["layer"] == "cuda"]
         shown = {site["total_bytes"]: site["owner"] for site in sites}
@@ -123,7 +123,7 @@ class Owners(unittest.TestCase):
         self.assertEqual(set(shown.values()), {"program"})
 
     def test_without_stacks_the_owner_is_unknown(self):
-        run = Recording([sys.executable, HOST, "4096"], {"stacks": "none"})
+        run = RecordedRun([sys.executable, HOST, "4096"], {"stacks": "none"})
         self.assertEqual({site["owner"] for site in run.report()["sites"] if site["total_bytes"] == 4096}, {"unknown"})
 
 

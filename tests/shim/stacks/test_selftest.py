@@ -3,14 +3,14 @@
 
 import selftests
 import tap
-from recorded_run import Recording, built
+from recorded_run import RecordedRun, built
 
-ONE, TWO = (built(f"liblives-{name}.so") for name in ("one", "two"))
+ONE, TWO = (built(f"libloaded-{name}.so") for name in ("one", "two"))
 
 
 class Selftest(selftests.Selftest):
     def run_mode(self, name, times, *libraries):
-        return Recording([built("selftest"), name, str(times), *libraries], {"selftest": 1})
+        return RecordedRun([built("selftest"), name, str(times), *libraries], {"selftest": 1})
 
     def test_calls_exceptions_and_jumps(self):
         for name in ("calls", "exceptions", "jumps"):
@@ -33,7 +33,7 @@ class Selftest(selftests.Selftest):
         self.check(self.run_mode("all", 60, ONE, TWO), 300)
 
     def test_every_nth_stack_is_compared_and_none_without_the_option(self):
-        run = Recording([built("selftest"), "calls", "50"])
+        run = RecordedRun([built("selftest"), "calls", "50"])
         self.assertEqual([row for row in run.records("note") if "selftest" in row["text"]], [])
 
 

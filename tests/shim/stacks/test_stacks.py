@@ -5,14 +5,14 @@ import os
 import unittest
 
 import tap
-from recorded_run import SHIM, Recording, built
+from recorded_run import SHIM, RecordedRun, built
 
 WITNESS = [built("stack-witness")]
 
 
 class Stacks(unittest.TestCase):
     def check_against_glibc(self, options):
-        run = Recording(WITNESS, options)
+        run = RecordedRun(WITNESS, options)
         self.assertEqual(run.code, 0, run.err)
         stacks = {row["id"]: row["items"] for row in run.records("stack")}
         events = {event["address"]: event for event in run.events()}
@@ -33,12 +33,12 @@ class Stacks(unittest.TestCase):
         self.check_against_glibc({})
 
     def test_the_libunwind_in_the_folder_of_the_shim_is_used(self):
-        paths = [row["path"] for row in Recording(WITNESS).records("module")]
+        paths = [row["path"] for row in RecordedRun(WITNESS).records("module")]
         self.assertIn(os.path.join(os.path.dirname(SHIM), "libgmtunw.so.8"), paths)
         self.assertEqual([path for path in paths if "libunwind" in path or "liblzma" in path], [])
 
     def test_a_host_gets_its_own_liblzma(self):
-        run = Recording(
+        run = RecordedRun(
             [
                 "python3",
                 "-c",
@@ -57,7 +57,7 @@ class Stacks(unittest.TestCase):
         self.assertEqual(len(run.records("stack")), 1)
 
     def test_functions_files_and_lines_are_found(self):
-        run = Recording(WITNESS)
+        run = RecordedRun(WITNESS)
         sites = run.report()["sites"]
         with open(
             os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "stack_witness.cc"), encoding="utf-8"

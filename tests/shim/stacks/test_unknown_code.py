@@ -6,7 +6,7 @@ import unittest
 
 import selftests
 import tap
-from recorded_run import BUILD, Recording, built, cli
+from recorded_run import BUILD, RecordedRun, built, cli
 
 PROGRAM = built("unknown-code")
 ALLOC = 1
@@ -18,7 +18,7 @@ MARK = "[unknown-caller]"
 class UnknownCode(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.recording = Recording([PROGRAM])
+        cls.recording = RecordedRun([PROGRAM])
         cls.kinds = {int(size): kind for size, kind in (line.split() for line in cls.recording.out.splitlines())}
         cls.ends = {row["id"]: row["truncated"] for row in cls.recording.records("stack")}
         # Each size is allocated once. A site may have several sizes, all with the same stack.
@@ -69,7 +69,7 @@ class UnknownCode(unittest.TestCase):
 
     def test_libunwind_and_frame_pointers_cause_no_crash(self):
         for way in ("libunwind", "frame-pointers"):
-            run = Recording([PROGRAM], {"unwind": way})
+            run = RecordedRun([PROGRAM], {"unwind": way})
             self.assertEqual(run.code, 0, run.err)
             self.assertEqual(len([1 for event in run.events() if event["kind"] == ALLOC]), len(self.kinds))
 
@@ -78,7 +78,7 @@ class DamagedTables(unittest.TestCase):
     def test_a_thousand_damaged_tables_cause_no_crash(self):
         times = 1000
         for seed in (1, 2, 3):
-            run = Recording(
+            run = RecordedRun(
                 [built("damaged-tables"), built("libdamaged-module.so"), "./copy.so", str(times), str(seed)]
             )
             self.assertEqual((run.code, run.out), (0, f"{times}\n"), run.err)
@@ -96,7 +96,7 @@ class DamagedTables(unittest.TestCase):
 class DeepStacks(selftests.Selftest):
     def test_both_ends_of_ten_thousand_native_frames_are_kept(self):
         for options in ({}, {"unwind": "frame-pointers"}):
-            run = Recording([built("selftest-framed"), "endless", "5"], options)
+            run = RecordedRun([built("selftest-framed"), "endless", "5"], options)
             self.assertEqual(run.code, 0, run.err)
             for site in run.report()["sites"]:
                 names = [(frame["function"] or "").split("(")[0] for frame in site["stack"]]
@@ -112,7 +112,7 @@ class DeepStacks(selftests.Selftest):
 
     def test_both_ends_of_a_stack_over_the_limit_are_right(self):
         def names(options):
-            run = Recording(
+            run = RecordedRun(
                 [os.path.join(BUILD, "tests", "bench", "malloc-loop"), "20", "1", "40"],
                 {"free_stacks": "on", **options},
             )
@@ -135,13 +135,13 @@ class DeepStacks(selftests.Selftest):
             )
 
     def test_libunwind_keeps_the_inner_end_and_marks_the_cut(self):
-        run = Recording([built("selftest-framed"), "endless", "5"], {"unwind": "libunwind"})
+        run = RecordedRun([built("selftest-framed"), "endless", "5"], {"unwind": "libunwind"})
         self.assertEqual({(row["truncated"], len(row["items"])) for row in run.records("stack")}, {(CUT, 128)})
         self.assertEqual(run.report()["sites"][0]["stack"][-1]["function"], "[frames-left-out]")
 
     def deep_python(self, options=None):
         """Allocates below ten thousand Python frames. Two lines call the recursion, each twice."""
-        run = Recording(
+        run = RecordedRun(
             [
                 "python3",
                 "-c",
@@ -210,13 +210,13 @@ class DeepStacks(selftests.Selftest):
 class FramePointers(selftests.Selftest):
     def test_stacks_by_frame_pointers_equal_those_of_the_unwinder(self):
         for mode in ("calls", "exceptions", "jumps", "routines"):
-            run = Recording([built("selftest-framed"), mode, "200"], {"selftest": 1, "unwind": "frame-pointers"})
+            run = RecordedRun([built("selftest-framed"), mode, "200"], {"selftest": 1, "unwind": "frame-pointers"})
             self.check(run, 300)
             # The result is not by chance, because the stacks are deep.
             self.assertGreater(max(len(row["items"]) for row in run.records("stack")), 20)
 
     def test_a_program_without_frame_pointers_is_detected(self):
-        run = Recording([built("selftest-frameless"), "calls", "200"], {"selftest": 1, "unwind": "frame-pointers"})
+        run = RecordedRun([built("selftest-frameless"), "calls", "200"], {"selftest": 1, "unwind": "frame-pointers"})
         self.assertEqual(run.code, 0, run.err)
         self.assertGreater(self.compared(run)[1], 100)
 

@@ -11,10 +11,10 @@ import unittest
 import shared_recordings
 import tap
 from definitions import Kind, MarkKind
-from recorded_run import CLI, SIMCUDA, Recording, built, events, records, report
+from recorded_run import CLI, SIMCUDA, RecordedRun, built, events, records, report
 
 HOST = built("writer-lazy")
-LIBRARY = built("liblives-one.so")
+LIBRARY = built("libloaded-one.so")
 SIZE, OTHER_SIZE, OF_LIBRARY = 1024, 2048, 1000
 ALONE = 1
 WITH_OURS = 3  # the program's thread, the writer, the sampler
@@ -25,7 +25,9 @@ TIMEOUT_S = 240
 
 class Lazy(unittest.TestCase):
     def run_mode(self, *arguments, code=0, err="", options=None, **more):
-        run = Recording([HOST, *map(str, arguments)], {"writer": "lazy", **(options or {})}, timeout=TIMEOUT_S, **more)
+        run = RecordedRun(
+            [HOST, *map(str, arguments)], {"writer": "lazy", **(options or {})}, timeout=TIMEOUT_S, **more
+        )
         self.assertEqual((run.code, run.err), (code, err))
         self.numbers = [int(line) for line in run.out.split()]
         return run
@@ -149,7 +151,7 @@ class Starts(Lazy):
         self.check_whole(run.file, [SIZE, OTHER_SIZE])
 
     def test_a_program_with_two_threads_at_its_first_event_has_the_writer_from_then_on(self):
-        run = Recording([built("busy-threads"), "2", "20"], {"writer": "lazy"})
+        run = RecordedRun([built("busy-threads"), "2", "20"], {"writer": "lazy"})
         self.assertEqual((run.code, run.err), (0, ""))
         self.assertEqual([note for note in self.notes(run) if note.startswith(NOTE)], [])
 
@@ -182,14 +184,16 @@ class Starts(Lazy):
 class Files(Lazy):
     def test_a_file_that_cannot_be_made_is_one_line_at_the_end(self):
         for pairs in (10, RING_EVENTS):
-            run = Recording([HOST, "pairs", str(pairs), "return"], {"writer": "lazy", "output": "/proc/none/x.gmt.gz"})
+            run = RecordedRun(
+                [HOST, "pairs", str(pairs), "return"], {"writer": "lazy", "output": "/proc/none/x.gmt.gz"}
+            )
             self.assertEqual((run.code, run.files), (0, []))
             self.assertRegex(
                 run.err, r"\Agpumemtrace: /proc/none/x.gmt.gz: .*; nothing is recorded, the program continues\n\Z"
             )
 
     def test_the_file_is_reported_when_it_is_created(self):
-        run = Recording([HOST, "pairs", "10", "return"], {"writer": "lazy", "verbosity": "2"})
+        run = RecordedRun([HOST, "pairs", "10", "return"], {"writer": "lazy", "verbosity": "2"})
         self.assertRegex(run.err, r"\Agpumemtrace: recording to \S+\ngpumemtrace: recorded to \S+\n\Z")
 
     def test_a_relative_name_starts_at_the_folder_of_the_first_event(self):
@@ -214,12 +218,12 @@ class Files(Lazy):
         self.check_whole(run.file, [SIZE])
 
     def test_a_program_that_leaves_neither_descriptors_nor_threads_ends_with_two_lines(self):
-        run = Recording([HOST, "descriptors", "0"], {"writer": "lazy"}, timeout=TIMEOUT_S)
+        run = RecordedRun([HOST, "descriptors", "0"], {"writer": "lazy"}, timeout=TIMEOUT_S)
         self.assertEqual((run.code, run.files, len(run.err.splitlines())), (0, [], 2))
         self.assertIn("nothing is recorded", run.err)
 
     def test_without_a_thread_a_full_ring_is_in_the_file_and_the_rest_is_counted(self):
-        run = Recording([HOST, "full", str(RING_EVENTS), "return"], {"writer": "lazy"}, timeout=TIMEOUT_S)
+        run = RecordedRun([HOST, "full", str(RING_EVENTS), "return"], {"writer": "lazy"}, timeout=TIMEOUT_S)
         self.assertEqual((run.code, run.out), (0, f"{ALONE}\n"))
         self.assertIn("recorder's thread could not start", run.err)
         events = run.records("event")
@@ -239,7 +243,7 @@ class Files(Lazy):
         self.check_whole(os.path.join(self.made, "x.gmt.gz"), [SIZE] * 10)
 
     def folder(self):
-        self.made = Recording(["true"], preload="").folder
+        self.made = RecordedRun(["true"], preload="").folder
         return self.made
 
 

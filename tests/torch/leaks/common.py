@@ -27,7 +27,7 @@ def arguments(steps=24):
     return mode == 'leak', int(sys.argv[2]) if len(sys.argv) > 2 else steps
 
 
-def quiet_steps(steps=40):
+def no_leak_steps(steps=40):
     """Returns the number of steps: SCRIPT [STEPS]"""
     return int(sys.argv[1]) if len(sys.argv) > 1 else steps
 

@@ -125,13 +125,13 @@ static void check_batch(const struct ArrowSchema *schema, const struct ArrowArra
 	assert_int_equal(batch->null_count, 0);
 	for (int64_t i = 0; i < batch->n_children; i++) {
 		const struct ArrowArray *column = batch->children[i];
-		const struct ArrowSchema *about = schema->children[i];
+		const struct ArrowSchema *child = schema->children[i];
 
 		assert_int_equal(column->length, batch->length);
 		assert_int_equal(column->offset, 0);
 		assert_int_equal(column->null_count, nulls_in(column));
-		assert_true(!column->null_count || about->flags & ARROW_FLAG_NULLABLE);
-		assert_int_equal(!column->dictionary, !about->dictionary);
+		assert_true(!column->null_count || child->flags & ARROW_FLAG_NULLABLE);
+		assert_int_equal(!column->dictionary, !child->dictionary);
 		for (int64_t row = 0; column->dictionary && row < column->length; row++) {
 			const uint8_t *validity = column->buffers[0];
 			int32_t number = ((const int32_t *)column->buffers[1])[row];

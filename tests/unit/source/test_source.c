@@ -117,17 +117,17 @@ static void a_file_that_is_cut_at_a_sync_point_is_readable_up_to_it(void **state
 	struct gmt_error error;
 	struct gmt_source *source;
 	struct gmt_block block;
-	struct stat about;
+	struct stat status;
 
 	(void)state;
 	recording_file_open(&file, path, 6);
 	RECORDING_PUT(&file, SYNC, gmt_sync, .stamp = 1);
 	RECORDING_PUT(&file, SYNC, gmt_sync, .stamp = 2);
 	recording_file_sync(&file);
-	assert_int_equal(stat(path, &about), 0);
+	assert_int_equal(stat(path, &status), 0);
 	RECORDING_PUT(&file, SYNC, gmt_sync, .stamp = 3);
 	recording_file_close(&file);
-	assert_int_equal(truncate(path, about.st_size), 0);
+	assert_int_equal(truncate(path, status.st_size), 0);
 
 	assert_int_equal(open_source(&source, &error), GMT_OK);
 	assert_int_equal(gmt_source_next(source, &block, &error), GMT_OK);
@@ -295,44 +295,44 @@ static void a_pipe_with_one_byte_a_read_gives_the_same_as_the_file(void **state)
 
 static void a_file_that_is_cut_anywhere_is_readable_up_to_the_cut(void **state)
 {
-	struct stat about;
-	unsigned whole = 0, most;
+	struct stat file_status;
+	unsigned whole = 0, max_blocks;
 
 	(void)state;
 	make_small_file();
-	assert_int_equal(stat(path, &about), 0);
+	assert_int_equal(stat(path, &file_status), 0);
 
 	const struct reading intact = read_all(path);
 
-	most = intact.blocks;
-	for (off_t size = about.st_size - 1; size > 0; size--) {
+	max_blocks = intact.blocks;
+	for (off_t size = file_status.st_size - 1; size > 0; size--) {
 		assert_int_equal(truncate(path, size), 0);
 		struct reading reading = read_all(path);
 
 		whole += reading.status == GMT_END;
-		assert_true(reading.blocks <= most);
+		assert_true(reading.blocks <= max_blocks);
 		assert_int_equal(reading.crcs[reading.blocks], intact.crcs[reading.blocks]);
-		most = reading.blocks;
+		max_blocks = reading.blocks;
 	}
 	/* A file may end at the end of a member. */
 	assert_int_equal(whole, 2);
-	assert_int_equal(most, 0);
+	assert_int_equal(max_blocks, 0);
 }
 
 static void a_file_with_one_wrong_bit_never_gives_other_rows(void **state)
 {
-	struct stat about;
+	struct stat file_status;
 	unsigned whole = 0;
 	int fd;
 
 	(void)state;
 	make_small_file();
-	assert_int_equal(stat(path, &about), 0);
+	assert_int_equal(stat(path, &file_status), 0);
 	fd = open(path, O_RDWR);
 
 	const struct reading intact = read_all(path);
 
-	for (off_t bit = 0; bit < about.st_size * 8; bit++) {
+	for (off_t bit = 0; bit < file_status.st_size * 8; bit++) {
 		uint8_t byte;
 
 		assert_int_equal(pread(fd, &byte, 1, bit / 8), 1);

@@ -106,7 +106,7 @@ export function makeMultiples(job: Job): { element: HTMLElement | null; draw(): 
       button(nameOf(rank), () => change({ rank: keyOf(rank) }), { class: "quiet multiple-name", title: "Select this rank in the map" }),
       cut([wordsOf(rank).join(", ") || `peak ${size(rank.peak_bytes ?? 0)}`, rank.host ?? ""].filter(Boolean).join(" \u00b7 "), "muted small"),
       surface.element,
-      cut(neighbours.length > 0 ? `thin: ${neighbours.length === 1 ? "rank" : "ranks"} ${neighbours.join(", ")}` : "", "muted small"));
+      cut(neighbours.length > 0 ? `thin lines: ${neighbours.length === 1 ? "rank" : "ranks"} ${neighbours.join(", ")}` : "", "muted small"));
   });
   return {
     element: cards.length === 0 ? null : h("section", { class: "panel" },

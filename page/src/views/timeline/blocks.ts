@@ -120,16 +120,16 @@ export function highest(placed: Placed, left: number, right: number): number {
 }
 
 export function paintBlocks({ context: c, ink }: Drawing, plot: Plot, recording: Recording, device: Device, placed: Placed, colors: string[]): void {
-  const { window } = plot;
+  const { range } = plot;
   c.font = FONT;
   c.textBaseline = "middle";
   c.textAlign = "left";
   c.strokeStyle = ink.surface;
   c.lineWidth = 0.75;
   for (const each of placed.blocks) {
-    if (each.end < window.left || each.begin > window.right) continue;
-    const x = pixelOf(window, Math.max(window.left, each.begin));
-    const right = pixelOf(window, Math.min(window.right, each.end));
+    if (each.end < range.left || each.begin > range.right) continue;
+    const x = pixelOf(range, Math.max(range.left, each.begin));
+    const right = pixelOf(range, Math.min(range.right, each.end));
     const [y, bottom] = [plot.y(each.high), plot.y(each.low)];
     const site = device.blocks.site[each.block]!;
     const [w, k] = [Math.max(0.5, right - x), Math.max(0.5, bottom - y)];

@@ -50,7 +50,7 @@ export function listenToPlot(
     if (!plot || event.button !== 0) return;
     canvas.setPointerCapture(event.pointerId);
     const [x] = pointerPosition(event);
-    start = { x, ns: momentOf(plot.window, x), moves: event.shiftKey, left: plot.window.left, right: plot.window.right };
+    start = { x, ns: momentOf(plot.range, x), moves: event.shiftKey, left: plot.range.left, right: plot.range.right };
   });
   canvas.addEventListener("pointermove", (event) => {
     const plot = plotNow();
@@ -61,19 +61,19 @@ export function listenToPlot(
     hideTip();
     if (start.moves) {
       const whole = context.recording.durationNs;
-      const { axis } = plot.window;
-      const shift = ((start.x - x) / plot.window.width) * (axis.at(start.right) - axis.at(start.left));
+      const { axis } = plot.range;
+      const shift = ((start.x - x) / plot.range.width) * (axis.at(start.right) - axis.at(start.left));
       const left = Math.max(0, axis.ns(axis.at(start.left) + shift));
       const right = Math.min(whole, axis.ns(axis.at(start.right) + shift));
       if (right - left > 0 && (start.left > 0 || start.right < whole)) change({ left: Math.round(left), right: Math.round(right) });
     } else {
-      change(snapRange(context, start.ns, momentOf(plot.window, x)));
+      change(snapRange(context, start.ns, momentOf(plot.range, x)));
     }
   });
   canvas.addEventListener("pointerup", (event) => {
     const plot = plotNow();
     const [x, y] = pointerPosition(event);
-    if (start && plot && Math.abs(x - start.x) <= 3 && x >= plot.window.x && y <= plot.bottom) change({ cursor: cursorAt(context, start.ns) });
+    if (start && plot && Math.abs(x - start.x) <= 3 && x >= plot.range.x && y <= plot.bottom) change({ cursor: cursorAt(context, start.ns) });
     start = null;
   });
   canvas.addEventListener("pointerleave", hideTip);
@@ -87,14 +87,14 @@ export function listenToPlot(
       const wide = Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey;
       if (wide) return move(context, (event.deltaX || event.deltaY) / 1200);
       const [x] = pointerPosition(event);
-      const { axis } = plot.window;
-      const moment = momentOf(plot.window, Math.max(plot.window.x, x));
+      const { axis } = plot.range;
+      const moment = momentOf(plot.range, Math.max(plot.range.x, x));
       const factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY / 300)));
       if (axis.kind === "time") return zoom(context, moment, factor);
       // On other axes the zoom is even in the axis's own unit.
-      const from = axis.at(plot.window.left);
-      const to = axis.at(plot.window.right);
-      const share = (x - plot.window.x) / plot.window.width;
+      const from = axis.at(plot.range.left);
+      const to = axis.at(plot.range.right);
+      const share = (x - plot.range.x) / plot.range.width;
       const middle = axis.at(moment);
       const width = (to - from) * factor;
       const left = Math.max(0, axis.ns(middle - share * width));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Draws the timeline: the stacked areas, the curves above them, the axes and the lanes.
 import { FONT, fitText, type Drawing } from "../../chart/surface";
-import { pickBuckets, pickLargest, pixelOf, traceColumns, type Window } from "../../chart/columns";
+import { pickBuckets, pickLargest, pixelOf, traceColumns, type PlotRange } from "../../chart/columns";
 import type { Device, Layer } from "../../data/device";
 import type { Recording } from "../../data/recording";
 import type { Axis } from "../../model/axis";
@@ -11,7 +11,7 @@ import type { Ink } from "../../ui/palette";
 
 /** Where the plot lies in the drawing, in pixels, and its vertical scale. */
 export interface Plot {
-  window: Window;
+  range: PlotRange;
   top: number;
   bottom: number;
   most: number; // bytes at the upper edge
@@ -43,7 +43,7 @@ export function makePlot(width: number, height: number, lanes: Lane[], axis: Axi
   const below = AXIS_HEIGHT + lanes.reduce((sum, lane) => sum + lane.rows * LANE_HEIGHT + 3, 0);
   const [top, bottom] = [14, height - below];
   return {
-    window: { axis, left, right, x, width: width - x - 1 },
+    range: { axis, left, right, x, width: width - x - 1 },
     top,
     bottom,
     most,
@@ -55,14 +55,14 @@ export function makePlot(width: number, height: number, lanes: Lane[], axis: Axi
 export const NO_CURVES: Curves = { reserved: false, used: false, capacityBytes: 0 };
 
 /** The largest value that the plot must show. */
-export function largest(layer: Layer, device: Device, window: Window, curves: Curves): number {
+export function largest(layer: Layer, device: Device, range: PlotRange, curves: Curves): number {
   let most = curves.capacityBytes;
-  const picked = pickBuckets(layer, window);
+  const picked = pickBuckets(layer, range);
   for (const bucket of picked) {
     most = Math.max(most, layer.maxBytes[bucket]!);
     if (curves.reserved) most = Math.max(most, layer.reservedBytes[bucket] ?? 0);
   }
-  if (curves.used) for (const used of pickLargest(device.sampleNs, device.sampleUsed, window)) most = Math.max(most, used);
+  if (curves.used) for (const used of pickLargest(device.sampleNs, device.sampleUsed, range)) most = Math.max(most, used);
   return most || 1;
 }
 
@@ -76,27 +76,27 @@ export function paintGrid({ context: c, width, ink }: Drawing, plot: Plot): void
     c.strokeStyle = ink.line;
     c.lineWidth = 1;
     c.beginPath();
-    c.moveTo(plot.window.x, y);
+    c.moveTo(plot.range.x, y);
     c.lineTo(width, y);
     c.stroke();
     c.fillStyle = ink.muted;
-    c.fillText(tickSize(tick), plot.window.x - 8, y);
+    c.fillText(tickSize(tick), plot.range.x - 8, y);
   }
 }
 
 export function paintStack({ context: c, ink }: Drawing, plot: Plot, layer: Layer, groups: Group[], highlighted: number): void {
-  const { window } = plot;
-  const picked = pickBuckets(layer, window);
+  const { range } = plot;
+  const picked = pickBuckets(layer, range);
   let low = new Float64Array(picked.length);
   for (const at of steadyFirst(groups)) {
     const group = groups[at]!;
     const high = low.slice();
     for (let i = 0; i < picked.length; i++) high[i]! += group.values[picked[i]!]!;
-    traceColumns(c, window.x, high, plot.y);
+    traceColumns(c, range.x, high, plot.y);
     for (let i = picked.length - 1; i >= 0; i--) {
       const y = plot.y(low[i]!);
-      c.lineTo(window.x + i + 1, y);
-      c.lineTo(window.x + i, y);
+      c.lineTo(range.x + i + 1, y);
+      c.lineTo(range.x + i, y);
     }
     c.closePath();
     c.globalAlpha = highlighted >= 0 && highlighted !== at ? 0.22 : 1;
@@ -107,7 +107,7 @@ export function paintStack({ context: c, ink }: Drawing, plot: Plot, layer: Laye
     c.fillStyle = ink.surface;
     for (let i = 0; i < picked.length; i++) {
       const y = plot.y(high[i]!);
-      if (plot.y(low[i]!) - y > 3) c.fillRect(window.x + i, y, 1, 0.75);
+      if (plot.y(low[i]!) - y > 3) c.fillRect(range.x + i, y, 1, 0.75);
     }
     c.globalAlpha = 1;
     low = high;
@@ -130,17 +130,17 @@ export function steadyFirst(groups: Group[]): number[] {
 /** Draws each layer's own curve. Layers lie inside each other, so they are not stacked. */
 export function paintLayers({ context: c, ink }: Drawing, plot: Plot, layers: { layer: Layer; color: string }[]): void {
   for (const { layer, color } of layers) {
-    const picked = pickBuckets(layer, plot.window);
+    const picked = pickBuckets(layer, plot.range);
     const values = Array.from(picked, (bucket) => layer.maxBytes[bucket] ?? 0);
-    traceColumns(c, plot.window.x, values, plot.y);
-    c.lineTo(plot.window.x + values.length, plot.bottom);
-    c.lineTo(plot.window.x, plot.bottom);
+    traceColumns(c, plot.range.x, values, plot.y);
+    c.lineTo(plot.range.x + values.length, plot.bottom);
+    c.lineTo(plot.range.x, plot.bottom);
     c.closePath();
     c.fillStyle = color;
     c.globalAlpha = 0.35;
     c.fill();
     c.globalAlpha = 1;
-    traceColumns(c, plot.window.x, values, plot.y);
+    traceColumns(c, plot.range.x, values, plot.y);
     c.strokeStyle = color;
     c.lineWidth = 1.5;
     c.stroke();
@@ -149,7 +149,7 @@ export function paintLayers({ context: c, ink }: Drawing, plot: Plot, layers: { 
 }
 
 function paintCurve(c: CanvasRenderingContext2D, plot: Plot, values: ArrayLike<number>, color: string, dash: number[]): void {
-  traceColumns(c, plot.window.x, values, plot.y);
+  traceColumns(c, plot.range.x, values, plot.y);
   c.setLineDash(dash);
   c.strokeStyle = color;
   c.lineWidth = 1.5;
@@ -159,27 +159,27 @@ function paintCurve(c: CanvasRenderingContext2D, plot: Plot, values: ArrayLike<n
 
 /** If buckets are several pixels wide, draws a finer curve that shows the changes within each bucket. */
 export function paintFine({ context: c, ink }: Drawing, plot: Plot, layer: Layer): void {
-  const picked = pickBuckets(layer, plot.window);
+  const picked = pickBuckets(layer, plot.range);
   if (new Set(picked).size > picked.length / 3 || layer.fineBeginNs.length <= layer.buckets) return;
   c.globalAlpha = 0.7;
-  paintCurve(c, plot, pickLargest(layer.fineBeginNs, layer.fineMaxBytes, plot.window), ink.text, []);
+  paintCurve(c, plot, pickLargest(layer.fineBeginNs, layer.fineMaxBytes, plot.range), ink.text, []);
   c.globalAlpha = 1;
 }
 
 export function paintCurves({ context: c, ink, width }: Drawing, plot: Plot, layer: Layer, device: Device, curves: Curves): void {
-  const picked = pickBuckets(layer, plot.window);
+  const picked = pickBuckets(layer, plot.range);
   if (curves.reserved && layer.reservedBytes.length > 0) {
     paintCurve(c, plot, Array.from(picked, (bucket) => layer.reservedBytes[bucket]!), ink.reserved, []);
   }
   if (curves.used && device.sampleNs.length > 0) {
-    paintCurve(c, plot, pickLargest(device.sampleNs, device.sampleUsed, plot.window), ink.used, [5, 3]);
+    paintCurve(c, plot, pickLargest(device.sampleNs, device.sampleUsed, plot.range), ink.used, [5, 3]);
   }
   if (curves.capacityBytes > 0) {
     const y = Math.round(plot.y(curves.capacityBytes)) + 0.5;
     c.strokeStyle = ink.alarm;
     c.setLineDash([2, 3]);
     c.beginPath();
-    c.moveTo(plot.window.x, y);
+    c.moveTo(plot.range.x, y);
     c.lineTo(width, y);
     c.stroke();
     c.setLineDash([]);
@@ -188,9 +188,9 @@ export function paintCurves({ context: c, ink, width }: Drawing, plot: Plot, lay
 
 /** Names the curves that are higher than the plot, with their largest values. */
 export function paintAbove({ context: c, width, ink }: Drawing, plot: Plot, layer: Layer, device: Device, curves: Curves): void {
-  const { window } = plot;
-  const reserved = curves.reserved ? pickBuckets(layer, window).reduce((most, bucket) => Math.max(most, layer.reservedBytes[bucket] ?? 0), 0) : 0;
-  const used = curves.used ? pickLargest(device.sampleNs, device.sampleUsed, window).reduce((most, value) => Math.max(most, value), 0) : 0;
+  const { range } = plot;
+  const reserved = curves.reserved ? pickBuckets(layer, range).reduce((most, bucket) => Math.max(most, layer.reservedBytes[bucket] ?? 0), 0) : 0;
+  const used = curves.used ? pickLargest(device.sampleNs, device.sampleUsed, range).reduce((most, value) => Math.max(most, value), 0) : 0;
   const all: [string, number][] = [["reserved", reserved], ["device used", used], ["capacity", curves.capacityBytes]];
   const above = all.filter(([, bytes]) => bytes > plot.most);
   if (above.length === 0) return;
@@ -199,12 +199,12 @@ export function paintAbove({ context: c, width, ink }: Drawing, plot: Plot, laye
   c.textAlign = "right";
   c.fillStyle = ink.muted;
   const text = `\u2191 ${above.map(([name, bytes]) => `${name} ${size(bytes)}`).join(", ")}`;
-  c.fillText(fitText(c, text, window.width - 8), width - 4, 7);
+  c.fillText(fitText(c, text, range.width - 8), width - 4, 7);
 }
 
 export function paintTimeAxis({ context: c, width, ink }: Drawing, plot: Plot): void {
-  const { window } = plot;
-  const ticks = window.axis.ticks(window.axis.at(window.left), window.axis.at(window.right), Math.max(2, window.width / 84));
+  const { range } = plot;
+  const ticks = range.axis.ticks(range.axis.at(range.left), range.axis.at(range.right), Math.max(2, range.width / 84));
   c.font = FONT;
   c.textBaseline = "top";
   c.textAlign = "left";
@@ -212,15 +212,15 @@ export function paintTimeAxis({ context: c, width, ink }: Drawing, plot: Plot): 
   c.strokeStyle = ink.line;
   c.lineWidth = 1;
   c.beginPath();
-  c.moveTo(window.x, plot.bottom + 0.5);
+  c.moveTo(range.x, plot.bottom + 0.5);
   c.lineTo(width, plot.bottom + 0.5);
   for (const tick of ticks) {
-    const x = Math.round(pixelOf(window, window.axis.ns(tick.at))) + 0.5;
-    if (x < window.x - 1) continue;
+    const x = Math.round(pixelOf(range, range.axis.ns(tick.at))) + 0.5;
+    if (x < range.x - 1) continue;
     c.moveTo(x, plot.bottom);
     c.lineTo(x, plot.bottom + 5);
     const w = c.measureText(tick.label).width;
-    if (x - w / 2 >= window.x - 20 && x + w / 2 <= width) c.fillText(tick.label, x - w / 2, plot.bottom + 8);
+    if (x - w / 2 >= range.x - 20 && x + w / 2 <= width) c.fillText(tick.label, x - w / 2, plot.bottom + 8);
   }
   c.stroke();
 }
@@ -241,9 +241,9 @@ export function laneBoxes(recording: Recording, device: Device, plot: Plot, lane
   const boxes: LaneBox[] = [];
   let y = plot.bottom + AXIS_HEIGHT;
   const put = (begin: number, end: number, row: number, text: string, kind: string, more = ""): void => {
-    if (end < plot.window.left || begin > plot.window.right) return;
-    const x = pixelOf(plot.window, Math.max(begin, plot.window.left));
-    const right = pixelOf(plot.window, Math.min(end, plot.window.right));
+    if (end < plot.range.left || begin > plot.range.right) return;
+    const x = pixelOf(plot.range, Math.max(begin, plot.range.left));
+    const right = pixelOf(plot.range, Math.min(end, plot.range.right));
     const last = boxes[boxes.length - 1];
     // Boxes narrower than a pixel are drawn once.
     if (last && last.kind === kind && right - last.x < 1 && last.y === y + row * LANE_HEIGHT) return;
@@ -267,7 +267,7 @@ export function paintLanes({ context: c, ink }: Drawing, plot: Plot, lanes: Lane
   for (const lane of lanes) {
     c.textAlign = "right";
     c.fillStyle = ink.muted;
-    c.fillText(lane.name, plot.window.x - 8, y + LANE_HEIGHT / 2 - 1);
+    c.fillText(lane.name, plot.range.x - 8, y + LANE_HEIGHT / 2 - 1);
     y += lane.rows * LANE_HEIGHT + 3;
   }
   c.textAlign = "left";
@@ -296,12 +296,12 @@ function paintBox(c: CanvasRenderingContext2D, ink: Ink, box: LaneBox, at: numbe
 }
 
 export function paintMarks({ context: c, ink }: Drawing, plot: Plot, from: number | null, to: number | null, cursor: number | null): void {
-  const { window } = plot;
+  const { range } = plot;
   const height = plot.bottom - plot.top;
   if (from !== null && to !== null) {
-    const a = Math.max(window.x, pixelOf(window, from));
-    const b = Math.min(window.x + window.width, pixelOf(window, to));
-    if (b > window.x && a < window.x + window.width) {
+    const a = Math.max(range.x, pixelOf(range, from));
+    const b = Math.min(range.x + range.width, pixelOf(range, to));
+    if (b > range.x && a < range.x + range.width) {
       c.fillStyle = ink.range;
       c.globalAlpha = 0.16;
       c.fillRect(a, plot.top, Math.max(1, b - a), height);
@@ -310,8 +310,8 @@ export function paintMarks({ context: c, ink }: Drawing, plot: Plot, from: numbe
       c.fillRect(b - 1, plot.top, 1, height);
     }
   }
-  if (cursor !== null && cursor >= window.left && cursor <= window.right) {
-    const x = Math.round(pixelOf(window, cursor));
+  if (cursor !== null && cursor >= range.left && cursor <= range.right) {
+    const x = Math.round(pixelOf(range, cursor));
     c.fillStyle = ink.text;
     c.fillRect(x - 0.75, plot.top - 8, 1.5, height + 8);
     c.beginPath();
@@ -322,12 +322,12 @@ export function paintMarks({ context: c, ink }: Drawing, plot: Plot, from: numbe
 
 /** Marks the peak by a dot with its size. */
 export function paintPeak({ context: c, width, ink }: Drawing, plot: Plot, layer: Layer): void {
-  const x = pixelOf(plot.window, layer.peakNs);
+  const x = pixelOf(plot.range, layer.peakNs);
   const y = plot.y(layer.peakBytes);
   const label = `peak ${size(layer.peakBytes)}`;
   c.font = `600 ${FONT}`;
   const wide = c.measureText(label).width + 12;
-  const left = Math.max(plot.window.x + 2, Math.min(width - wide - 2, x - wide / 2));
+  const left = Math.max(plot.range.x + 2, Math.min(width - wide - 2, x - wide / 2));
   const top = y > plot.top + 26 ? y - 28 : y + 8;
   c.fillStyle = ink.text;
   c.beginPath();

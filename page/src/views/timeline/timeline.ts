@@ -81,11 +81,11 @@ function mount(box: HTMLElement, context: Context): Mounted {
     const left = now.left ?? 0;
     const right = now.right ?? recording.durationNs;
     const axis = makeAxis(now.axis, recording, layer);
-    const window = { axis, left, right, x: 0, width: drawing.width };
+    const range = { axis, left, right, x: 0, width: drawing.width };
     const blocks = now.mode !== "stack";
     // The height fits what is visible. In the whole picture, and with the full scale, the curves count too.
     const fits = now.left !== null && now.scale !== "full";
-    const scaled = fits ? window : { ...window, left: 0, right: recording.durationNs };
+    const scaled = fits ? range : { ...range, left: 0, right: recording.durationNs };
     const counted = fits ? NO_CURVES : curves();
     let most = blocks ? (fits ? highest(placed(), left, right) : placed().most) : largest(layer, device, scaled, counted);
     if (!blocks && now.by === "layer") most = Math.max(most, ...device.layers.map((each) => largest(each, device, scaled, counted)));
@@ -95,7 +95,7 @@ function mount(box: HTMLElement, context: Context): Mounted {
     const c = drawing.context;
     c.save();
     c.beginPath();
-    c.rect(plot.window.x, 0, plot.window.width, plot.bottom);
+    c.rect(plot.range.x, 0, plot.range.width, plot.bottom);
     c.clip();
     if (blocks) paintBlocks(drawing, plot, recording, device, placed(), siteColors(recording, now.by, groups()));
     else if (now.by === "layer") paintLayers(drawing, plot, layers());
@@ -125,8 +125,8 @@ function mount(box: HTMLElement, context: Context): Mounted {
       showTip(x, y, h("strong", {}, title), tipRow("from", duration(lane.begin)), lane.kind === "refusal" ? null : tipRow("lasts", duration(lane.end - lane.begin)));
       return;
     }
-    if (px < plot.window.x || py > plot.bottom) return hideTip();
-    const ns = momentOf(plot.window, px);
+    if (px < plot.range.x || py > plot.bottom) return hideTip();
+    const ns = momentOf(plot.range, px);
     const bytes = ((plot.bottom - py) / (plot.bottom - plot.top)) * plot.most;
     if (state().mode === "stack") hoverStack(x, y, ns, bytes);
     else hoverBlock(x, y, ns, bytes);

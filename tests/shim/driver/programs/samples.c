@@ -93,7 +93,7 @@ static void once(void)
 
 static void graphs(void)
 {
-	CUDA_MEM_ALLOC_NODE_PARAMS about = {
+	CUDA_MEM_ALLOC_NODE_PARAMS parameters = {
 		.poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 			.location.type = CU_MEM_LOCATION_TYPE_DEVICE },
 		.bytesize = 30 << 20,
@@ -105,7 +105,7 @@ static void graphs(void)
 
 	begin(0);
 	CHECK(cuGraphCreate(&graph, 0));
-	CHECK(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &about));
+	CHECK(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &parameters));
 	CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
 	CHECK(cuGraphLaunch(exec, 0));
 	CHECK(cuCtxSynchronize());
@@ -208,7 +208,7 @@ static void captures(CUstreamCaptureMode mode)
 
 static void pools(void)
 {
-	CUmemPoolProps about = {
+	CUmemPoolProps properties = {
 		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.location.type = CU_MEM_LOCATION_TYPE_DEVICE,
 	};
@@ -220,7 +220,7 @@ static void pools(void)
 		CUmemoryPool some[8];
 
 		for (int i = 0; i < 8; i++)
-			CHECK(cuMemPoolCreate(&some[i], &about));
+			CHECK(cuMemPoolCreate(&some[i], &properties));
 		for (int i = 0; i < 8; i++)
 			CHECK(cuMemPoolDestroy(some[i]));
 	}

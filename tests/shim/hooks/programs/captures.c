@@ -171,12 +171,12 @@ static void ask_for_memory(void)
 
 static void make_pool(void)
 {
-	CUmemPoolProps about = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+	CUmemPoolProps properties = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
 	CUmemoryPool pool;
 	cuuint64_t threshold = MIB;
 
-	if (did(cuMemPoolCreate(&pool, &about)))
+	if (did(cuMemPoolCreate(&pool, &properties)))
 		return;
 	did(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
 	did(cuMemPoolTrimTo(pool, 0));
@@ -185,12 +185,12 @@ static void make_pool(void)
 
 static void map_memory(void)
 {
-	CUmemAllocationProp about = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+	CUmemAllocationProp properties = { .type = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } };
 	CUmemGenericAllocationHandle handle;
 	CUdeviceptr address;
 
-	if (did(cuMemCreate(&handle, 2 * MIB, &about, 0)) ||
+	if (did(cuMemCreate(&handle, 2 * MIB, &properties, 0)) ||
 		did(cuMemAddressReserve(&address, 2 * MIB, 0, 0, 0)))
 		return;
 	if (!did(cuMemMap(address, 2 * MIB, 0, handle, 0)))
@@ -302,7 +302,7 @@ static void try_in_capture(CUstreamCaptureMode mode, int is_other_thread,
 
 static void make_other_graph(void)
 {
-	CUDA_MEM_ALLOC_NODE_PARAMS about = {
+	CUDA_MEM_ALLOC_NODE_PARAMS parameters = {
 		.poolProps = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 			.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE } },
 		.bytesize = 1700,
@@ -310,8 +310,8 @@ static void make_other_graph(void)
 	CUgraphNode node, end;
 
 	if (cuGraphCreate(&other_graph, 0) ||
-		cuGraphAddMemAllocNode(&node, other_graph, NULL, 0, &about) ||
-		cuGraphAddMemFreeNode(&end, other_graph, &node, 1, about.dptr) ||
+		cuGraphAddMemAllocNode(&node, other_graph, NULL, 0, &parameters) ||
+		cuGraphAddMemFreeNode(&end, other_graph, &node, 1, parameters.dptr) ||
 		cuGraphInstantiateWithFlags(&other_exec, other_graph, 0))
 		exit(2);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// misuse: calls every hooked function with invalid arguments, in states in which it fails: before cuInit, without a
-// context, with a context, and with a destroyed context. Each line has the outcome of one call: its result, errno, the
-// buffers that were written, and the runtime's last error. The lines must be the same with and without the recorder.
+// misuse: calls every hooked function with invalid arguments, in states in which it fails: before
+// cuInit, without a context, with a context, and with a destroyed context. Each line has the
+// outcome of one call: its result, errno, the buffers that were written, and the runtime's last
+// error. The lines must be the same with and without the recorder.
 //
-// "SYMBOL TIME CHOICES RESULT ERRNO WRITTEN LAST": CHOICES has a digit for each argument. 0 means null or zero.
+// "SYMBOL TIME CHOICES RESULT ERRNO WRITTEN LAST": CHOICES has a digit for each argument. 0 means
+// null or zero.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -44,7 +46,8 @@ void *driver(const char *symbol)
 template <typename T, typename = void> struct is_complete : std::false_type {};
 template <typename T> struct is_complete<T, decltype(void(sizeof(T)))> : std::true_type {};
 
-// The values that an argument of this type can have, by number. CHOICES is how many. Each argument has its own `buffer`.
+// The values that an argument of this type can have, by number. CHOICES is how many. Each argument
+// has its own `buffer`.
 template <typename T, typename = void> struct Choice { // structures by value
 	enum { CHOICES = 2 };
 	static T make(int choice, unsigned char *)
@@ -142,7 +145,8 @@ void tidy_up()
 	}
 }
 
-// Returns a letter for each argument: '-' its buffer is unchanged, 'w' it was written, '0' zeros were written.
+// Returns a letter for each argument: '-' its buffer is unchanged, 'w' it was written, '0' zeros
+// were written.
 std::string written(const int *choices, size_t count)
 {
 	std::string which;
@@ -175,7 +179,8 @@ template <typename R, typename... A> void misuse(const char *symbol, R (*functio
 
 	for (size_t i = 0; i < arguments; i++)
 		all *= (size_t)counts[i];
-	// If there are too many combinations, takes some of them. The step has no common divisor with 2 and 3.
+	// If there are too many combinations, takes some of them. The step has no common divisor with 2
+	// and 3.
 	size_t step = all <= CALLS_MAX ? 1 : all / CALLS_MAX | 1;
 	while (step % 3 == 0)
 		step += 2;

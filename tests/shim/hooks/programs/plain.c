@@ -59,9 +59,9 @@ static void *driver(const char *name)
 /* Opens the runtime by the path of the loaded library that this program is linked to. */
 static void *runtime(const struct row *row)
 {
-	Dl_info about;
-	void *handle = dladdr(dlsym(RTLD_NEXT, "cudaRuntimeGetVersion"), &about)
-		? dlopen(about.dli_fname, RTLD_NOW)
+	Dl_info symbol_info;
+	void *handle = dladdr(dlsym(RTLD_NEXT, "cudaRuntimeGetVersion"), &symbol_info)
+		? dlopen(symbol_info.dli_fname, RTLD_NOW)
 		: NULL;
 
 	return handle ? dlsym(handle, row->symbol) : NULL;

@@ -2,8 +2,8 @@
 /*
  * snippets ROUTE [SYMBOL...]: calls every hooked function once in one process. ROUTE is how it gets
  * the functions. For each hooked call it prints the expected event ("event ..."), and the result
- * and errno ("result ..."), which are the same without a recorder. "none SYMBOL": the route does not
- * lead to the function.
+ * and errno ("result ..."), which are the same without a recorder. "none SYMBOL": the route does
+ * not lead to the function.
  *
  * Routes: export (bound when the program was linked), dlsym, dlvsym, handle (dlsym in the handle of
  * dlopen(NULL)), default (in RTLD_DEFAULT), proc_address and proc_address_v2, and the runtime's
@@ -163,7 +163,9 @@ static void *by_entry_point(const struct row *row)
 		: address;
 }
 
-/* Returns the newest form of a function that the runtime itself knows. NULL: `row` is another form. */
+/*
+ * Returns the newest form of a function that the runtime itself knows. NULL: `row` is another form.
+ */
 static void *by_entry_point12(const struct row *row)
 {
 	void *handle = library("libcudart.so.12"), *address = NULL;

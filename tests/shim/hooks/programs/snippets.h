@@ -21,8 +21,8 @@
  */
 
 /*
- * Makes the headers declare all forms of a function: also the old forms and the forms for per-thread
- * streams, which are separate functions.
+ * Makes the headers declare all forms of a function: also the old forms and the forms for
+ * per-thread streams, which are separate functions.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -56,8 +56,8 @@ void set_errno(void);
 void check(int result, const char *expression);
 
 /*
- * Ends an object a second time. The driver must refuse this. The expected event is like the event of
- * the first end, but marked as refused.
+ * Ends an object a second time. The driver must refuse this. The expected event is like the event
+ * of the first end, but marked as refused.
  */
 #ifndef IS_REAL_DEVICE
 #define AGAIN(in_space, expression, ...) \

@@ -21,13 +21,13 @@ static CUgraph make_graph(void)
 
 static CUgraphNode add_alloc(CUgraph graph, size_t size_bytes, CUdeviceptr *ret_block)
 {
-	CUDA_MEM_ALLOC_NODE_PARAMS about = node_of(size_bytes);
+	CUDA_MEM_ALLOC_NODE_PARAMS parameters = node_of(size_bytes);
 	CUgraphNode node = NULL;
 
-	OK(D(cuGraphAddMemAllocNode)(&node, graph, NULL, 0, &about));
-	SAW(node_alloc, graph, .api = "cuGraphAddMemAllocNode", .address = about.dptr,
+	OK(D(cuGraphAddMemAllocNode)(&node, graph, NULL, 0, &parameters));
+	SAW(node_alloc, graph, .api = "cuGraphAddMemAllocNode", .address = parameters.dptr,
 		.size = size_bytes);
-	*ret_block = about.dptr;
+	*ret_block = parameters.dptr;
 	return node;
 }
 
@@ -79,15 +79,15 @@ void destroy_executable(CUgraphExec exec, CUgraph graph)
 SNIPPET(cuGraphAddMemAllocNode)
 {
 	CUgraph graph = make_graph();
-	CUDA_MEM_ALLOC_NODE_PARAMS about = node_of(9100);
+	CUDA_MEM_ALLOC_NODE_PARAMS parameters = node_of(9100);
 	CUgraphNode node;
 
-	OK(call(&node, graph, NULL, 0, &about));
-	SAW(node_alloc, graph, .address = about.dptr, .size = 9100);
-	about = node_of(9101);
-	about.poolProps.location.id = 1;
-	OK(call(&node, graph, NULL, 0, &about));
-	SAW(node_alloc, graph, .address = about.dptr, .size = 9101, .device = 1);
+	OK(call(&node, graph, NULL, 0, &parameters));
+	SAW(node_alloc, graph, .address = parameters.dptr, .size = 9100);
+	parameters = node_of(9101);
+	parameters.poolProps.location.id = 1;
+	OK(call(&node, graph, NULL, 0, &parameters));
+	SAW(node_alloc, graph, .address = parameters.dptr, .size = 9101, .device = 1);
 	OK(D(cuGraphDestroy)(graph));
 }
 
@@ -105,29 +105,29 @@ SNIPPET(cuGraphAddMemFreeNode)
 /* Adds an allocation node, its free node, and a node without memory. */
 #define ADD_NODES(size_bytes, first, second, third) \
 	CUgraph graph = make_graph(); \
-	CUgraphNodeParams about = { .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, \
+	CUgraphNodeParams parameters = { .type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, \
 		.alloc = { .poolProps = node_of(0).poolProps, .bytesize = size_bytes } }; \
 	CUgraphNodeParams end = { .type = CU_GRAPH_NODE_TYPE_MEM_FREE }, \
 					  empty = { .type = CU_GRAPH_NODE_TYPE_EMPTY }; \
 	CUgraphNode node, after; \
 	OK(call first); \
-	SAW(node_alloc, graph, .address = about.alloc.dptr, .size = size_bytes); \
-	end.free.dptr = about.alloc.dptr; \
+	SAW(node_alloc, graph, .address = parameters.alloc.dptr, .size = size_bytes); \
+	end.free.dptr = parameters.alloc.dptr; \
 	OK(call second); \
 	SAW(node_free, graph, .address = end.free.dptr); \
 	OK(call third); \
 	OK(D(cuGraphDestroy)(graph));
 
-SNIPPET(cuGraphAddNode){ ADD_NODES(9300, (&node, graph, NULL, 0, &about),
+SNIPPET(cuGraphAddNode){ ADD_NODES(9300, (&node, graph, NULL, 0, &parameters),
 	(&after, graph, &node, 1, &end), (&after, graph, NULL, 0, &empty)) }
 
-SNIPPET(cuGraphAddNode_v2){ ADD_NODES(9310, (&node, graph, NULL, NULL, 0, &about),
+SNIPPET(cuGraphAddNode_v2){ ADD_NODES(9310, (&node, graph, NULL, NULL, 0, &parameters),
 	(&after, graph, &node, NULL, 1, &end), (&after, graph, NULL, NULL, 0, &empty)) }
 
 SNIPPET(cuGraphAddNode_v3)
 {
-	ADD_NODES(9320, (&node, graph, NULL, NULL, 0, &about), (&after, graph, &node, NULL, 1, &end),
-		(&after, graph, NULL, NULL, 0, &empty))
+	ADD_NODES(9320, (&node, graph, NULL, NULL, 0, &parameters),
+		(&after, graph, &node, NULL, 1, &end), (&after, graph, NULL, NULL, 0, &empty))
 }
 
 /*
@@ -175,15 +175,16 @@ SNIPPET(cuGraphInstantiateWithFlags)
 
 SNIPPET(cuGraphInstantiateWithParams)
 {
-	CUDA_GRAPH_INSTANTIATE_PARAMS about = { .flags = 0 };
-	INSTANTIATE(0, (&exec, graph, &about))
+	CUDA_GRAPH_INSTANTIATE_PARAMS parameters = { .flags = 0 };
+	INSTANTIATE(0, (&exec, graph, &parameters))
 }
 
 SNIPPET(cuGraphInstantiateWithParams_ptsz)
 {
-	CUDA_GRAPH_INSTANTIATE_PARAMS about = { .flags =
-												CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH };
-	INSTANTIATE(CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH, (&exec, graph, &about))
+	CUDA_GRAPH_INSTANTIATE_PARAMS parameters = {
+		.flags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH
+	};
+	INSTANTIATE(CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH, (&exec, graph, &parameters))
 }
 
 static void upload(CUresult (*call)(CUgraphExec, CUstream))
@@ -323,7 +324,9 @@ static CUstream make_stream(void)
 		is_per_thread ? D(cuStreamEndCapture_ptsz) : D(cuStreamEndCapture), is_per_thread))); \
 	OK(D(cuStreamDestroy_v2)(stream));
 
-/* Captures the thread's own stream: by its handle, and by NULL (functions for per-thread streams). */
+/*
+ * Captures the thread's own stream: by its handle, and by NULL (functions for per-thread streams).
+ */
 #define CAPTURE_OWN(begin) \
 	stream = CU_STREAM_PER_THREAD; \
 	OK(begin); \

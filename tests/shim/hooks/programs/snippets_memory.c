@@ -209,7 +209,9 @@ SNIPPET(cuMemHostUnregister)
  * ------------------------------------------------------------------------
  */
 
-/* Makes a stream on device 1 while device 0 is current. Its blocks count for the stream's device. */
+/*
+ * Makes a stream on device 1 while device 0 is current. Its blocks count for the stream's device.
+ */
 static CUstream other_stream(CUcontext *ret_context)
 {
 	CUcontext popped;

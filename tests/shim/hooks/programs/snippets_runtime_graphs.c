@@ -9,7 +9,7 @@
 
 RUNTIME_SNIPPET(cudaGraphAddMemAllocNode, cuGraphAddMemAllocNode)
 {
-	struct cudaMemAllocNodeParams about = {
+	struct cudaMemAllocNodeParams parameters = {
 		.poolProps = { .allocType = cudaMemAllocationTypePinned,
 			.location = { .type = cudaMemLocationTypeDevice } },
 		.bytesize = 5600,
@@ -18,8 +18,8 @@ RUNTIME_SNIPPET(cudaGraphAddMemAllocNode, cuGraphAddMemAllocNode)
 	cudaGraphNode_t node;
 
 	OK(D(cuGraphCreate)(&graph, 0));
-	OK(call(&node, graph, NULL, 0, &about));
-	SAW(node_alloc, graph, .address = N(about.dptr), .size = 5600);
+	OK(call(&node, graph, NULL, 0, &parameters));
+	SAW(node_alloc, graph, .address = N(parameters.dptr), .size = 5600);
 	OK(D(cuGraphDestroy)(graph));
 }
 

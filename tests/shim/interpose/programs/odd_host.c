@@ -193,19 +193,19 @@ static long long area_bytes(void)
  */
 static int many_threads(void)
 {
-	long long bytes = 0, most = 0;
+	long long bytes = 0, peak_bytes = 0;
 	int waits = 0;
 
 	for (int i = 0; i < THREADS && bytes >= 0; i++) {
 		start(allocate_once, NULL);
 		bytes = area_bytes();
-		most = bytes > most ? bytes : most;
+		peak_bytes = bytes > peak_bytes ? bytes : peak_bytes;
 		for (; i % BUNCH == 0 && bytes > BUNCH_BYTES && waits < OWN_TASKS_LOOKS; waits++) {
 			usleep(OWN_TASKS_LOOK_US);
 			bytes = area_bytes();
 		}
 	}
-	printf("%lld\n", most);
+	printf("%lld\n", peak_bytes);
 	return bytes < 0;
 }
 

@@ -80,10 +80,10 @@ __attribute__((visibility("default"))) int seek_all(const char *who)
 			dlclose(library);
 	}
 
-	Dl_info about;
+	Dl_info symbol;
 
 	printf("%s malloc is of %s\n", who,
-		dladdr(dlsym(RTLD_DEFAULT, "malloc"), &about) ? about.dli_fname : "nobody");
+		dladdr(dlsym(RTLD_DEFAULT, "malloc"), &symbol) ? symbol.dli_fname : "nobody");
 	return 0;
 }
 

@@ -48,9 +48,9 @@ static size_t handle_count;
 static void begin_heap(const char *name, const wchar_t *wide, size_t size_bytes)
 {
 	nvtxMemVirtualRangeDesc_t range = { .size = size_bytes, .ptr = memory };
-	nvtxMemHeapDesc_t about = {
+	nvtxMemHeapDesc_t description = {
 		.extCompatID = NVTX_EXT_COMPATID_MEM,
-		.structSize = sizeof(about),
+		.structSize = sizeof(description),
 		.usage = NVTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR,
 		.type = NVTX_MEM_TYPE_VIRTUAL_ADDRESS,
 		.typeSpecificDescSize = sizeof(range),
@@ -59,10 +59,10 @@ static void begin_heap(const char *name, const wchar_t *wide, size_t size_bytes)
 	};
 
 	if (wide)
-		about.message.unicode = wide;
+		description.message.unicode = wide;
 	else
-		about.message.ascii = name;
-	heap = nvtxMemHeapRegister(domain, &about);
+		description.message.ascii = name;
+	heap = nvtxMemHeapRegister(domain, &description);
 	/* The handle is the program's own address (0), or another tool made it (1). */
 	printf("heap at %d\n", !heap ? -1 : (char *)heap == memory ? 0 : 1);
 }

@@ -129,12 +129,12 @@ static void start(void)
 			memory_slots[i] = 0;
 }
 
-static void *call(unsigned slot, const void *domain, const void *about)
+static void *call(unsigned slot, const void *domain, const void *description)
 {
 	if (!is_started)
 		start();
 	return memory_slots[slot] > 1
-		? ((void *(*)(const void *, const void *))memory_slots[slot])(domain, about)
+		? ((void *(*)(const void *, const void *))memory_slots[slot])(domain, description)
 		: NULL;
 }
 
@@ -145,7 +145,7 @@ static nvtxDomainHandle_t nvtxDomainCreateA(const char *name)
 	return core2[12] ? ((void *(*)(const char *))core2[12])(name) : NULL;
 }
 
-#define nvtxMemHeapRegister(domain, about) call(0, domain, about)
+#define nvtxMemHeapRegister(domain, description) call(0, domain, description)
 #define nvtxMemHeapUnregister(domain, heap) call(1, domain, heap)
 #define nvtxMemHeapReset(domain, heap) call(2, domain, heap)
 #define nvtxMemRegionsRegister(domain, batch) call(3, domain, batch)

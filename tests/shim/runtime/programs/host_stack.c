@@ -64,7 +64,9 @@ __attribute__((noinline)) static void mark(void)
 	gpumemtrace_heap_end(pool);
 }
 
-/* Paints the memory below this frame. Calls the driver three times, and counts the changed bytes. */
+/*
+ * Paints the memory below this frame. Calls the driver three times, and counts the changed bytes.
+ */
 __attribute__((noinline)) static void measure(void)
 {
 	unsigned char *here = __builtin_frame_address(0), *low = stack_low;

@@ -3,10 +3,11 @@
  * usage: late-rank [RANK [FILE]]
  *
  * Sets RANK, if it is given, after the recorder was loaded, as the processes of Python's
- * multiprocessing do. Then allocates and frees a block, with a function that it looks up. Prints the
- * file name of the library that the function is from, and the number of threads of the process. With
- * FILE, its recording, it kills itself with SIGKILL as soon as the recorder has written to the file:
- * what is recorded of a process that is killed earlier has neither its program nor its environment.
+ * multiprocessing do. Then allocates and frees a block, with a function that it looks up. Prints
+ * the file name of the library that the function is from, and the number of threads of the process.
+ * With FILE, its recording, it kills itself with SIGKILL as soon as the recorder has written to the
+ * file: what is recorded of a process that is killed earlier has neither its program nor its
+ * environment.
  */
 #include <dirent.h>
 #include <dlfcn.h>

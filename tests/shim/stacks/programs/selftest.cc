@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * selftest WHAT TIMES [LIBRARY...]: allocates in stacks that change in one way, or at random in all ways. The recorder
- * then compares its cached stacks with the stacks of another unwinder.
+ * selftest WHAT TIMES [LIBRARY...]: allocates in stacks that change in one way, or at random in all
+ * ways. The recorder then compares its cached stacks with the stacks of another unwinder.
  *
  *	calls       recursion, frames of many sizes, also of sizes that are known only at run time
  *	exceptions  thrown over many frames, and calls from catch blocks
@@ -82,7 +82,10 @@ __attribute__((noinline)) static int descend_plainly(int depth, void (*last)())
 	return below + 1;
 }
 
-/* Recurses with aligned frames. An unwinder finds the caller's frame by a word that is stored in such a frame. */
+/*
+ * Recurses with aligned frames. An unwinder finds the caller's frame by a word that is stored in
+ * such a frame.
+ */
 __attribute__((noinline)) static int descend_aligned(int depth, void (*last)())
 {
 	alignas(64) volatile char space[64];
@@ -196,7 +199,7 @@ static void open_and_close()
 
 	if (!library)
 		abort();
-	*reinterpret_cast<void **>(&call) = dlsym(library, "lives_allocate");
+	*reinterpret_cast<void **>(&call) = dlsym(library, "library_allocate");
 	call(allocate, 1000);
 	dlclose(library);
 	once();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack_witness: allocates in many shapes of native stack (recursion, frames of other sizes, a second
- * thread, a catch block). For each block it prints the address of the block and the return addresses
- * that glibc's unwinder sees at the same place, leaf first.
+ * stack_witness: allocates in many shapes of native stack (recursion, frames of other sizes, a
+ * second thread, a catch block). For each block it prints the address of the block and the return
+ * addresses that glibc's unwinder sees at the same place, leaf first.
  */
 #include <cuda_runtime_api.h>
 #include <cstdint>

@@ -76,11 +76,11 @@ static int allocate(void **block, size_t size_bytes)
 /* Prints the number of threads. Their folder in /proc has two links more than threads. */
 static void print_threads(void)
 {
-	struct stat about;
+	struct stat status;
 
-	if (stat("/proc/self/task", &about))
+	if (stat("/proc/self/task", &status))
 		_exit(7);
-	printf("%d\n", (int)about.st_nlink - 2);
+	printf("%d\n", (int)status.st_nlink - 2);
 	fflush(stdout);
 }
 
@@ -308,7 +308,7 @@ static int in_library(const char *path)
 
 	if (!library)
 		return 4;
-	*(void **)&call = dlsym(library, "lives_allocate");
+	*(void **)&call = dlsym(library, "library_allocate");
 	if (call(allocate, 1000) != 1 || dlclose(library))
 		return 5;
 	print_threads();

@@ -83,7 +83,7 @@ static void memory_that_every_step_keeps_is_growth_to_the_byte(void **state)
 	assert_int_equal(leak(0)->blocks, 20);
 	assert_int_equal(leak(0)->first_step, 0);
 	assert_int_equal(leak(0)->steps, 16); /* the first fifth is warm-up */
-	assert_int_equal(leak(0)->ground, GMT_LEAK_GROUND_STEADY);
+	assert_int_equal(leak(0)->reason, GMT_LEAK_REASON_STEADY);
 	assert_null(recording.leaks.why_growth_not_judged);
 	recording_end(&recording);
 }
@@ -265,7 +265,7 @@ static void a_leak_that_begins_late_is_growth(void **state)
 	assert_int_equal(found(), 1);
 	close_to(leak(0)->bytes_per_step, 1024);
 	assert_int_equal(leak(0)->first_step, 60);
-	assert_int_equal(leak(0)->ground, GMT_LEAK_GROUND_STEADY);
+	assert_int_equal(leak(0)->reason, GMT_LEAK_REASON_STEADY);
 	recording_end(&recording);
 }
 

@@ -58,7 +58,7 @@ static void growth_over_many_lines_is_found_although_no_line_grows(void **state)
 	assert_int_equal(leak(0)->layer, GMT_LAYER_TORCH);
 	assert_int_equal(leak(0)->device, 0);
 	assert_true(leak(0)->bytes_per_step == 1024);
-	assert_int_equal(leak(0)->ground, GMT_LEAK_GROUND_TOGETHER);
+	assert_int_equal(leak(0)->reason, GMT_LEAK_REASON_TOGETHER);
 	assert_int_equal(leak(0)->steps, STEPS - 10);
 	assert_int_equal(leak(0)->first_step, 10);
 	assert_int_equal(leak(0)->stack, GMT_LEAK_NO_STACK);

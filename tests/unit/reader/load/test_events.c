@@ -239,7 +239,7 @@ static void check_order(size_t count, uint64_t reach, size_t part)
 			stamp = i / 3 + draw(reach);
 		event.stamp = stamp += draw(2);
 		if (i == part)
-			assert_true(gmt_order_part(&order));
+			assert_true(gmt_order_end_part(&order));
 		slot = gmt_order_push(&order, event.stamp);
 		assert_non_null(slot);
 		assert_true(gmt_events_row_of(&shapes, &event, slot));
@@ -320,7 +320,7 @@ static void an_empty_list_of_events_can_be_sorted(void **state)
 	struct gmt_events events = { 0 };
 
 	(void)state;
-	assert_true(gmt_order_part(&order));
+	assert_true(gmt_order_end_part(&order));
 	assert_true(gmt_order_finish(&order, &events));
 	assert_int_equal(events.count, 0);
 	gmt_order_fini(&order);

@@ -239,12 +239,14 @@ static void an_arena_is_recognized_by_the_function_that_allocates_its_memory(voi
 	assert_arena(GMT_ARENA_YES, "RMM",
 		CUDA_OWNER(DRIVER,
 			FUNCTION(PROGRAM_PATH,
-				"rmm::mr::pool_memory_resource<rmm::mr::cuda_memory_resource>::expand_pool(unsigned long)"),
+				"rmm::mr::pool_memory_resource<rmm::mr::cuda_memory_resource>::"
+				"expand_pool(unsigned long)"),
 			NATIVE(PROGRAM_PATH)));
 	/* Allocators that make single blocks have no arena: XLA's other allocators, and CuPy's. */
 	assert_arena(GMT_ARENA_NO, "XLA",
 		CUDA_OWNER(DRIVER,
-			XLA("stream_executor::gpu::GpuCudaMallocAsyncAllocator::AllocateRaw(unsigned long, unsigned long)"),
+			XLA("stream_executor::gpu::GpuCudaMallocAsyncAllocator::"
+				"AllocateRaw(unsigned long, unsigned long)"),
 			JAX_PY, SCRIPT));
 	assert_arena(GMT_ARENA_NO, "CuPy",
 		CUDA_OWNER(DRIVER, RUNTIME, CUPY("__pyx_f_4cupy_4cuda_6memory__malloc"), SCRIPT));

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Two ways to find the steps of a recording: periods of a sequence, and counters that are joined. */
+/*
+ * Two ways to find the steps of a recording: periods of a sequence, and counters that are joined.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -75,7 +77,7 @@ static void a_short_period_at_the_end_is_found(void **state)
 
 		for (size_t j = 0; j < count; j++)
 			tokens[j] = (uint64_t)rows[i].text[j];
-		assert_true(gmt_period_at_end(tokens, count, 3, &period));
+		assert_true(gmt_period_find_at_end(tokens, count, 3, &period));
 		assert_int_equal(period, rows[i].period);
 	}
 }

@@ -270,10 +270,10 @@ static void without_a_pattern_requests_are_counted(void **state)
  * Judges a program that makes a model, then passes that each keep a block. At the end it frees the
  * blocks, and the model first or last.
  */
-static enum gmt_leak_ground ground_of_an_ending(bool is_model_first)
+static enum gmt_leak_reason reason_of_an_ending(bool is_model_first)
 {
 	uint64_t blocks[60], model;
-	enum gmt_leak_ground ground;
+	enum gmt_leak_reason reason;
 
 	begin();
 	model = ALLOC(&recording, .size_bytes = 1 << 20, .stack = at("/me/serve.py:3 main"));
@@ -291,16 +291,16 @@ static enum gmt_leak_ground ground_of_an_ending(bool is_model_first)
 	recording_judge(&recording, GMT_REPLAY_TO_END, NULL);
 	assert_int_equal(recording.leaks.rows.count, 1);
 	assert_int_equal(recording.leaks.rows.items[0].definition, GMT_LEAK_GROWTH);
-	ground = recording.leaks.rows.items[0].ground;
+	reason = recording.leaks.rows.items[0].reason;
 	recording_end(&recording);
-	return ground;
+	return reason;
 }
 
 static void growth_that_is_freed_before_the_model_may_belong_to_one_request(void **state)
 {
 	(void)state;
-	assert_int_equal(ground_of_an_ending(false), GMT_LEAK_GROUND_FREED_FIRST);
-	assert_int_equal(ground_of_an_ending(true), GMT_LEAK_GROUND_STEADY);
+	assert_int_equal(reason_of_an_ending(false), GMT_LEAK_REASON_FREED_FIRST);
+	assert_int_equal(reason_of_an_ending(true), GMT_LEAK_REASON_STEADY);
 }
 
 static void memory_from_before_the_steps_does_not_hide_a_leak(void **state)

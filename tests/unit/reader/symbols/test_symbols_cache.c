@@ -117,22 +117,23 @@ static void only_file(char *ret_path, size_t bytes)
 static void test_the_next_run_finds_added_entries(void **state)
 {
 	char path[512];
-	struct stat about;
+	struct stat status;
 
 	(void)state;
 	plant();
 	assert_true(is_believed());
 	only_file(path, sizeof(path));
-	assert_int_equal(stat(path, &about), 0);
-	assert_int_equal(about.st_mode & 07777, 0600);
-	assert_int_equal(stat(folder, &about), 0);
-	assert_int_equal(about.st_mode & 07777, 0700);
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0600);
+	assert_int_equal(stat(folder, &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0700);
 }
 
 static void test_any_text_and_a_missing_text_are_restored(void **state)
 {
 	struct gmt_symbols_frame frames[GMT_SYMBOLS_MAX_FRAMES] = {
-		{ NULL, NULL, 0 }, { "", "", 1 }, { "\x1b[31m\xff\n", "a\tb", UINT32_MAX }, { "key", "key", 2 },
+		{ NULL, NULL, 0 }, { "", "", 1 }, { "\x1b[31m\xff\n", "a\tb", UINT32_MAX },
+		{ "key", "key", 2 },
 	}, found[GMT_SYMBOLS_MAX_FRAMES];
 	struct gmt_symbols_answers first = { 0 }, second = { 0 };
 	gmt_symbols_answers_bytes bytes = { 0 };
@@ -227,7 +228,7 @@ static void test_a_file_or_folder_that_others_can_write_is_rejected(void **state
 static void test_links_are_not_followed_and_pipes_do_not_block(void **state)
 {
 	char path[512], aside[128];
-	struct stat about;
+	struct stat status;
 
 	(void)state;
 	snprintf(aside, sizeof(aside), "%s/aside", place);
@@ -240,8 +241,8 @@ static void test_links_are_not_followed_and_pipes_do_not_block(void **state)
 	assert_int_equal(truncate(aside, 0), 0);
 	plant();
 	assert_true(is_believed());
-	assert_int_equal(stat(aside, &about), 0);
-	assert_int_equal(about.st_size, 0);
+	assert_int_equal(stat(aside, &status), 0);
+	assert_int_equal(status.st_size, 0);
 
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
@@ -263,7 +264,7 @@ static void test_a_replaced_file_is_read_again(void **state)
 {
 	char copy[128], command[1024], name[64];
 	struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
-	struct stat about;
+	struct stat status;
 
 	(void)state;
 	snprintf(copy, sizeof(copy), "%s/copy.so", place);
@@ -277,8 +278,8 @@ static void test_a_replaced_file_is_read_again(void **state)
 	assert_int_equal(utimensat(AT_FDCWD, copy, times, 0), 0);
 	assert_false(run_on(copy, NULL, "planted", name, sizeof(name)));
 	assert_true(run_on(copy, NULL, NULL, name, sizeof(name)));
-	assert_int_equal(stat(copy, &about), 0);
-	assert_int_equal(truncate(copy, about.st_size + 1), 0);
+	assert_int_equal(stat(copy, &status), 0);
+	assert_int_equal(truncate(copy, status.st_size + 1), 0);
 	assert_false(run_on(copy, NULL, NULL, name, sizeof(name)));
 }
 
@@ -303,13 +304,13 @@ static void test_a_file_without_a_build_id_is_not_cached(void **state)
 	assert_int_equal(access(folder, F_OK), -1);
 }
 
-static void with_limit(int resource, rlim_t most, void (*what)(void))
+static void with_limit(int resource, rlim_t limit, void (*what)(void))
 {
 	struct rlimit before, less;
 
 	assert_int_equal(getrlimit(resource, &before), 0);
 	less = before;
-	less.rlim_cur = most;
+	less.rlim_cur = limit;
 	assert_int_equal(setrlimit(resource, &less), 0);
 	what();
 	assert_int_equal(setrlimit(resource, &before), 0);
