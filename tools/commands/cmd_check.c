@@ -67,6 +67,15 @@ struct inputs {
 	int code; /* exit code if a file could not be read */
 };
 
+/* Returns whether the begin of an operand can be read twice. A pipe, and what is not there, cannot. */
+static bool can_look_at(const char *operand)
+{
+	struct stat about;
+
+	return stat(operand, &about) == 0 && (S_ISREG(about.st_mode) || S_ISDIR(about.st_mode)) &&
+		access(operand, R_OK) == 0;
+}
+
 static void add_path(struct inputs *inputs, const char *path)
 {
 	char **to = gmt_vec_push(&inputs->paths);
@@ -108,7 +117,7 @@ static void keep_summaries(struct inputs *inputs)
 
 /*
  * Finds the recordings and summaries that the operands name, also in folders. Named recordings keep
- * their order. An operand that cannot be opened counts as a recording: reading it gives the reason.
+ * their order. An operand that can be read only once, or not, counts as a recording.
  */
 static void find_inputs(struct inputs *inputs, int count, char **operands)
 {
@@ -116,7 +125,7 @@ static void find_inputs(struct inputs *inputs, int count, char **operands)
 	GMT_VEC(char *) readable = { 0 };
 
 	for (int i = 0; i < count && gmt_vec_reserve(&readable, 1); i++)
-		if (access(operands[i], R_OK) == 0)
+		if (can_look_at(operands[i]))
 			readable.items[readable.count++] = operands[i];
 	inputs->code = gmt_job_files_find(files, (int)readable.count, readable.items);
 	gmt_vec_fini(&readable);
