@@ -197,8 +197,7 @@ static bool map_any_size(struct gmt_recording_memory *memory)
 	return map(memory, &wanted) || map(memory, &tight_size);
 }
 
-/* Writes the owner, and then the magic that says that the header is complete. */
-static void sign(struct gmt_recording_memory *memory,
+void gmt_recording_memory_sign(struct gmt_recording_memory *memory,
 	const struct gmt_shared_recording_owner *owner)
 {
 	memory->header->owner = *owner;
@@ -219,10 +218,8 @@ static bool open_in(struct gmt_recording_memory *memory, const char *folder, con
 	memory->fd = gmt_descriptor_move_high(memory->fd);
 	gmt_file_identity_of(memory->fd, &memory->file);
 	gmt_file_lock(memory->fd);
-	if (map_any_size(memory)) {
-		sign(memory, owner);
+	if (map_any_size(memory))
 		return true;
-	}
 
 	int kept_errno = errno;
 	close(memory->fd);

@@ -42,7 +42,7 @@ struct gmt_recording_memory {
  * Creates the file and maps it for the recording of `owner`. First removes recordings of killed
  * recorders if they take too much space (files/remove_dead.h). Uses `fallback_folder` if tmpfs has
  * no room. If neither folder has room, uses memory without a file and reports a fault. Returns
- * false with a reason in ret_why.
+ * false with a reason in ret_why. The caller fills the preamble and then signs the memory.
  */
 bool gmt_recording_memory_open(struct gmt_recording_memory *ret_memory,
 	const struct gmt_shared_recording_owner *owner, const char *fallback_folder, char *ret_why,
@@ -54,6 +54,13 @@ bool gmt_recording_memory_open(struct gmt_recording_memory *ret_memory,
  */
 bool gmt_recording_memory_open_in_memory(struct gmt_recording_memory *ret_memory, char *ret_why,
 	uint32_t why_bytes);
+
+/*
+ * Writes the owner, and then the magic: from here on, a reader accepts what is in the memory if the
+ * process is killed.
+ */
+void gmt_recording_memory_sign(struct gmt_recording_memory *memory,
+	const struct gmt_shared_recording_owner *owner);
 
 /* Returns the memory of the journal (writer/journal.h). */
 void *gmt_recording_memory_journal(const struct gmt_recording_memory *memory);

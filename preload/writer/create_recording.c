@@ -11,6 +11,8 @@
 #include "runtime/descriptor.h"
 #include "producer/clock.h"
 #include "files/run_note.h"
+#include "format/encoding/encode.h"
+#include "writer/process_metadata.h"
 #include "shared_memory/shared_recording_owner.h"
 
 /*
@@ -52,6 +54,39 @@ static const struct gmt_shared_recording_owner *recording_owner(
 	return &owner;
 }
 
+struct preamble_writer {
+	struct gmt_recording_memory *memory;
+	struct gmt_encoder encoder;
+};
+
+static void write_to_preamble(void *context, uint32_t kind, const void *rows, uint32_t count)
+{
+	struct preamble_writer *writer = context;
+	struct gmt_error error;
+
+	if (!gmt_encode_rows(&writer->encoder, kind, rows, count, &error))
+		gmt_recording_memory_add_to_preamble(writer->memory, writer->encoder.block.items,
+			writer->encoder.block.count);
+}
+
+/*
+ * Writes the first records of the file, and all function names. The program may be killed before
+ * the writer has written the file.
+ */
+static void fill_preamble(struct gmt_recording_state *recording,
+	struct gmt_recording_memory *memory)
+{
+	static struct gmt_process_metadata metadata; /* one caller; stacks may be small */
+	struct preamble_writer writer = { .memory = memory };
+
+	metadata.recording = recording;
+	metadata.write = write_to_preamble;
+	metadata.context = &writer;
+	gmt_process_metadata_begin(&metadata);
+	gmt_process_metadata_all_apis(&metadata);
+	gmt_encoder_fini(&writer.encoder);
+}
+
 static bool open_depot(struct gmt_recording_state *recording, struct gmt_recording_memory *memory,
 	char *ret_why, uint32_t why_bytes)
 {
@@ -67,11 +102,14 @@ static bool open_memory(struct gmt_recording_state *recording, struct gmt_record
 	char *ret_why, uint32_t why_bytes)
 {
 	static char folder[4352]; /* one caller; stacks may be small */
+	const struct gmt_shared_recording_owner *owner;
 
 	folder_of(recording->path, folder, sizeof(folder));
-	if (!gmt_recording_memory_open(memory, recording_owner(recording, folder), folder, ret_why,
-			why_bytes))
+	owner = recording_owner(recording, folder);
+	if (!gmt_recording_memory_open(memory, owner, folder, ret_why, why_bytes))
 		return false;
+	fill_preamble(recording, memory);
+	gmt_recording_memory_sign(memory, owner);
 	if (open_depot(recording, memory, ret_why, why_bytes))
 		return true;
 	gmt_recording_memory_unlink(memory);

@@ -248,20 +248,18 @@ static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t 
 
 	bool may_wait = stream->part == GMT_STREAM_ANY && is_referred_to(kind);
 
-	if ((may_wait && !put_waiting(stream)) ||
-		(stream->part != GMT_STREAM_NAMES && !finds_room(stream, kind, length))) {
+	if ((may_wait && !put_waiting(stream)) || !finds_room(stream, kind, length)) {
 		stream->is_full = true;
 		if (may_wait)
 			keep_waiting(stream, block, length);
 		return;
 	}
-	if (stream->part == GMT_STREAM_BEGINNING || stream->part == GMT_STREAM_NAMES)
-		gmt_recording_memory_add_to_preamble(stream->recording->memory, block, length);
 	if (stream->part == GMT_STREAM_BATCH) {
 		gmt_journal_stage(&stream->journal, GMT_JOURNAL_BLOCK, block, length);
 		stream->staged_bytes += length;
-	} else if (stream->part != GMT_STREAM_NAMES)
+	} else {
 		put_block(stream, block, length);
+	}
 }
 
 static struct gmt_depot_entry *find_entry(void *depot, uint32_t id, enum gmt_depot_kind kind)
@@ -450,11 +448,7 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording_state *reco
 	check(stream, status, &error);
 	if (!stream->sink)
 		return false;
-	stream->part = GMT_STREAM_BEGINNING;
 	gmt_process_metadata_begin(&stream->metadata);
-	stream->part = GMT_STREAM_NAMES;
-	gmt_process_metadata_all_apis(&stream->metadata);
-	stream->part = GMT_STREAM_ANY;
 	gmt_stream_sync(stream);
 	return true;
 }

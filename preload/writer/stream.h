@@ -23,11 +23,8 @@
 #include "shared_memory/ring_rows.h"
 #include "format/file/sink.h"
 
-/*
- * The part that the stream is writing. The blocks of a batch become valid together. The blocks of
- * the beginning are also stored in the preamble of the shared memory.
- */
-enum gmt_stream_part { GMT_STREAM_ANY, GMT_STREAM_BEGINNING, GMT_STREAM_NAMES, GMT_STREAM_BATCH };
+/* The part that the stream is writing. The blocks of a batch become valid together. */
+enum gmt_stream_part { GMT_STREAM_ANY, GMT_STREAM_BATCH };
 
 enum { GMT_STREAM_STEPPERS = 16 };
 

@@ -49,6 +49,13 @@ struct gmt_read_ahead {
 	bool is_closing;
 };
 
+static bool uses_no_thread;
+
+void gmt_read_ahead_use_no_thread(void)
+{
+	uses_no_thread = true;
+}
+
 static bool copy_payload(struct slot *slot)
 {
 	slot->payload.count = 0;
@@ -162,7 +169,7 @@ struct gmt_read_ahead *gmt_read_ahead_open(struct gmt_source *source)
 	read_ahead->source = source;
 	pthread_mutex_init(&read_ahead->lock, NULL);
 	pthread_cond_init(&read_ahead->changed, NULL);
-	if (gmt_source_progress(source).file_bytes >= THREAD_FROM_BYTES)
+	if (!uses_no_thread && gmt_source_progress(source).file_bytes >= THREAD_FROM_BYTES)
 		start(read_ahead);
 	return read_ahead;
 }

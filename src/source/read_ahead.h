@@ -18,6 +18,12 @@
 struct gmt_read_ahead;
 
 /*
+ * From now on, this process reads without a second thread. For a process that is one of as many as
+ * there are processors: the threads would only make them wait for each other.
+ */
+void gmt_read_ahead_use_no_thread(void);
+
+/*
  * A block. `record` is NULL if this version does not know the kind. Events are in `columns`, as
  * made by gmt_columns_decode. All other rows are in `rows`, as made by gmt_decode_rows.
  */

@@ -67,7 +67,7 @@ static bool journal_has_process(struct gmt_recovery *recovery)
 	return false;
 }
 
-/* For a process that was killed before its writer wrote anything. */
+/* For a preamble that cannot be read. */
 static void add_process(struct gmt_recovery *recovery)
 {
 	const struct gmt_shared_recording_owner *owner =
@@ -79,6 +79,8 @@ static void add_process(struct gmt_recovery *recovery)
 		.start_time_ns = owner->start_time_ns,
 		.start_stamp = owner->start_stamp,
 		.host = { owner->host, (uint32_t)strlen(owner->host) },
+		.recording = { owner->recording, (uint32_t)strlen(owner->recording) },
+		.run = { owner->run, (uint32_t)strlen(owner->run) },
 	};
 
 	gmt_recovery_add_rows(recovery, GMT_RECORD_PROCESS, &row, 1);

@@ -121,7 +121,8 @@ static int check(struct gmt_check_plan *plan, char **paths, size_t count)
 	if (plan->options.output && !(output = gmt_output_open(plan->options.output, &rules)))
 		return NOTHING_TO_JUDGE;
 	return gmt_output_close(output,
-		gmt_check_files(plan, paths, count, output ? gmt_output_file(output) : stderr));
+		gmt_check_files(plan, &(struct gmt_check_input){ .paths = paths, .count = count },
+			output ? gmt_output_file(output) : stderr));
 }
 
 /* Writes the page of all recordings, as `report --html` does. */

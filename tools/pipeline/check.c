@@ -21,7 +21,7 @@ enum { EXIT_FAILED = 1, EXIT_UNREADABLE = 3 };
 
 /* The processes of the files, for the rules about a whole job. */
 struct job_files {
-	struct gmt_job_store store;
+	struct gmt_job_store own_store, *store;
 	GMT_VEC(struct gmt_process_summary) summaries;
 	GMT_VEC(uint32_t) subjects; /* of each summary */
 };
@@ -46,7 +46,7 @@ static enum gmt_status keep_process(struct job_files *job, const struct gmt_pipe
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	*summary = (struct gmt_process_summary){ 0 };
 	*subject = (uint32_t)verdict->subjects.count - 1;
-	status = gmt_summarize_pipeline(parts, &job->store, summary, error);
+	status = gmt_summarize_pipeline(parts, job->store, summary, error);
 	summary->path = path;
 	return status;
 }
@@ -97,6 +97,30 @@ static int judge_file(const char *path, struct judging *judging, struct gmt_verd
 	gmt_pipeline_fini(&parts);
 	gmt_work_limit_report(path);
 	return code;
+}
+
+/* Judges a summary. Returns an exit code if memory is exhausted, else 0. */
+static int judge_summary(const struct gmt_process_summary *summary, struct judging *judging,
+	struct gmt_verdict *verdict)
+{
+	struct job_files *job = &judging->job;
+	struct gmt_error error = { 0 };
+	struct gmt_process_summary *kept;
+	uint32_t *subject;
+
+	if (gmt_gate_judge_summary(verdict, judging->gate, job->store, summary, &error))
+		return gmt_message_failure(&error);
+	if (!gmt_gate_judges_jobs(&judging->plan->limits))
+		return 0;
+	kept = gmt_vec_push(&job->summaries);
+	subject = kept ? gmt_vec_push(&job->subjects) : NULL;
+	if (!subject) {
+		gmt_message_error("out of memory");
+		return EXIT_UNREADABLE;
+	}
+	*kept = *summary;
+	*subject = (uint32_t)verdict->subjects.count - 1;
+	return 0;
 }
 
 /*
@@ -288,7 +312,7 @@ static int judge_job(struct judging *judging, struct gmt_verdict *verdict)
 {
 	struct job_files *job = &judging->job;
 	const struct gmt_gate_job input = {
-		.store = &job->store,
+		.store = job->store,
 		.summaries = job->summaries.items,
 		.subjects = job->subjects.items,
 		.count = job->summaries.count,
@@ -300,7 +324,7 @@ static int judge_job(struct judging *judging, struct gmt_verdict *verdict)
 		code = gmt_message_failure(&error);
 	gmt_vec_fini(&job->summaries);
 	gmt_vec_fini(&job->subjects);
-	gmt_job_store_fini(&job->store);
+	gmt_job_store_fini(&job->own_store);
 	return code;
 }
 
@@ -316,10 +340,11 @@ static int accept_baseline(const struct gmt_check_plan *plan, struct gmt_verdict
 	return write_baseline(found, plan->options.baseline, rules);
 }
 
-int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FILE *file)
+int gmt_check_files(struct gmt_check_plan *plan, const struct gmt_check_input *input, FILE *file)
 {
 	bool updates = plan->options.update_baseline, compares = plan->options.baseline && !updates;
-	const struct gmt_output_rules rules = gmt_check_output_rules(plan, paths, count);
+	const struct gmt_output_rules rules =
+		gmt_check_output_rules(plan, input->paths, input->count + input->summary_count);
 	struct gmt_verdict verdict = { 0 };
 	struct gmt_baseline found = { 0 };
 	struct gmt_gate gate = {
@@ -333,14 +358,25 @@ int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FIL
 		.gate = &gate,
 		.cache = plan->options.no_symbol_cache ? NULL : gmt_symbols_cache_open(),
 	};
-	int unreadable = 0, code;
+	int unreadable = input->unreadable, code;
 
-	for (size_t i = 0; i < count; i++) {
-		int answer = judge_file(paths[i], &judging, &verdict);
+	judging.job.store = input->store ? input->store : &judging.job.own_store;
+	for (size_t i = 0; i < input->count; i++) {
+		int answer = judge_file(input->paths[i], &judging, &verdict);
 
 		if (answer)
-			note_unreadable(&verdict, paths[i]);
+			note_unreadable(&verdict, input->paths[i]);
 		unreadable = answer ? answer : unreadable;
+	}
+	for (size_t i = 0; i < input->note_count; i++) {
+		const char **note = gmt_vec_push(&verdict.notes);
+
+		if (note)
+			*note = input->notes[i];
+	}
+	for (size_t i = 0; i < input->summary_count; i++) {
+		code = judge_summary(&input->summaries[i], &judging, &verdict);
+		unreadable = code ? code : unreadable;
 	}
 	gmt_symbols_cache_close(judging.cache);
 	code = judge_job(&judging, &verdict);
@@ -350,7 +386,8 @@ int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FIL
 	gmt_verdict_conclude(&verdict);
 	code = unreadable    ? unreadable
 		: verdict.failed ? EXIT_FAILED
-		: (verdict.incomplete || verdict.growth_not_judged) && plan->options.strict
+		: (verdict.incomplete || verdict.growth_not_judged || verdict.not_in_summaries) &&
+			plan->options.strict
 		? GMT_EXIT_INCOMPLETE
 		: 0;
 	code = gmt_work_limit_exit_code(code);

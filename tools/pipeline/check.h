@@ -9,6 +9,7 @@
 #include "analysis/gate/baseline.h"
 #include "analysis/gate/limits.h"
 #include "analysis/gate/suppressions.h"
+#include "analysis/job/process_summary.h"
 #include "reader/stacks/owner_rules.h"
 #include "tools/options/options.h"
 
@@ -64,17 +65,32 @@ bool gmt_check_may_write(const struct gmt_check_plan *plan, char **paths, size_t
 struct gmt_output_rules gmt_check_output_rules(const struct gmt_check_plan *plan, char **paths,
 	size_t count);
 
+/* What is judged. */
+struct gmt_check_input {
+	char **paths; /* of the recordings, and after them of the summaries */
+	size_t count; /* number of recordings */
+	/* Summaries, judged after the recordings, and their store. NULL and 0: there are none. */
+	struct gmt_job_store *store;
+	const struct gmt_process_summary *summaries;
+	size_t summary_count;
+	/* Notes for the verdict: files that were left out. */
+	const char *const *notes;
+	size_t note_count;
+	int unreadable; /* exit code if a file could not be read, else 0 */
+};
+
 /*
- * Judges the recordings and writes all requested results. The verdict goes to `file`. Returns the
- * exit code:
+ * Judges the recordings and summaries, and writes all requested results. The verdict goes to
+ * `file`. Returns the exit code:
  *
  *   0  all rules hold
  *   1  a rule fails
  *   3  a recording cannot be read, or a result cannot be written
- *   4  with --strict: a recording is incomplete, or growth in it could not be judged;
+ *   4  with --strict: a recording is incomplete, growth in it could not be judged, or an option
+ *      asks for a rule that a summary cannot answer;
  *      always: work was left out because of the budget
  */
-int gmt_check_files(struct gmt_check_plan *plan, char **paths, size_t count, FILE *file);
+int gmt_check_files(struct gmt_check_plan *plan, const struct gmt_check_input *input, FILE *file);
 
 void gmt_check_plan_fini(struct gmt_check_plan *plan);
 

@@ -209,29 +209,37 @@ static bool is_newer(const struct timespec *time, const struct timespec *than)
 		(time->tv_sec == than->tv_sec && time->tv_nsec > than->tv_nsec);
 }
 
-/* Returns whether a recording's summary is among the files, and newer than the recording. */
-static bool has_summary(const struct gmt_job_files *files, const struct gmt_job_file *file)
+const struct gmt_job_file *gmt_job_files_by_path(const struct gmt_job_files *files,
+	const char *path)
 {
-	char path[PATH_MAX];
 	size_t low = 0, high = files->files.count;
-	struct stat summary, recording;
 
-	if (file->is_operand || !gmt_job_summary_path(file->path, path))
-		return false;
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 		int order = strcmp(files->files.items[middle].path, path);
 
 		if (!order)
-			return files->files.items[middle].kind == GMT_JOB_FILE_SUMMARY &&
-				stat(path, &summary) == 0 && stat(file->path, &recording) == 0 &&
-				is_newer(&summary.st_mtim, &recording.st_mtim);
+			return &files->files.items[middle];
 		if (order < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return false;
+	return NULL;
+}
+
+/* Returns whether a recording's summary is among the files, and newer than the recording. */
+static bool has_summary(const struct gmt_job_files *files, const struct gmt_job_file *file)
+{
+	const struct gmt_job_file *found;
+	struct stat summary, recording;
+	char path[PATH_MAX];
+
+	if (file->is_operand || !gmt_job_summary_path(file->path, path))
+		return false;
+	found = gmt_job_files_by_path(files, path);
+	return found && found->kind == GMT_JOB_FILE_SUMMARY && stat(path, &summary) == 0 &&
+		stat(file->path, &recording) == 0 && is_newer(&summary.st_mtim, &recording.st_mtim);
 }
 
 /* Writes the summary of a recording, in a process of its own. */
@@ -313,11 +321,9 @@ static int read_recordings(struct reader *reader, const struct gmt_traces_option
 	return code;
 }
 
-static int read_all(struct reader *reader, const struct gmt_traces_options *options)
+static int look_at_all(struct reader *reader)
 {
 	struct gmt_job_files *files = reader->files;
-	GMT_VEC(char *) paths = { 0 };
-	GMT_VEC(const struct gmt_job_file *) of = { 0 };
 	int code = 0;
 
 	for (size_t i = 0; i < files->files.count && !files->is_out_of_memory; i++) {
@@ -325,6 +331,17 @@ static int read_all(struct reader *reader, const struct gmt_traces_options *opti
 
 		code = answer ? answer : code;
 	}
+	return code;
+}
+
+/* Reads the recordings, except those whose summary was read. */
+static int read_all_recordings(struct reader *reader, const struct gmt_traces_options *options)
+{
+	struct gmt_job_files *files = reader->files;
+	GMT_VEC(char *) paths = { 0 };
+	GMT_VEC(const struct gmt_job_file *) of = { 0 };
+	int code = 0;
+
 	if (!gmt_vec_reserve(&paths, files->files.count + 1) ||
 		!gmt_vec_reserve(&of, files->files.count + 1))
 		files->is_out_of_memory = true;
@@ -350,16 +367,22 @@ static int read_all(struct reader *reader, const struct gmt_traces_options *opti
 	return code;
 }
 
-int gmt_job_files_read(struct gmt_job_files *files, const struct gmt_traces_options *options)
+/* Reads the summaries, and with `options` also the recordings. */
+static int read_files(struct gmt_job_files *files, const struct gmt_traces_options *options)
 {
 	struct reader reader = { .files = files };
 	int code = 0;
 
 	reader.inflate = gmt_inflate_open(&reader.inflate_memory);
-	if (reader.inflate)
-		code = read_all(&reader, options);
-	else
+	if (reader.inflate) {
+		int answer;
+
+		code = look_at_all(&reader);
+		answer = options ? read_all_recordings(&reader, options) : 0;
+		code = answer ? answer : code;
+	} else {
 		files->is_out_of_memory = true;
+	}
 	gmt_vec_fini(&reader.in);
 	gmt_vec_fini(&reader.out);
 	gmt_arena_fini(&reader.inflate_memory);
@@ -374,6 +397,16 @@ int gmt_job_files_read(struct gmt_job_files *files, const struct gmt_traces_opti
 		code = GMT_EXIT_UNREADABLE;
 	}
 	return code;
+}
+
+int gmt_job_files_read_summaries(struct gmt_job_files *files)
+{
+	return read_files(files, NULL);
+}
+
+int gmt_job_files_read(struct gmt_job_files *files, const struct gmt_traces_options *options)
+{
+	return read_files(files, options);
 }
 
 void gmt_job_files_fini(struct gmt_job_files *files)

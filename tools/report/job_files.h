@@ -45,6 +45,16 @@ struct gmt_job_files {
 int gmt_job_files_find(struct gmt_job_files *ret_files, int count, char **operands);
 
 /*
+ * Reads the begin of each file, which tells its kind, and the summaries. The first part of
+ * gmt_job_files_read, for a caller that reads the recordings itself. Returns the same.
+ */
+int gmt_job_files_read_summaries(struct gmt_job_files *files);
+
+/* Returns a file by its path; NULL: it is not among the files. */
+const struct gmt_job_file *gmt_job_files_by_path(const struct gmt_job_files *files,
+	const char *path);
+
+/*
  * Reads all files. Files that cannot be read get a remark. Returns 0, or the exit code of the last
  * named file that could not be read.
  */

@@ -94,10 +94,15 @@ int gmt_job_files_find(struct gmt_job_files *ret_files, int count, char **operan
 			compare);
 	/* A file that was named twice counts once. */
 	size_t kept = 0;
-	for (size_t i = 0; i < ret_files->files.count; i++)
-		if (!kept ||
-			strcmp(ret_files->files.items[i].path, ret_files->files.items[kept - 1].path) != 0)
-			ret_files->files.items[kept++] = ret_files->files.items[i];
+	for (size_t i = 0; i < ret_files->files.count; i++) {
+		struct gmt_job_file *file = &ret_files->files.items[i];
+		struct gmt_job_file *before = kept ? &ret_files->files.items[kept - 1] : NULL;
+
+		if (before && strcmp(file->path, before->path) == 0)
+			before->is_operand |= file->is_operand;
+		else
+			ret_files->files.items[kept++] = *file;
+	}
 	ret_files->files.count = kept;
 	return code;
 }

@@ -12,6 +12,7 @@
 
 #include "base/pages.h"
 #include "containers/vec.h"
+#include "source/read_ahead.h"
 #include "tools/output/memory_limit.h"
 #include "tools/output/message.h"
 #include "tools/output/pager.h"
@@ -60,6 +61,8 @@ static void report(struct gmt_report_each_parallel *parallel, int index,
 	if (!output.file || dup2(worker->err, STDERR_FILENO) < 0)
 		return;
 	gmt_memory_share((unsigned)parallel->at_once);
+	if (parallel->at_once >= processors())
+		gmt_read_ahead_use_no_thread();
 	result->code = gmt_work_limit_exit_code(parallel->files->report(parallel->files->context,
 		parallel->files->paths[index], &output));
 	result->is_incomplete = output.is_incomplete;

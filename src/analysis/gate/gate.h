@@ -47,6 +47,14 @@ enum gmt_status gmt_gate_judge(struct gmt_verdict *verdict, const struct gmt_gat
 	const struct gmt_gate_input *input, struct gmt_error *error);
 
 /*
+ * Adds a summary to `verdict`. Rules that a summary cannot answer are skipped, with the reason. Fails
+ * only for lack of memory.
+ */
+enum gmt_status gmt_gate_judge_summary(struct gmt_verdict *verdict, const struct gmt_gate *gate,
+	const struct gmt_job_store *store, const struct gmt_process_summary *summary,
+	struct gmt_error *error);
+
+/*
  * Judges the job that the files are of, by the rules about all its ranks. Call it after all files,
  * if gmt_gate_judges_jobs. A finding is reported with the file of a rank: `subjects` has the number
  * of the subject for each of the `summaries`. Fails only for lack of memory.

@@ -8,17 +8,16 @@
 
 enum { HOLDERS_SHOWN = 5 };
 
-/* Returns the smallest limit for the account. NULL: there is no limit. */
-static const struct gmt_limit_peak *limit_of(const struct gmt_limits *limits,
-	const struct gmt_account *account)
+const struct gmt_limit_peak *gmt_judge_peak_limit(const struct gmt_limits *limits, uint32_t layer,
+	int32_t device)
 {
 	const struct gmt_limit_peak *found = NULL;
 
 	for (size_t i = 0; i < limits->peaks.rows.count; i++) {
 		const struct gmt_limit_peak *peak = &limits->peaks.rows.items[i];
-		bool of_layer = !peak->layer || peak->layer == account->layer;
-		bool of_device = peak->device == account->device ||
-			(peak->device == GMT_LIMIT_EVERY_GPU && account->device != GMT_DEVICE_HOST);
+		bool of_layer = !peak->layer || peak->layer == layer;
+		bool of_device = peak->device == device ||
+			(peak->device == GMT_LIMIT_EVERY_GPU && device != GMT_DEVICE_HOST);
 
 		if (of_layer && of_device && (!found || peak->bytes < found->bytes))
 			found = peak;
@@ -73,7 +72,8 @@ static void report_peak(const struct gmt_judge *judge, uint32_t check,
 
 void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_account *account)
 {
-	const struct gmt_limit_peak *limit = limit_of(judge->gate->limits, account);
+	const struct gmt_limit_peak *limit =
+		gmt_judge_peak_limit(judge->gate->limits, account->layer, account->device);
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_PEAK, account);
 	uint64_t bytes = account->peak_bytes, left_out;
 

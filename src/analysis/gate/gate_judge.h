@@ -25,6 +25,13 @@ bool gmt_judge_suppresses(const struct gmt_judge *judge, unsigned kinds, uint32_
 struct gmt_finding *gmt_judge_find(const struct gmt_judge *judge, uint32_t check, uint32_t stack,
 	uint32_t own_line, enum gmt_suppression_kind kind);
 
+/* Returns the kinds of suppressions (bits) that hide a leak of this definition. */
+unsigned gmt_judge_suppression_kinds(enum gmt_leak_definition definition);
+
+/* Returns the smallest limit for the peak of a layer on a device. NULL: there is no limit. */
+const struct gmt_limit_peak *gmt_judge_peak_limit(const struct gmt_limits *limits, uint32_t layer,
+	int32_t device);
+
 /* Returns one frame as a line of text for evidence. */
 const char *gmt_judge_place(const struct gmt_judge *judge, uint32_t stack, uint32_t own_line);
 

@@ -10,7 +10,7 @@ static bool is_of(const struct gmt_leak *leak, const struct gmt_account *account
 	return leak->layer == account->layer && leak->device == account->device;
 }
 
-static unsigned kinds_of(enum gmt_leak_definition definition)
+unsigned gmt_judge_suppression_kinds(enum gmt_leak_definition definition)
 {
 	const unsigned leak = 1u << GMT_SUPPRESSION_LEAK;
 
@@ -35,7 +35,8 @@ static unsigned kinds_of(enum gmt_leak_definition definition)
 static bool counts(const struct gmt_judge *judge, const struct gmt_leak *leak)
 {
 	if (leak->stack == GMT_LEAK_NO_STACK ||
-		!gmt_judge_suppresses(judge, kinds_of(leak->definition), leak->stack, leak->bytes))
+		!gmt_judge_suppresses(judge, gmt_judge_suppression_kinds(leak->definition), leak->stack,
+			leak->bytes))
 		return true;
 	judge->verdict->suppressed_findings++;
 	judge->verdict->suppressed_bytes += leak->bytes;

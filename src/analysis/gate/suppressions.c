@@ -176,6 +176,20 @@ struct gmt_suppression *gmt_suppressions_find(const struct gmt_suppressions *sup
 	return NULL;
 }
 
+struct gmt_suppression *gmt_suppressions_find_line(const struct gmt_suppressions *suppressions,
+	unsigned kinds, const char *function, const char *file)
+{
+	for (size_t i = 0; i < suppressions->rows.count; i++) {
+		struct gmt_suppression *row = &suppressions->rows.items[i];
+
+		if ((kinds & 1u << row->kind) &&
+			(gmt_suppression_matches(row->pattern, function) ||
+				gmt_suppression_matches(row->pattern, file)))
+			return row;
+	}
+	return NULL;
+}
+
 void gmt_suppressions_fini(struct gmt_suppressions *suppressions)
 {
 	gmt_vec_fini(&suppressions->rows);

@@ -56,6 +56,10 @@ enum gmt_status gmt_suppressions_parse(struct gmt_suppressions *suppressions, co
 struct gmt_suppression *gmt_suppressions_find(const struct gmt_suppressions *suppressions,
 	unsigned kinds, const struct gmt_traces *traces, uint32_t stack);
 
+/* Same as above, for one line of which only the function and the file are known. */
+struct gmt_suppression *gmt_suppressions_find_line(const struct gmt_suppressions *suppressions,
+	unsigned kinds, const char *function, const char *file);
+
 /* Returns whether there is a suppression of one of `kinds` (bits by enum gmt_suppression_kind). */
 bool gmt_suppressions_have(const struct gmt_suppressions *suppressions, unsigned kinds);
 

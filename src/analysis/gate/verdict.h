@@ -94,6 +94,7 @@ struct gmt_verdict {
 	uint64_t suppressed_findings, suppressed_bytes;
 	bool failed; /* a check failed */
 	bool incomplete; /* a file is incomplete */
+	bool not_in_summaries; /* an option asks for a rule that a summary cannot answer */
 	size_t growth_not_judged; /* number of files in which growth could not be judged */
 	bool out_of_memory;
 };

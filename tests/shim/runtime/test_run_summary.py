@@ -41,6 +41,13 @@ class Summaries(unittest.TestCase):
         self.assertEqual(names[1::2], ["mem.r0.summary.gz", "mem.r1.summary.gz"])
         self.assertEqual([rank["end"] for rank in self.ranks()], ["killed", "clean"])
 
+    def test_a_rank_that_is_killed_at_once_is_of_its_job(self):
+        for _ in range(20):
+            done, _ = self.run_job(f"RANK=0 WORLD_SIZE=2 {PROGRAM} 0 now; RANK=1 WORLD_SIZE=2 {PROGRAM}")
+            self.assertEqual(done.returncode, 0)
+            ranks = self.ranks()
+            self.assertEqual([(rank["rank"], rank["end"]) for rank in ranks], [(0, "killed"), (1, "clean")])
+
     def test_the_exit_code_of_the_program_has_priority_and_its_summary_is_written(self):
         done, names = self.run_job(f"RANK=0 {PROGRAM}; exit 7")
         self.assertEqual((done.returncode, names), (7, ["mem.r0.gmt.gz", "mem.r0.summary.gz"]))

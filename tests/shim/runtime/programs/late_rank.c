@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: late-rank [RANK [FILE]]
+ * usage: late-rank [RANK [now|FILE]]
  *
  * Sets RANK, if it is given, after the recorder was loaded, as the processes of Python's
  * multiprocessing do. Then allocates and frees a block, with a function that it looks up. Prints
  * the file name of the library that the function is from, and the number of threads of the process.
- * With FILE, its recording, it kills itself with SIGKILL as soon as the recorder has written to the
- * file: what is recorded of a process that is killed earlier has neither its program nor its
- * environment.
+ * With `now`, it kills itself with SIGKILL after the allocation. With FILE, its recording, it kills
+ * itself as soon as the recorder has written to the file.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -47,6 +46,8 @@ int main(int argc, char **argv)
 	if (!alloc || init(0) || retain(&context, 0) || set(context) || alloc(&address, 4096) ||
 		end(address) || !dladdr((void *)(uintptr_t)alloc, &of_alloc))
 		return 2;
+	if (argc > 2 && strcmp(argv[2], "now") == 0)
+		return raise(SIGKILL);
 	tasks = opendir("/proc/self/task");
 	while (tasks && readdir(tasks))
 		threads++;
