@@ -34,7 +34,7 @@ static void every_address_finds_its_range_and_no_other(void **state)
 		assert_null(sim_ranges_find(&set, ranges[i].start + SIZE));
 		assert_null(sim_ranges_find(&set, ranges[i].start - 1));
 	}
-	free(set.items);
+	free(set.storage);
 }
 
 static void a_removed_range_is_not_found_and_all_others_are(void **state)
@@ -47,7 +47,7 @@ static void a_removed_range_is_not_found_and_all_others_are(void **state)
 		sim_ranges_remove(&set, &ranges[i]);
 	for (size_t i = 0; i < COUNT; i++)
 		assert_ptr_equal(sim_ranges_find(&set, ranges[i].start), i % 2 ? &ranges[i] : NULL);
-	free(set.items);
+	free(set.storage);
 }
 
 static void adjacent_ranges_do_not_overlap(void **state)
@@ -60,7 +60,30 @@ static void adjacent_ranges_do_not_overlap(void **state)
 	assert_true(sim_ranges_overlap(&set, STRIDE + SIZE, STRIDE - SIZE + 1));
 	assert_true(sim_ranges_overlap(&set, STRIDE + SIZE - 1, 1));
 	assert_true(sim_ranges_overlap(&set, 0, STRIDE * COUNT * 2));
-	free(set.items);
+	free(set.storage);
+}
+
+static void a_queue_in_either_direction_takes_bounded_storage(void **state)
+{
+	for (int is_descending = 0; is_descending < 2; is_descending++) {
+		struct sim_ranges set = { 0 };
+
+		(void)state;
+		for (size_t i = 0; i < 100 * COUNT; i++) {
+			struct sim_range *range = &ranges[i % COUNT];
+			size_t place = is_descending ? 100 * COUNT - i : i + 1;
+
+			if (i >= COUNT)
+				sim_ranges_remove(&set, range);
+			*range = (struct sim_range){ STRIDE * place, SIZE };
+			assert_true(sim_ranges_insert(&set, range));
+			assert_ptr_equal(sim_ranges_find(&set, range->start), range);
+			assert_ptr_equal(set.items[is_descending ? 0 : set.count - 1], range);
+		}
+		assert_int_equal(set.count, COUNT);
+		assert_in_range(set.capacity, COUNT, 4 * COUNT);
+		free(set.storage);
+	}
 }
 
 int main(void)
@@ -69,6 +92,7 @@ int main(void)
 		cmocka_unit_test(every_address_finds_its_range_and_no_other),
 		cmocka_unit_test(a_removed_range_is_not_found_and_all_others_are),
 		cmocka_unit_test(adjacent_ranges_do_not_overlap),
+		cmocka_unit_test(a_queue_in_either_direction_takes_bounded_storage),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,10 @@
 
 /*
  * A set of address ranges that do not overlap. A lookup accepts any address inside a range. The set
- * is a sorted array: a lookup is a binary search, and a change moves the pointers behind the
- * changed one. For the few thousand ranges of a training program, this is cheaper than a tree.
+ * is a sorted array: a lookup is a binary search, and a change moves the pointers before or behind
+ * the changed one, whichever are fewer. The array has room at both ends, because the kernel gives
+ * each new mapping a lower address. For the ranges of a training program, this is cheaper than a
+ * tree.
  *
  * The set stores pointers to ranges. The caller owns the ranges; a range is usually the first
  * member of a larger struct. The set has no lock.
@@ -21,9 +23,10 @@ struct sim_range {
 };
 
 struct sim_ranges {
-	struct sim_range **items; /* sorted by start */
+	struct sim_range **storage;
+	size_t capacity; /* pointers in `storage` */
+	struct sim_range **items; /* the used part of `storage`, sorted by start */
 	size_t count;
-	size_t capacity;
 };
 
 /*

@@ -88,53 +88,53 @@ class Processes(SingleStep):
         # A refused call takes the long way to the ring. There a fork once left a ring of the parent to the child.
         self.check(
             [
-                Case(operation, "fork", every=1 if LONG or operation == "alloc-refused" else 13, how=EACH)
+                Case(operation, "fork", every=1 if LONG or operation == "alloc-refused" else 27, how=EACH)
                 for operation in OPERATIONS
             ]
         )
 
     def test_handlers_that_fork_twice(self):
-        self.check([Case(operation, "fork-twice", every=1 if LONG else 53) for operation in OPERATIONS])
+        self.check([Case(operation, "fork-twice", every=1 if LONG else 107) for operation in OPERATIONS])
 
     def test_handlers_that_fork_on_signal_stacks(self):
-        self.check([Case("alloc-same", "fork", stack, every=1 if LONG else 29) for stack in ("apart", "inside")])
+        self.check([Case("alloc-same", "fork", stack, every=1 if LONG else 59) for stack in ("apart", "inside")])
 
     def test_handlers_that_exit(self):
         self.check(
             [
-                Case(operation, action, every=1 if LONG else 37)
+                Case(operation, action, every=1 if LONG else 75)
                 for operation in OPERATIONS
                 for action in ("exit", "exit-quick")
             ]
         )
 
     def test_kills(self):
-        self.check([Case(operation, "kill", every=1 if LONG else 19) for operation in OPERATIONS])
+        self.check([Case(operation, "kill", every=1 if LONG else 39) for operation in OPERATIONS])
 
 
 class FirstEvent(SingleStep):
     """Steps through the event that begins the recording, with one process for each position."""
 
     def test_handlers_that_allocate(self):
-        self.check([Case("first", "allocate", every=1 if LONG else 211)])
+        self.check([Case("first", "allocate", every=1 if LONG else 423)])
 
     def test_handlers_that_fork(self):
-        self.check([Case("first", "fork", every=1 if LONG else 307)])
+        self.check([Case("first", "fork", every=1 if LONG else 615)])
 
     def test_handlers_that_jump_out_of_the_call(self):
-        self.check([Case("first", "jump", every=1 if LONG else 211)])
+        self.check([Case("first", "jump", every=1 if LONG else 423)])
 
     def test_handlers_that_exit(self):
-        self.check([Case("first", action, every=1 if LONG else 431) for action in ("exit", "exit-quick")])
+        self.check([Case("first", action, every=1 if LONG else 863) for action in ("exit", "exit-quick")])
 
     def test_kills(self):
-        self.check([Case("first", "kill", every=1 if LONG else 211)])
+        self.check([Case("first", "kill", every=1 if LONG else 423)])
 
 
 class WithoutThread(SingleStep):
     """With writer=lazy the recorder makes no thread. Each position has a process, whose memory is judged at its end."""
 
-    def check_action(self, action, every=131, every_of_first=499):
+    def check_action(self, action, every=263, every_of_first=997):
         self.check(
             [Case(operation, action, every=1 if LONG else every, how="lazy") for operation in OPERATIONS]
             + [Case("first", action, every=1 if LONG else every_of_first, how="lazy")]
@@ -144,8 +144,8 @@ class WithoutThread(SingleStep):
         self.check_action("allocate")
 
     def test_handlers_that_fork(self):
-        self.check_action("fork", 307, 997)
-        self.check_action("fork-twice", 401, 1499)
+        self.check_action("fork", 613, 1999)
+        self.check_action("fork-twice", 809, 2999)
 
     def test_handlers_that_jump_out_of_the_call(self):
         self.check_action("jump")
