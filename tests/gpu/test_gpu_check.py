@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 import bench
-import ledger
+import compare_ledger
 import tap
 from recorded_run import BUILD, SHIM, SIM_PYTHON
 
@@ -228,7 +228,7 @@ class Judgement(unittest.TestCase):
         table = bench.Table()
         with contextlib.redirect_stdout(io.StringIO()):
             table.section("one")
-            ledger.judge_unexplained(
+            compare_ledger.judge_unexplained(
                 table,
                 "what",
                 {

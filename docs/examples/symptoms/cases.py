@@ -67,7 +67,7 @@ BLOCKS = {
                [('two_ranks', None), VERDICT, ('two_ranks', None), FINDINGS]),
               ('leaks two_ranks.repaired.r0.gmt.gz two_ranks.repaired.r1.gmt.gz',
                [('two_ranks', None), VERDICT, ('two_ranks', None), VERDICT])],
-    'no_leak': [(f'leaks no_leak_{name}.gmt.gz', [('Leaks:', '')]) for name in NO_LEAK],
+    'no-leak': [(f'leaks no_leak_{name}.gmt.gz', [('Leaks:', '')]) for name in NO_LEAK],
     'reserved': [('report --section segments no_leak_reserved.gmt.gz', [SEGMENTS])],
     'full': [('report --full full.gmt.gz', [('Out of memory', '')])],
     'holes': [('report --full holes.gmt.gz', [('Out of memory', ''), ("PyTorch's segments", '')])],
