@@ -46,6 +46,16 @@ struct gmt_export_name gmt_export_device(int32_t device)
 	return name;
 }
 
+struct gmt_export_name gmt_export_profile(const struct gmt_profile *profile, int32_t device,
+	enum gmt_profile_value value)
+{
+	struct gmt_export_name name;
+
+	snprintf(name.text, sizeof(name.text), "%s, %s, %.40s", gmt_profile_values[value].title,
+		gmt_layer_name(profile->choice.layer), gmt_export_device(device).text);
+	return name;
+}
+
 void gmt_export_line(FILE *file, const char *text, const char *separators)
 {
 	const unsigned char *at = (const unsigned char *)text;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "analysis/profile/profile.h"
 #include "reader/stacks/traces.h"
 
 /* In place of a stack that was not recorded. */
@@ -28,6 +29,10 @@ const char *gmt_export_base_name(const char *path);
 
 /* Returns "GPU 0", "unknown GPU" or "host memory". */
 struct gmt_export_name gmt_export_device(int32_t device);
+
+/* Returns the title of one number on one device: "live memory, torch, GPU 0". */
+struct gmt_export_name gmt_export_profile(const struct gmt_profile *profile, int32_t device,
+	enum gmt_profile_value value);
 
 /*
  * Writes a text as valid UTF-8 on one line: '?' replaces each character that cannot be shown
