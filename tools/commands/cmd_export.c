@@ -36,7 +36,7 @@ const struct gmt_option_row gmt_table_export[] = {
 		"the file to write, or - for stdout (default: the recording's name with the format's suffix); "
 		"for parquet, arrow and csv the new folder, which gets DIR/TABLE/JOB.parquet" },
 	{ "at", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(at),
-		"the memory that is live at this moment (default: peak)" },
+		"the memory that is live at this moment (default: peak; of torch: end)" },
 	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(until),
 		"only what happened up to this moment: " GMT_MOMENT_MEANING },
 	{ "from", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(stretch.from),
@@ -50,6 +50,8 @@ const struct gmt_option_row gmt_table_export[] = {
 	{ "value", 0, GMT_OPTION_WORD, GMT_EXPORT_VALUE_WORDS, AT(value),
 		"the number of each stack: bytes or blocks that are live at --at (default: bytes), or the "
 		"bytes or number of all allocations" },
+	{ "max-events", 0, GMT_OPTION_NUMBER, "N", AT(max_events),
+		"at most this many events, the newest (default of torch: 200000, more make its viewer slow)" },
 	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", AT(native),
 		"native frames: all except the Python interpreter's (default), all, "
 		"or none if the stack has Python frames" },

@@ -61,10 +61,14 @@ static enum gmt_status find_range(struct state *state, struct gmt_error *error)
 	bool is_end = at != GMT_MOMENT_NOT_GIVEN &&
 		(state->format->kind == GMT_EXPORT_EVENTS ||
 			(at != GMT_MOMENT_PEAK && at != GMT_MOMENT_END));
+	struct gmt_moment until = is_end ? options->at : options->until;
 	uint64_t until_ns;
-	enum gmt_status status = gmt_resolve_moment(is_end ? &options->at : &options->until,
-		state->recording, &state->traces, &state->timeline, &until_ns, error);
+	enum gmt_status status;
 
+	if (until.kind == GMT_MOMENT_NOT_GIVEN && state->format->options & GMT_EXPORT_TO_WORK_END)
+		until.kind = GMT_MOMENT_END;
+	status = gmt_resolve_moment(&until, state->recording, &state->traces, &state->timeline,
+		&until_ns, error);
 	if (status)
 		return status;
 	state->range = (struct gmt_stretch_range){ .until_ns = until_ns, .phase = SIZE_MAX };
@@ -148,6 +152,7 @@ static enum gmt_status prepare(struct state *state, struct gmt_error *error)
 		.recording = state->recording,
 		.traces = &state->traces,
 		.timeline = &state->timeline,
+		.replay = &state->replay,
 		.value = value_of(state->options),
 		.first = state->range.first,
 		.until_ns = state->range.until_ns,

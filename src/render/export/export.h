@@ -23,11 +23,12 @@ struct gmt_export {
 	const struct gmt_traces *traces;
 	const struct gmt_timeline *timeline;
 	struct gmt_profile_choice choice;
+	const struct gmt_replay *replay; /* up to the same moment; its sites have the same numbers */
 	const struct gmt_profile *profile; /* for formats of profiles, else NULL */
 	enum gmt_profile_value value; /* for formats with one number for each stack */
 	size_t first;      /* for formats of events: number of the first event to write */
 	uint64_t until_ns; /* for formats of events: end of the replay */
-	uint64_t max_events; /* for formats with option --max-events */
+	uint64_t max_events; /* for formats with option --max-events; UINT64_MAX: not given */
 	/* set by the writer: what the file lacks, for a message to the user. "": nothing */
 	char left_out[200];
 };
@@ -54,6 +55,8 @@ enum gmt_export_option {
 	GMT_EXPORT_DEVICE = 1 << 6,
 	GMT_EXPORT_VALUE = 1 << 7,
 	GMT_EXPORT_MAX_EVENTS = 1 << 8,
+	/* not an option: without --at and --until, the file ends where the program's work ends */
+	GMT_EXPORT_TO_WORK_END = 1 << 10,
 };
 
 enum gmt_export_format {

@@ -29,6 +29,10 @@ class Options(unittest.TestCase):
     def test_an_option_of_another_format_is_a_usage_error_of_one_line(self):
         for words in (
             ["--format=folded", "--table=sites"],
+            ["--format=folded", "--max-events=3"],
+            ["--format=speedscope", "--value=blocks"],
+            ["--format=pprof", "--at=end"],
+            ["--format=torch", "--from=step:1"],
             ["--format=folded", "--python=python3"],
             ["--format=csv", "-ox", "--layer=cuda"],
             ["--format=arrow", "-ox", "--at=peak"],
