@@ -91,6 +91,34 @@ static enum gmt_status replay(struct state *state, struct gmt_error *error)
 	return gmt_replay_run(&state->replay, state->recording, &state->traces, &options, error);
 }
 
+/* Chooses the device with the highest peak in the layer, and notes that it leaves out others. */
+static void choose_device(struct state *state)
+{
+	const struct gmt_accounting *accounting = &state->replay.accounting;
+	struct gmt_profile_choice *choice = &state->export.choice;
+	const struct gmt_account *fullest = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < accounting->accounts.count; i++) {
+		const struct gmt_account *account = &accounting->accounts.items[i];
+
+		if (account->layer != choice->layer || !account->alloc_count)
+			continue;
+		count++;
+		if (!fullest || account->peak_bytes > fullest->peak_bytes)
+			fullest = account;
+	}
+	if (!fullest)
+		return;
+	choice->has_device = true;
+	choice->device = fullest->device;
+	if (count > 1)
+		snprintf(state->export.left_out, sizeof(state->export.left_out),
+			"only the memory of %s is included, because the format has no devices; --device chooses "
+			"another",
+			gmt_export_device(choice->device).text);
+}
+
 static bool has_account(const struct state *state)
 {
 	const struct gmt_accounting *accounting = &state->replay.accounting;
@@ -116,6 +144,8 @@ static enum gmt_status choose(struct state *state, struct gmt_error *error)
 		choice->layer = (uint8_t)(options->layer + 1);
 	else if (state->format->options & GMT_EXPORT_ONE_LAYER)
 		choice->layer = account ? account->layer : GMT_LAYER_CUDA;
+	if (!options->device && state->format->options & GMT_EXPORT_ONE_DEVICE)
+		choose_device(state);
 	if (has_account(state))
 		return GMT_OK;
 	return gmt_error_set(error, GMT_USAGE, "%s: nothing was allocated%s%s%s%s",

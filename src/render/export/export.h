@@ -53,6 +53,7 @@ enum gmt_export_option {
 	GMT_EXPORT_LAYER = 1 << 5, /* without --layer: all layers */
 	GMT_EXPORT_ONE_LAYER = 1 << 9, /* in addition: without --layer, that of the overview */
 	GMT_EXPORT_DEVICE = 1 << 6,
+	GMT_EXPORT_ONE_DEVICE = 1 << 11, /* in addition: without --device, the fullest one */
 	GMT_EXPORT_VALUE = 1 << 7,
 	GMT_EXPORT_MAX_EVENTS = 1 << 8,
 	/* not an option: without --at and --until, the file ends where the program's work ends */
