@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "base/budget.h"
-#include "base/safe_text.h"
 #include "containers/intern.h"
 #include "reader/load/clock.h"
 #include "render/export/export.h"
@@ -45,24 +44,25 @@ struct writer {
 	uint64_t time_ms;
 };
 
-/* Writes a text, with '?' for characters that cannot be shown. Returns its number; 0 for "". */
+/* Writes the record of a text (gmt_export_line). Returns its number; 0 for "". */
 static bool write_text(struct writer *writer, const char *text, uint32_t *ret_number)
 {
-	size_t count = writer->texts.entries.count, length = gmt_budget_spend_text(strlen(text));
-	char *copy;
+	size_t count = writer->texts.entries.count, length = 0;
+	char *line = NULL;
+	FILE *memory;
 	bool done;
 
 	*ret_number = 0;
-	if (!length)
+	if (!*text)
 		return true;
-	copy = strndup(text, length);
-	if (!copy)
+	memory = open_memstream(&line, &length);
+	if (!memory)
 		return false;
-	gmt_safe_line(copy);
-	done = gmt_intern_text(&writer->texts, copy, ret_number);
+	gmt_export_line(memory, text, "");
+	done = !fclose(memory) && gmt_intern_text(&writer->texts, line, ret_number);
 	if (done && (*ret_number)++ == count)
-		fprintf(writer->file, "s %zx %s\n", strlen(copy), copy);
-	free(copy);
+		fprintf(writer->file, "s %zx %s\n", length, line);
+	free(line);
 	return done;
 }
 
@@ -159,10 +159,13 @@ static void write_time(struct writer *writer, uint64_t stamp)
 static bool write_change(struct writer *writer, char sign, uint64_t size_bytes, uint32_t stack,
 	uint64_t stamp)
 {
+	enum { USUAL_BYTES = 8 };
 	struct allocation allocation = { .size_bytes = size_bytes };
 	size_t count = writer->allocations.entries.count;
 	uint32_t number;
 
+	if (!gmt_budget_write(USUAL_BYTES))
+		return true;
 	if (!write_stack(writer, stack, &number))
 		return false;
 	allocation.stack = number;

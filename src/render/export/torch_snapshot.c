@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 
+#include "base/budget.h"
 #include "base/text.h"
 #include "reader/load/clock.h"
 #include "render/export/torch_writer.h"
@@ -130,8 +131,14 @@ static void write_settings(struct gmt_torch_writer *writer, uint64_t max_events)
 /* Keeps the newest events. */
 static void limit_events(struct gmt_torch_writer *writer, uint64_t max_events)
 {
+	enum { USUAL_BYTES = 64 };
 	struct gmt_export *export = writer->export;
 
+	if (max_events > gmt_budget.output / USUAL_BYTES) {
+		max_events = gmt_budget.output / USUAL_BYTES;
+		if (writer->count > max_events)
+			gmt_budget_leave_out(GMT_BUDGET_OUTPUT);
+	}
 	if (writer->count > max_events) {
 		writer->first = writer->count - max_events;
 		snprintf(export->left_out, sizeof(export->left_out),
