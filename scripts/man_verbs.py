@@ -162,6 +162,11 @@ ABOUT = {
     "export": About(
         ("read", "usage", "no_file", "incomplete"),
         (
+            ("Write train.folded, for a flame graph:", "gpumemtrace export --format=folded train.gmt.gz"),
+            (
+                "Write a snapshot for PyTorch's memory_viz, as it was when a request failed:",
+                "gpumemtrace export --format=torch --at=oom train.gmt.gz",
+            ),
             ("Write all tables of a job, for DuckDB, polars or Spark:", "gpumemtrace export -o tables job"),
             (
                 "Write two tables, with a folder for each rank:",

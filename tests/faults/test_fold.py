@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Faults while the recorder folds its own file: the old file stays whole, no event is lost, and a message says so."""
+"""Faults while the recorder compacts its own file: the old file stays whole, no event is lost, and a message says so."""
 
 import glob
 import os
@@ -9,8 +9,8 @@ import tap
 from faulty import Faults, Host, fill, needs_mounts, report, tmpfs, wait_until
 
 EVENTS = 30000  # calls to each of two functions: more than a fold waits for
-LIVING = 330000  # blocks, of which 1 MiB has no space for two lists
-FOLDED = "folded; "
+LIVING = 1000000  # blocks, of which 1 MiB has no space for two lists: one takes at least 1.5 bytes a block
+FOLDED = "compacted; "
 NOT_FOLDED = "older events could not be compacted"
 
 
@@ -116,16 +116,21 @@ class Folds(Faults):
                     self.assertEqual((layer["live_blocks"], layer["free_count"]), (kept, 10000 * rounds))
 
     def test_a_max_size_that_is_too_small_for_the_live_blocks_is_reported_with_one_that_suffices(self):
-        def run(max_size):
-            one = Host(options={"stacks": "none", "max_size": max_size})
-            one(f"keep {LIVING}", "events 10000", "pause 1500")
+        def run(max_size, rounds):
+            """Compaction is tried between rounds, because a cut is made once a second."""
+            one = Host(options={"stacks": "none", "max_size": max_size, "overflow": "wait"})
+            one(f"keep {LIVING}")
+            for _ in range(rounds):
+                one("events 10000", "pause 1100")
+                if any(NOT_FOLDED in line for line in one.said):
+                    break
             one.end()
             self.assertEqual(("".join(one.out), one.code), one.plain(), one.said)
             return [line for line in one.said if NOT_FOLDED in line]
 
-        (said,) = run("1MiB")
+        (said,) = run("1MiB", 20)
         self.assertIn("the new file does not fit into max_size", said)
-        self.assertEqual(run(re.search(r"\(max_size=(\d+MiB) is enough\)", said).group(1)), [])
+        self.assertEqual(run(re.search(r"\(max_size=(\d+MiB) is enough\)", said).group(1), 4), [])
 
     def test_a_file_that_cannot_be_flushed_is_folded(self):
         for fault in "fdatasync=EINVAL", "fdatasync=EPERM":

@@ -11,14 +11,15 @@ import tempfile
 import unittest
 
 import tap
-from recorded_run import BUILD, SIM_PYTHON, RecordedRun, report, sim_python
+from recorded_run import BUILD, CLI, SIM_PYTHON, RecordedRun, report, sim_python
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 SCRIPTS = os.path.join(HERE, "programs")
-sys.path.insert(0, os.path.join(ROOT, "docs", "examples", "ledger"))
+sys.path[:0] = [os.path.join(ROOT, "docs", "examples", "ledger"), os.path.join(ROOT, "tests", "viewers")]
 
 import ledger as example  # noqa: E402  (found by the line above)
+import snapshot_checks  # noqa: E402
 
 MIB = 1 << 20
 # The device also holds this memory, next to the program's own.
@@ -190,6 +191,25 @@ class CachingAllocator(Moments):
         self.assertEqual(
             layer_of(before, "cuda")["live_bytes"] - layer_of(after, "cuda")["live_bytes"], full["empty_bytes"]
         )
+
+    def test_an_exported_snapshot_has_pytorchs_segments_and_blocks_at_each_moment(self):
+        for path, moments in (self.native(), self.expandable()):
+            for name, moment in moments.items():
+                out = path + ".pickle"
+                words = ("export", "--format=torch", f"--at={moment['time_ns']}", "-o", out, path)
+                done = subprocess.run([CLI, *words], capture_output=True, text=True)
+                if "nothing was allocated" in done.stderr:
+                    continue
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                with open(out, "rb") as file:
+                    found = snapshot_checks.read(file.read())
+                for device, printed in enumerate(moment["devices"]):
+                    with self.subTest(moment=name, device=device):
+                        segments = [one for one in found["segments"] if one["device"] == device]
+                        self.assertEqual(
+                            sorted((one["total_size"], one["allocated_size"]) for one in segments),
+                            sorted((size, allocated) for size, allocated, _ in printed["segments"]),
+                        )
 
     def test_pinned_memory_of_pytorchs_host_cache_is_the_hosts(self):
         for path, moments in (self.native(), self.expandable()):

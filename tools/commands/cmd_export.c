@@ -1,37 +1,63 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables as files of data engines. The Python package writes them, with pyarrow. This verb checks
- * the options, and starts the package in a Python.
+ * Exports: one recording as a file for a viewer of another project, or the tables of many as files
+ * of data engines.
  */
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "containers/vec.h"
+#include "render/export/export.h"
+#include "tools/export/export_file.h"
+#include "tools/export/export_tables.h"
 #include "tools/options/command.h"
 #include "tools/output/message.h"
+#include "tools/pipeline/owner_options.h"
+#include "tools/pipeline/symbol_options.h"
 #include "tools/recordings/load_input.h"
+#include "tools/recordings/newest_recording.h"
 
-struct export_options {
-	const char *output, *python;
-	struct gmt_option_texts tables;
-	int format;
-	uint64_t partition, parallel;
-	bool strict, force;
-};
-
-#define FORMAT_WORDS "parquet|arrow|csv"
+/* The words of --format and --layer: "|parquet|arrow|...". */
+static const char FORMAT_WORDS[] =
+#define GMT_EXPORT_FORMAT(NAME, name, ...) "|" name
+#include "render/export/export_formats.def"
+#undef GMT_EXPORT_FORMAT
+	;
+static const char LAYER_WORDS[] =
+#define GMT_LAYER(number, NAME, name, family, meaning) "|" name
+#include "format/layers.def"
+#undef GMT_LAYER
+	;
 #define PARTITION_WORDS "job|host|rank"
 
-#define AT(field) offsetof(struct export_options, field)
+#define AT(field) offsetof(struct gmt_export_options, field)
 const struct gmt_option_row gmt_table_export[] = {
-	{ "output", 'o', GMT_OPTION_TEXT, "DIR", AT(output),
-		"write the files to the new folder DIR, as DIR/TABLE/JOB.parquet" },
-	{ "format", 0, GMT_OPTION_WORD, FORMAT_WORDS, AT(format),
-		"format of the files (default: parquet)" },
+	{ "format", 0, GMT_OPTION_WORD, FORMAT_WORDS + 1, AT(format),
+		"format of the output (default: parquet); docs/exports.md says which program opens it" },
+	{ "output", 'o', GMT_OPTION_TEXT, "PATH", AT(output),
+		"the file to write, or - for stdout (default: the recording's name with the format's "
+		"suffix); for parquet, arrow and csv the new folder, which gets DIR/TABLE/JOB.parquet" },
+	{ "at", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(at),
+		"the memory that is live at this moment (default: peak; of torch: end)" },
+	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(until),
+		"only what happened up to this moment: " GMT_MOMENT_MEANING },
+	{ "from", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(stretch.from),
+		"only what happened from this moment on" },
+	{ "phase", 0, GMT_OPTION_TEXT, "NAME", AT(stretch.phase),
+		"only what happened in the last phase of this name" },
+	{ "layer", 0, GMT_OPTION_WORD, LAYER_WORDS + 1, AT(layer),
+		"the memory of this layer (default: the one that the report begins with)" },
+	{ "device", 0, GMT_OPTION_TEXT, "N|host", AT(device),
+		"the memory of this GPU, or of the host (default: all)" },
+	{ "value", 0, GMT_OPTION_WORD, GMT_EXPORT_VALUE_WORDS, AT(value),
+		"the number of each stack: bytes or blocks that are live at --at (default: bytes), or the "
+		"bytes or number of all allocations" },
+	{ "max-events", 0, GMT_OPTION_NUMBER, "N", AT(max_events),
+		"at most this many events, the newest (default of torch: 200000, more make its viewer "
+		"slow)" },
+	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", AT(native),
+		"native frames: all except the Python interpreter's (default), all, "
+		"or none if the stack has Python frames" },
+	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
+	GMT_OWNERS_OPTION(AT(owners)),
 	{ "table", 0, GMT_OPTION_TEXTS, "NAME", AT(tables),
 		"write table NAME only, such as sites; may be repeated (default: all tables)" },
 	{ "partition", 0, GMT_OPTION_WORDS, PARTITION_WORDS, AT(partition),
@@ -43,185 +69,43 @@ const struct gmt_option_row gmt_table_export[] = {
 		"the Python that has pyarrow (default: the one of this installation, else python3)" },
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
 		"exit with 4 if a recording is incomplete or could not be read" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force), "replace an older export in DIR" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
+		"replace an older export in the folder, or a recording" },
 	{ 0 },
 };
 #undef AT
 
-/* Arguments of the Python. The texts are borrowed, or live until the process is replaced. */
-struct words {
-	GMT_VEC(const char *) items;
-	bool is_out_of_memory;
-};
-
-static void add(struct words *words, const char *word)
+static int export_tables(const struct gmt_export_options *options, int count, char **paths)
 {
-	const char **item = gmt_vec_push(&words->items);
-
-	if (item)
-		*item = word;
-	else
-		words->is_out_of_memory = true;
-}
-
-/* Adds an option with its value, unless the value is NULL. */
-static void add_option(struct words *words, const char *option, const char *value)
-{
-	if (!value)
-		return;
-	add(words, option);
-	add(words, value);
-}
-
-/* Where the Python package is. */
-struct package {
-	char folder[PATH_MAX]; /* that contains the package */
-	char program[PATH_MAX]; /* the folder of this program */
-	bool is_wheel; /* the folder also has the other packages of one Python */
-};
-
-/* Relative to the program: in a wheel, installed, and in a build folder inside the source tree. */
-static const char *const places[] = { "../..", "../share/gpumemtrace/python", "../../python" };
-
-static bool find_package(struct package *ret_package)
-{
-	ssize_t length =
-		readlink("/proc/self/exe", ret_package->program, sizeof(ret_package->program) - 1);
-	char *slash;
-
-	ret_package->program[length > 0 ? length : 0] = 0;
-	slash = strrchr(ret_package->program, '/');
-	if (slash)
-		*slash = 0;
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		char folder[PATH_MAX], module[PATH_MAX];
-
-		ret_package->is_wheel = i == 0;
-		if ((size_t)snprintf(folder, sizeof(folder), "%s/%s", ret_package->program, places[i]) <
-				sizeof(folder) &&
-			(size_t)snprintf(module, sizeof(module), "%s/gpumemtrace/__main__.py", folder) <
-				sizeof(module) &&
-			!access(module, R_OK) && realpath(folder, ret_package->folder))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Finds the Python that a wheel was installed for: PREFIX/bin/python3.11 of
- * PREFIX/lib/python3.11/site-packages, or python3.11 of PATH, because packages of one user have
- * another prefix. Writes its path or name.
- */
-static void find_python(const struct package *package, char ret_python[PATH_MAX])
-{
-	char prefix[PATH_MAX];
-	char *version, *lib;
-
-	snprintf(ret_python, PATH_MAX, "python3");
-	snprintf(prefix, sizeof(prefix), "%s", package->folder);
-	if (!package->is_wheel || !strrchr(prefix, '/'))
-		return;
-	*strrchr(prefix, '/') = 0;
-	version = strrchr(prefix, '/');
-	if (!version || strncmp(version + 1, "python3", 7) != 0)
-		return;
-	*version++ = 0;
-	lib = strrchr(prefix, '/');
-	if (!lib)
-		return;
-	*lib = 0;
-	if ((size_t)snprintf(ret_python, PATH_MAX, "%s/bin/%s", prefix, version) >= PATH_MAX ||
-		access(ret_python, X_OK))
-		snprintf(ret_python, PATH_MAX, "%s", version);
-}
-
-/* Starts the package with the words. Returns an exit code if that fails. */
-static int start(const char *python, const struct package *package, const struct words *words)
-{
-	/* The package finds the program of a build folder by PATH. */
-	const char *before = getenv("PATH");
-	char *path = NULL;
-
-	if (words->is_out_of_memory ||
-		asprintf(&path, "%s%s%s", package->program, before ? ":" : "", before ? before : "") < 0) {
-		gmt_message_error("out of memory");
-		return GMT_EXIT_UNREADABLE;
-	}
-	if (!package->is_wheel)
-		setenv("PATH", path, 1);
-	free(path);
-	execvp(python, (char *const *)(uintptr_t)words->items.items);
-	gmt_message_error("export: %s: %s: it needs a Python 3.9 or later with pyarrow; --python "
-					  "chooses one",
-		python, strerror(errno));
-	return GMT_EXIT_UNREADABLE;
-}
-
-/*
- * What the Python runs. The current folder, which is first in Python's path, may have files with
- * names of modules. The folder of a wheel is in the path of its Python, and last in that of others.
- */
-static const char code_of_wheel[] =
-	"import sys; del sys.path[:1]; sys.path.append(sys.argv.pop(1)); "
-	"from gpumemtrace.__main__ import main; main()";
-static const char code[] = "import sys; sys.path[:1] = [sys.argv.pop(1)]; "
-						   "from gpumemtrace.__main__ import main; main()";
-
-static void add_partition(struct words *words, uint64_t partition)
-{
-	static const char *const names[] = { "job", "host", "rank" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (partition >> i & 1)
-			add_option(words, "--partition", names[i]);
+	if (count && options->output)
+		return gmt_export_tables(options, count, paths);
+	gmt_message_error(count ? "export: --output=DIR is missing: the new folder for the files"
+							: "export: no recording or folder is given");
+	return GMT_EXIT_USAGE;
 }
 
 int gmt_cmd_export(const struct gmt_command *command, int argc, char **argv)
 {
-	static const char *const formats[] = { "parquet", "arrow", "csv" };
-	struct export_options options = { 0 };
-	struct package package;
-	struct words words = { 0 };
-	char python[PATH_MAX], parallel[32];
-	int code_of_options = gmt_options_parse(command, &options, false, &argc, argv);
-	int result;
+	struct gmt_export_options options = {
+		.native = GMT_EXPORT_UNSET,
+		.layer = GMT_EXPORT_UNSET,
+		.value = GMT_EXPORT_UNSET,
+		.max_events = UINT64_MAX,
+	};
+	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
-	if (code_of_options >= 0)
-		return code_of_options;
-	if (!argc || !options.output) {
-		gmt_message_error(argc ? "export: --output=DIR is missing: the new folder for the files"
-							   : "export: no recording or folder is given");
+	if (code >= 0)
+		return code;
+	if (!gmt_export_options_check(&options))
+		return GMT_EXIT_USAGE;
+	if (gmt_export_formats[options.format].kind == GMT_EXPORT_TABLES)
+		return export_tables(&options, argc, argv);
+	if (argc > 1) {
+		gmt_message_error("export: --format=%s takes one recording",
+			gmt_export_formats[options.format].name);
 		return GMT_EXIT_USAGE;
 	}
-	if (!find_package(&package)) {
-		gmt_message_error(
-			"export: the Python package of gpumemtrace was not found near %s: install "
-			"the wheel, or type `python -m gpumemtrace export`",
-			package.program);
-		return GMT_EXIT_UNREADABLE;
-	}
-	find_python(&package, python);
-	add(&words, options.python ? options.python : python);
-	add(&words, "-c");
-	add(&words, package.is_wheel ? code_of_wheel : code);
-	add(&words, package.folder);
-	add(&words, "export");
-	add_option(&words, "--output", options.output);
-	add_option(&words, "--format", formats[options.format]);
-	for (size_t i = 0; i < options.tables.count; i++)
-		add_option(&words, "--table", options.tables.items[i]);
-	add_partition(&words, options.partition);
-	snprintf(parallel, sizeof(parallel), "%llu", (unsigned long long)options.parallel);
-	add_option(&words, "--parallel", options.parallel ? parallel : NULL);
-	if (options.strict)
-		add(&words, "--strict");
-	if (options.force)
-		add(&words, "--force");
-	add(&words, "--");
-	for (int i = 0; i < argc; i++)
-		add(&words, argv[i]);
-	add(&words, NULL);
-	result = start(options.python ? options.python : python, &package, &words);
-	gmt_vec_fini(&words.items);
-	return result;
+	if (!gmt_newest_recording_instead("export", &argc, argv))
+		return GMT_EXIT_USAGE;
+	return gmt_export_file(&options, argv[0]);
 }

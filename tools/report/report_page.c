@@ -2,12 +2,11 @@
 #include "tools/report/report_page.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/text.h"
 #include "render/page.h"
 #include "render/page/page_template.h"
 #include "tools/output/message.h"
+#include "tools/output/output_name.h"
 #include "tools/report/page_document.h"
 
 bool gmt_report_page_is_possible(void)
@@ -28,17 +27,7 @@ bool gmt_report_page_is_built(const char *verb)
 
 const char *gmt_report_page_target(const char *wanted, const char *recording, char buffer[PATH_MAX])
 {
-	static const char suffix[] = ".gmt.gz", html[] = ".html";
-	const char *slash = strrchr(recording, '/'), *name = slash ? slash + 1 : recording;
-	size_t length = strlen(name);
-
-	if (*wanted)
-		return wanted;
-	if (length > strlen(suffix) && strcmp(name + length - strlen(suffix), suffix) == 0)
-		length -= strlen(suffix);
-	length = gmt_text_cut_length(name, length, NAME_MAX - strlen(html));
-	snprintf(buffer, PATH_MAX, "%.*s%s", (int)length, name, html);
-	return buffer;
+	return *wanted ? wanted : gmt_output_name(recording, ".html", buffer);
 }
 
 /* A part of a recording, in memory. */

@@ -47,8 +47,8 @@ enum gmt_status gmt_gate_judge(struct gmt_verdict *verdict, const struct gmt_gat
 	const struct gmt_gate_input *input, struct gmt_error *error);
 
 /*
- * Adds a summary to `verdict`. Rules that a summary cannot answer are skipped, with the reason. Fails
- * only for lack of memory.
+ * Adds a summary to `verdict`. Rules that a summary cannot answer are skipped, with the reason.
+ * Fails only for lack of memory.
  */
 enum gmt_status gmt_gate_judge_summary(struct gmt_verdict *verdict, const struct gmt_gate *gate,
 	const struct gmt_job_store *store, const struct gmt_process_summary *summary,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges a summary. A summary has accounts, lines, findings and refused requests, but no events and no
- * stacks. So a suppression is compared with the line of a finding, and some rules are not judged.
+ * Judges a summary. A summary has accounts, lines, findings and refused requests, but no events
+ * and no stacks. So a suppression is compared with the line of a finding, and some rules are not
+ * judged.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -112,7 +113,7 @@ static struct gmt_finding *find(const struct judge *judge, uint32_t check, uint3
 	return finding;
 }
 
-/* Returns the definition of a finding; GMT_LEAK_DEFINITIONS: one that this version does not know. */
+/* Returns the definition of a finding. GMT_LEAK_DEFINITIONS: this version does not know it. */
 static enum gmt_leak_definition definition_of(const struct judge *judge,
 	const struct gmt_summarized_finding *row)
 {

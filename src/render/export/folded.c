@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Folded stacks, one on each line: "GPU 0;main (train.py:9);step (train.py:31) 1048576". The
+ * outermost frame is first. The number is in bytes or blocks.
+ */
+#include <inttypes.h>
+
+#include "base/budget.h"
+#include "render/export/export.h"
+#include "render/export/frames.h"
+
+/* flamegraph.pl takes everything up to the last space as the stack. */
+static const char separators[] = ";";
+
+static void write_stack(const struct gmt_export *export, uint32_t stack, FILE *file)
+{
+	uint32_t count;
+	const uint32_t *places = gmt_traces_stack(export->traces, stack, &count);
+
+	if (!count)
+		fputs(";" GMT_EXPORT_NO_STACK, file);
+	for (uint32_t i = count; i-- > 0;) {
+		fputc(';', file);
+		gmt_export_frame(file, export->traces, places[i], separators);
+	}
+}
+
+enum gmt_status gmt_export_folded(struct gmt_export *export, FILE *file, struct gmt_error *error)
+{
+	const struct gmt_profile *profile = export->profile;
+
+	(void)error;
+	for (size_t i = 0; i < profile->rows.count;) {
+		const struct gmt_profile_row *row = &profile->rows.items[i];
+		struct gmt_export_name device = gmt_export_device(row->device);
+		uint64_t sum = 0;
+
+		/* Sites of one stack differ only in their space. */
+		for (; i < profile->rows.count && profile->rows.items[i].stack == row->stack &&
+			profile->rows.items[i].device == row->device;
+			i++)
+			sum = gmt_account_sum(sum, profile->rows.items[i].values[export->value]);
+		if (!sum)
+			continue;
+		if (gmt_budget_output_is_cut())
+			break;
+		fputs(device.text, file);
+		write_stack(export, row->stack, file);
+		fprintf(file, " %" PRIu64 "\n", sum);
+	}
+	return GMT_OK;
+}

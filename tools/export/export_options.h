@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_TOOLS_EXPORT_EXPORT_OPTIONS_H
+#define GMT_TOOLS_EXPORT_EXPORT_OPTIONS_H
+
+/* The options of `export`. Each format has some of them (src/render/export/export_formats.def). */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/options/moment.h"
+#include "tools/options/options.h"
+#include "tools/pipeline/resolve_stretch.h"
+
+enum { GMT_EXPORT_UNSET = -1 }; /* a word that was not given */
+
+/* The words of --value: which number a format with one number for each stack shows. */
+enum gmt_export_value_word {
+	GMT_EXPORT_VALUE_BYTES,
+	GMT_EXPORT_VALUE_BLOCKS,
+	GMT_EXPORT_VALUE_ALLOCATED,
+	GMT_EXPORT_VALUE_ALLOCATIONS,
+};
+#define GMT_EXPORT_VALUE_WORDS "bytes|blocks|allocated|allocations"
+
+struct gmt_export_options {
+	int format; /* enum gmt_export_format */
+	const char *output; /* NULL: not given */
+	bool strict, force;
+	/* of tables */
+	const char *python;
+	struct gmt_option_texts tables;
+	uint64_t partition, parallel;
+	/* of files */
+	struct gmt_option_texts symbol_paths, owners;
+	bool no_symbol_cache;
+	int native;
+	struct gmt_moment at, until;
+	struct gmt_stretch_option stretch;
+	int layer; /* index in the words of layers.def, which are in order of their numbers */
+	const char *device;
+	int value; /* enum gmt_export_value_word */
+	uint64_t max_events; /* UINT64_MAX: not given */
+};
+
+#endif
