@@ -44,7 +44,7 @@ extern "C" {
 #endif
 
 /* The version of this header: major * 1000 + minor. */
-#define GPUMEMTRACE_READ_VERSION 1001
+#define GPUMEMTRACE_READ_VERSION 1002
 
 /*
  * The Arrow C data interface and C stream interface. Other headers may declare the same
@@ -122,6 +122,45 @@ GPUMEMTRACE_READ_API const char *gpumemtrace_read_program_version(void);
  * The caller closes *ret_recording with gpumemtrace_read_close.
  */
 GPUMEMTRACE_READ_API int gpumemtrace_read_open(const char *path,
+	gpumemtrace_recording **ret_recording, char *error, size_t error_bytes);
+
+/*
+ * Functions of the program that give the bytes of a recording, for example from an object store.
+ * Exactly one of `read` and `read_at` is set. Both put up to `bytes` bytes (at least 1) into
+ * `buffer` and return their number, 0 at the end, or -1 on failure. `read` gives the next bytes,
+ * `read_at` those from `offset` on. The library reads each byte once, from the first to the last,
+ * and calls the functions only in the thread that opens the recording. Other calls that open or
+ * analyse a recording wait meanwhile, so the functions must not call this library.
+ */
+struct gpumemtrace_read_input {
+	size_t struct_bytes; /* sizeof(struct gpumemtrace_read_input) */
+	const char *name; /* for messages, such as "s3://bucket/train.gmt.gz"; NULL: "stream" */
+	void *user;       /* first argument of the functions */
+	int64_t (*read)(void *user, void *buffer, size_t bytes);
+	int64_t (*read_at)(void *user, uint64_t offset, void *buffer, size_t bytes);
+};
+
+/*
+ * Loads the recording that the functions of `input` give, as gpumemtrace_read_open does. The
+ * library keeps the compressed bytes only until it has read them. Bytes that end early are a cut
+ * recording; a failed read is GPUMEMTRACE_READ_NO_FILE. `input` is not used after the call. Since
+ * version 1002.
+ */
+GPUMEMTRACE_READ_API int gpumemtrace_read_open_input(const struct gpumemtrace_read_input *input,
+	gpumemtrace_recording **ret_recording, char *error, size_t error_bytes);
+
+/*
+ * Same, from the `byte_count` bytes at `bytes`, which are not used after the call. `name` as in
+ * struct gpumemtrace_read_input. Since version 1002.
+ */
+GPUMEMTRACE_READ_API int gpumemtrace_read_open_memory(const void *bytes, size_t byte_count,
+	const char *name, gpumemtrace_recording **ret_recording, char *error, size_t error_bytes);
+
+/*
+ * Same, from the descriptor `fd` of a file, pipe or socket: from its position to its end. The
+ * position moves; `fd` stays the caller's. Since version 1002.
+ */
+GPUMEMTRACE_READ_API int gpumemtrace_read_open_descriptor(int fd, const char *name,
 	gpumemtrace_recording **ret_recording, char *error, size_t error_bytes);
 
 /*

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Optional
 
 SONAME = "libgpumemtrace-read.so.1"
-HEADER_VERSION = 1001  # GPUMEMTRACE_READ_VERSION: the oldest library that this module can use
+HEADER_VERSION = 1002  # GPUMEMTRACE_READ_VERSION: the oldest library that this module can use
 ANY = -(2**63)  # GPUMEMTRACE_READ_ANY
 ANY_DEVICE = -100  # GPUMEMTRACE_READ_ANY_DEVICE
 ERROR_BYTES = 1024
@@ -47,6 +47,22 @@ class Options(ctypes.Structure):
         ("device", ctypes.c_int32),
         ("layer", ctypes.c_char_p),
         ("batch_rows", ctypes.c_uint32),
+    ]
+
+
+# int64_t read(void *user, void *buffer, size_t bytes)
+READ = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t)
+
+
+class Input(ctypes.Structure):
+    """struct gpumemtrace_read_input"""
+
+    _fields_ = [
+        ("struct_bytes", ctypes.c_size_t),
+        ("name", ctypes.c_char_p),
+        ("user", ctypes.c_void_p),
+        ("read", READ),
+        ("read_at", ctypes.c_void_p),
     ]
 
 
@@ -92,6 +108,9 @@ class Library:
             )
         self.program_version = self._function("program_version", text)().decode()
         self.open = self._function("open", ctypes.c_int, text, ctypes.POINTER(pointer), text, size)
+        self.open_input = self._function(
+            "open_input", ctypes.c_int, ctypes.POINTER(Input), ctypes.POINTER(pointer), text, size
+        )
         self.close = self._function("close", None, pointer)
         self.warning = self._function("warning", text, pointer, size)
         self.is_complete = self._function("is_complete", ctypes.c_int, pointer)

@@ -8,19 +8,20 @@ import ctypes
 import io
 import os
 
-from gpumemtrace import _errors, _library, _program
+from gpumemtrace import _errors, _library, _program, _streams
 from gpumemtrace._tables import Table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import types
-    from collections.abc import Iterable
-    from typing import Any, Optional, Union
+    from collections.abc import Iterable, Mapping
+    from typing import Any, BinaryIO, Optional, Union
 
     from gpumemtrace import _results
     from gpumemtrace._tables import Device, Moment
 
     Path = Union[str, os.PathLike[str]]
+    Source = Union[Path, BinaryIO]  # also an address, and any object with read()
 
 # The exit codes of the program with which it also prints a result.
 WITH_RESULT = (0, 1, 4)
@@ -47,33 +48,66 @@ def _error_of(messages: str, code: int) -> _errors.Error:
     return _errors.ArgumentError(text) if code == 2 else _errors.Error(text)
 
 
-def _run(verb: str, options: dict[str, Any], *paths: str) -> str:
+def _run(verb: str, options: dict[str, Any], *sources: Union[str, _streams.Stream]) -> str:
     """Runs the program, and returns what it printed. Raises the exception for its error."""
     import subprocess
 
     program = _program.find()
-    # A path that begins with `-` would be an option.
-    operands = [os.path.join(".", path) if path.startswith("-") else path for path in paths]
+    operands, files = [], []
+    for source in sources:
+        if isinstance(source, str):
+            # A path that begins with `-` would be an option.
+            operands.append(os.path.join(".", source) if source.startswith("-") else source)
+        else:
+            files.append((source.memory_file(), source.name))
+            operands.append(f"/proc/self/fd/{files[-1][0].number}")
     try:
         done = subprocess.run(
             [program, verb, *_options(options), *operands],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            pass_fds=[file.number for file, _ in files],
         )
     except OSError as error:
         why = _program.unsuitable() or f"{program}: {error.strerror}: install gpumemtrace again"
         raise _errors.InstallationError(f"cannot start the program: {why}") from error
-    text = done.stdout.decode("utf-8", "replace")
+    text, messages = (output.decode("utf-8", "replace") for output in (done.stdout, done.stderr))
+    for file, name in files:
+        text = _with_name(text, file.number, _json_text(name))
+        messages = _with_name(messages, file.number, name)
     if done.returncode not in WITH_RESULT or (done.returncode and not text):
-        raise _error_of(done.stderr.decode("utf-8", "replace"), done.returncode)
+        raise _error_of(messages, done.returncode)
     return text
 
 
-def _run_json(verb: str, options: dict[str, Any], *paths: str) -> dict[str, Any]:
+def _with_name(text: str, number: int, name: str) -> str:
+    """Returns what the program printed with the name of a stream instead of that of its file in memory."""
+    import re
+
+    return re.sub(rf"/proc/self/fd/{number}\b", lambda _: name, text)
+
+
+def _with_safe_name(page: str, stream: Optional[_streams.Stream]) -> str:
+    """Returns a page with the name of a stream. A name may hold what HTML or JSON would take for its own."""
+    import re
+
+    if stream is None:
+        return page
+    return re.sub(r"/proc/self/fd/\d+\b", lambda _: re.sub(r"[^\w./:@+=,~ -]", "_", stream.name), page)
+
+
+def _json_text(text: str) -> str:
+    """Returns a text as it stands between the quotes of JSON."""
     import json
 
-    text = _run(verb, {"json": True, **options}, *paths)
+    return json.dumps(text)[1:-1]
+
+
+def _run_json(verb: str, options: dict[str, Any], *sources: Union[str, _streams.Stream]) -> dict[str, Any]:
+    import json
+
+    text = _run(verb, {"json": True, **options}, *sources)
     try:
         result: dict[str, Any] = json.loads(text)
     except ValueError as error:
@@ -105,26 +139,46 @@ class Page:
             file.write(self.html)
 
 
+def _text_of(path: Any) -> str:
+    """Returns the text of a path."""
+    try:
+        name = os.fspath(path)
+    except TypeError as error:
+        raise TypeError(f"{path!r} is no path, no address and no file object with read()") from error
+    if not isinstance(name, str):
+        raise _errors.ArgumentError(f"{name!r} is no text: give the path as str or os.PathLike[str]")
+    if "\0" in name:
+        raise _errors.FileError(f"{name!r}: a path has no NUL")
+    return name
+
+
+def _load_file(path: str) -> Optional[int]:
+    """Loads the recording in a file, and returns the library's handle."""
+    handle = ctypes.c_void_p()
+    error = ctypes.create_string_buffer(_library.ERROR_BYTES)
+    status = _library.get().open(os.fsencode(path), ctypes.byref(handle), error, _library.ERROR_BYTES)
+    _library.check(status, error)
+    return handle.value
+
+
 class Recording:
     """An open recording. Use it as a context manager, or close it; tables that were read stay valid."""
 
-    __slots__ = ("_handle", "_lock", "path", "warnings")
+    __slots__ = ("_handle", "_lock", "_stream", "path", "warnings")
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, source: Source, storage_options: Optional[Mapping[str, Any]] = None) -> None:
         self._handle: Optional[int] = None
         # Held by each call of the library, so that close() in another thread cannot free what the call uses.
         self._lock = _thread.allocate_lock()
-        library = _library.get()
-        name = os.fspath(path)
-        if not isinstance(name, str):
-            raise _errors.ArgumentError(f"{name!r} is no text: give the path as str or os.PathLike[str]")
-        if "\0" in name:
-            raise _errors.FileError(f"{name!r}: a path has no NUL")
-        self.path = name
-        handle = ctypes.c_void_p()
-        error = ctypes.create_string_buffer(_library.ERROR_BYTES)
-        _library.check(library.open(os.fsencode(name), ctypes.byref(handle), error, _library.ERROR_BYTES), error)
-        self._handle = handle.value
+        self._stream = _streams.stream_of(source, storage_options)
+        # Of a file object and of an address, its name.
+        self.path: str
+        if self._stream:
+            self.path = self._stream.name
+            self._handle = _streams.load(self._stream)
+        else:
+            self.path = _text_of(source)
+            self._handle = _load_file(self.path)
         # What is wrong with the recording, in the words of the program: damage, a process that still records.
         self.warnings = self._read_warnings()
 
@@ -166,6 +220,11 @@ class Recording:
 
     def __repr__(self) -> str:
         return f"<gpumemtrace.Recording {self.path}{' (closed)' if self._handle is None else ''}>"
+
+    @property
+    def _operand(self) -> Union[str, _streams.Stream]:
+        """What the program reads."""
+        return self._stream or self.path
 
     @property
     def is_complete(self) -> bool:
@@ -214,26 +273,26 @@ class Recording:
         """Returns what `gpumemtrace report` says. Options as on the command line: report(until="step:12")."""
         from gpumemtrace import _results
 
-        return _results.report_of(_run_json("report", options, self.path))
+        return _results.report_of(_run_json("report", options, self._operand))
 
     def leaks(self, **options: Any) -> _results.Leaks:
         """Returns what `gpumemtrace leaks` finds. Options as on the command line: leaks(definition="exit")."""
         from gpumemtrace import _results
 
-        return _results.leaks_of(_run_json("leaks", options, self.path))
+        return _results.leaks_of(_run_json("leaks", options, self._operand))
 
     def check(self, **limits: Any) -> _results.Check:
         """Returns the verdict of `gpumemtrace check`. Limits as on the command line: check(max_peak="2GiB")."""
         from gpumemtrace import _results
 
-        return _results.check_of(_run_json("check", limits, self.path))
+        return _results.check_of(_run_json("check", limits, self._operand))
 
-    def diff(self, new: Union[Recording, Path], **options: Any) -> _results.Diff:
+    def diff(self, new: Union[Recording, Source], **options: Any) -> _results.Diff:
         """Compares this recording with a newer one (`gpumemtrace diff THIS NEW`)."""
         from gpumemtrace import _results
 
-        other = new.path if isinstance(new, Recording) else os.fspath(new)
-        return _results.diff_of(_run_json("diff", options, self.path, other))
+        other = new._operand if isinstance(new, Recording) else _streams.stream_of(new, None) or _text_of(new)
+        return _results.diff_of(_run_json("diff", options, self._operand, other))
 
     def html(self, *, height: int = 720, **options: Any) -> Page:
         """Returns the page of `gpumemtrace report --html`. As the result of a notebook's cell, it is shown."""
@@ -241,14 +300,20 @@ class Recording:
 
         with tempfile.TemporaryDirectory(prefix="gpumemtrace-") as folder:
             path = os.path.join(folder, "page.html")
-            _run("report", {"html": path, **options}, self.path)
+            _run("report", {"html": path, **options}, self._operand)
             with io.open(path, encoding="utf-8") as file:
-                return Page(file.read(), height)
+                return Page(_with_safe_name(file.read(), self._stream), height)
 
 
-def open(path: Path) -> Recording:
-    """Opens the recording in a file. Raises gpumemtrace.Error if it cannot be read.
+def open(source: Source, *, storage_options: Optional[Mapping[str, Any]] = None) -> Recording:
+    """Opens a recording. Raises gpumemtrace.Error if it cannot be read.
 
-    A file that is damaged or cut is opened up to the damage: see ``Recording.is_damaged`` and ``Recording.warnings``.
+    ``source``: a path; an address such as "s3://bucket/train.gmt.gz", which fsspec opens with ``storage_options``; or a
+    file object, of which only ``read`` is needed. Its bytes from its position on are the recording. An exception of its
+    ``read`` is raised as it is. Keep it open for ``report``, ``leaks``, ``check``, ``diff`` and ``html``, which read it
+    again; bytes of an object that cannot seek are kept in memory for them.
+
+    A recording that is damaged or cut is opened up to the damage: see ``Recording.is_damaged`` and
+    ``Recording.warnings``.
     """
-    return Recording(path)
+    return Recording(source, storage_options)

@@ -7,7 +7,8 @@
     sites = spark.read.format("gpumemtrace").option("table", "sites").load("job/*.gmt.gz")
 
 Options: ``table``; ``columns`` (names with commas between them); ``filesPerTask`` (at most, default 64); ``strict``
-(``true``: a recording that cannot be read is an error, not one line in the log of the executor). The workers need this
+(``true``: a recording that cannot be read is an error, not one line in the log of the executor);
+``storageOptions`` (JSON, for addresses such as ``s3://bucket/job``). The workers need this
 package and pyarrow.
 
 If ``spark.sql.python.filterPushdown.enabled`` is set, filters of job, host, rank, attempt, layer, device, times and
@@ -77,13 +78,24 @@ class Source(datasource.DataSource):
         names = [name.strip() for name in columns.split(",")] if columns else None
         return choose(self._option("table", "sites"), names, {}, {})
 
+    def _storage_options(self) -> Optional[dict[str, Any]]:
+        text = self._option("storageOptions", "null")
+        try:
+            options = json.loads(text)
+        except ValueError as error:
+            raise _errors.ArgumentError(f"option storageOptions: {text} is no JSON: {error}") from error
+        if options is not None and not isinstance(options, dict):
+            raise _errors.ArgumentError(f"option storageOptions: {text} is no JSON object")
+        return options
+
     def _found(self) -> files.Found:
         paths = json.loads(self._option("paths", "[]"))
         if path := self._option("path", ""):
             paths.append(path)
         if not paths:
             raise _errors.ArgumentError('no recording is given: load("job/*.gmt.gz")')
-        found = files.find([path[len("file:") :] if path.startswith("file:/") else path for path in paths])
+        plain = [path[len("file:") :] if path.startswith("file:/") else path for path in paths]
+        found = files.find(plain, self._storage_options())
         if not found.paths:
             raise _errors.FileError(found.explain())
         return found
@@ -112,7 +124,8 @@ class Source(datasource.DataSource):
             raise _errors.ArgumentError(f"option filesPerTask: {most_files} is no number of files")
         is_strict = self._option("strict", "false").lower() == "true"
         kind = FilteringReader if _is_pushing_down() else Reader
-        return kind(self._found().paths, choice, int(most_files), is_strict)
+        found = self._found()
+        return kind(found.paths, choice, int(most_files), is_strict, found.sizes, self._storage_options())
 
 
 class Task(datasource.InputPartition):
@@ -126,17 +139,27 @@ class Task(datasource.InputPartition):
 class Reader(datasource.DataSourceReader):
     """Reads the files of each task. It can be sent to other processes."""
 
-    def __init__(self, paths: tuple[str, ...], choice: rows.Choice, most_files: int, is_strict: bool) -> None:
+    def __init__(
+        self,
+        paths: tuple[str, ...],
+        choice: rows.Choice,
+        most_files: int,
+        is_strict: bool,
+        sizes: Optional[Mapping[str, int]] = None,
+        storage_options: Any = None,
+    ) -> None:
         self.paths = paths
+        self.sizes = sizes
+        self.storage_options = storage_options
         self.choice = choice
         self.most_files = most_files
         self.is_strict = is_strict
 
     def partitions(self) -> list[Any]:
-        return [Task(paths) for paths in files.tasks(self.paths, self.most_files)]
+        return [Task(paths) for paths in files.tasks(self.paths, self.most_files, self.sizes)]
 
     def read(self, partition: Any) -> Iterator[Any]:
-        for batch in rows.read(partition.paths, self.choice, self.is_strict):
+        for batch in rows.read(partition.paths, self.choice, self.is_strict, self.storage_options):
             # Spark compares the whole schema, and has no metadata in its own.
             yield batch.replace_schema_metadata(None)
 

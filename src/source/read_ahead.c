@@ -169,7 +169,7 @@ struct gmt_read_ahead *gmt_read_ahead_open(struct gmt_source *source)
 	read_ahead->source = source;
 	pthread_mutex_init(&read_ahead->lock, NULL);
 	pthread_cond_init(&read_ahead->changed, NULL);
-	if (!uses_no_thread && gmt_source_progress(source).file_bytes >= THREAD_FROM_BYTES)
+	if (!uses_no_thread && gmt_source_is_for_thread(source, THREAD_FROM_BYTES))
 		start(read_ahead);
 	return read_ahead;
 }

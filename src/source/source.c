@@ -20,6 +20,8 @@ enum { IN_BYTES = 64 << 10 };
 
 struct gmt_source {
 	int fd;
+	const struct gmt_source_stream *stream; /* NULL: the bytes come from `fd` */
+	bool has_failed_read; /* the stream gave an error: `failed` is set too */
 	bool is_part;        /* the caller owns the descriptor */
 	uint64_t part_bytes;
 	bool in_member;      /* inside a gzip member, not between two members */
@@ -47,28 +49,50 @@ static void fail(struct gmt_source *source, const char *why)
 	strncpy(source->failure, why, sizeof(source->failure) - 1);
 }
 
-/* Reads more of the file. Returns false at its end or on an error. */
-static bool fill_input(struct gmt_source *source)
+/* Reads up to `bytes` more bytes. Returns as read() does. */
+static int64_t read_bytes(struct gmt_source *source, uint8_t *to, size_t bytes)
 {
 	/* of a part; unused for a whole file */
 	uint64_t left = source->part_bytes - source->progress.read_bytes;
 	ssize_t got;
 
+	errno = 0;
+	if (source->stream)
+		return source->stream->read(source->stream->user, to, bytes);
 	do
-		got = source->is_part ? pread(source->fd, source->in, left < IN_BYTES ? left : IN_BYTES,
-									(off_t)source->progress.read_bytes)
-							  : read(source->fd, source->in, IN_BYTES);
+		got = source->is_part
+			? pread(source->fd, to, left < bytes ? left : bytes, (off_t)source->progress.read_bytes)
+			: read(source->fd, to, bytes);
 	while (got < 0 && errno == EINTR);
-	if (got < 0) {
-		fail(source, strerror(errno));
+	return got;
+}
+
+/*
+ * Reads more of the file, behind the first `kept_bytes` of source->in. Returns false at its end or
+ * on an error.
+ */
+static bool add_input(struct gmt_source *source, size_t kept_bytes)
+{
+	int64_t got = read_bytes(source, source->in + kept_bytes, IN_BYTES - kept_bytes);
+
+	/* The stream's function may be the user's. */
+	if (got < 0 || got > (int64_t)(IN_BYTES - kept_bytes)) {
+		source->has_failed_read = source->stream;
+		fail(source, got < 0 && errno ? strerror(errno) : "a read failed");
 		return false;
 	}
 	if (!got)
 		return false;
 	source->progress.read_bytes += (uint64_t)got;
 	source->bytes.in = source->in;
-	source->bytes.in_bytes = (size_t)got;
+	source->bytes.in_bytes = kept_bytes + (size_t)got;
 	return true;
+}
+
+/* Reads more of the file, when all of source->in was used. */
+static bool fill_input(struct gmt_source *source)
+{
+	return add_input(source, 0);
 }
 
 /* Skips the unwanted members that begin here. */
@@ -165,8 +189,11 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 	uint8_t header[GMT_FILE_HEADER_BYTES];
 	bool is_all, is_ours, is_whole;
 
-	if (!fill_input(source))
-		return gmt_error_set(error, GMT_FORMAT, "%s: %s", source->path,
+	/* A pipe may give one byte at first. */
+	if (!fill_input(source) ||
+		(source->bytes.in_bytes < 2 && !add_input(source, 1) && source->failed))
+		return gmt_error_set(error, source->has_failed_read ? GMT_NO_FILE : GMT_FORMAT,
+			source->has_failed_read ? "%s: cannot be read: %s" : "%s: %s", source->path,
 			source->failed ? source->failure : "is empty");
 	if (source->bytes.in_bytes < 2 || source->in[0] != 0x1f || source->in[1] != 0x8b)
 		return gmt_error_set(error, GMT_FORMAT,
@@ -175,7 +202,8 @@ static enum gmt_status check_header(struct gmt_source *source, struct gmt_error 
 	is_ours = is_all && memcmp(header, GMT_FORMAT_MAGIC, 8) == 0;
 	is_whole = is_all && gmt_get_u32(header + 16) == gmt_checksum(0, header, 16);
 	if (!is_all || (source->is_cut && !(is_ours && is_whole)))
-		return gmt_error_set(error, GMT_FORMAT, "%s: cannot be read: %s", source->path,
+		return gmt_error_set(error, source->has_failed_read ? GMT_NO_FILE : GMT_FORMAT,
+			"%s: cannot be read: %s", source->path,
 			source->failed && !source->is_cut ? source->failure : "it ends within its header");
 	if (!is_ours)
 		return gmt_error_set(error, GMT_FORMAT, "%s: is gzip, but not a gpumemtrace recording",
@@ -235,6 +263,31 @@ enum gmt_status gmt_source_open_part(int fd, uint64_t end_bytes, const char *pat
 	else
 		*ret_source = source;
 	return status;
+}
+
+enum gmt_status gmt_source_open_stream(const struct gmt_source_stream *stream,
+	struct gmt_source **ret_source, struct gmt_error *error)
+{
+	struct gmt_source *source;
+	enum gmt_status status = make(stream->name, &source, error);
+
+	*ret_source = NULL;
+	if (status)
+		return status;
+	source->stream = stream;
+	status = check_header(source, error);
+	if (status)
+		gmt_source_close(source);
+	else
+		*ret_source = source;
+	return status;
+}
+
+bool gmt_source_is_for_thread(const struct gmt_source *source, uint64_t bytes)
+{
+	return source->stream ? source->stream->is_for_any_thread
+						  : !source->file_is_over &&
+			(!source->progress.file_bytes || source->progress.file_bytes >= bytes);
 }
 
 /* Opens the file and reads its header. */
@@ -336,6 +389,8 @@ bool gmt_source_is_cut(const struct gmt_source *source)
 static enum gmt_status damaged(const struct gmt_source *source, const char *what,
 	struct gmt_error *error)
 {
+	if (source->has_failed_read)
+		return gmt_error_set(error, GMT_NO_FILE, "%s", source->failure);
 	return gmt_error_set(error, GMT_DAMAGED, "%s",
 		source->is_cut       ? CUT
 			: source->failed ? source->failure

@@ -20,7 +20,18 @@ struct gmt_shared_recording;
 
 struct gmt_source_progress {
 	uint64_t read_bytes; /* bytes read from the compressed file */
-	uint64_t file_bytes;
+	uint64_t file_bytes; /* 0: unknown, because the input is a pipe or a stream */
+};
+
+/*
+ * Bytes that do not come from a file. `read` reads up to `bytes` next bytes to `buffer`. It returns
+ * their number, 0 at the end, or -1 on failure; errno then has the reason or is 0.
+ */
+struct gmt_source_stream {
+	int64_t (*read)(void *user, void *buffer, size_t bytes);
+	void *user;
+	const char *name; /* for messages */
+	bool is_for_any_thread; /* `read` may be called by a thread that is not the caller's */
 };
 
 /*
@@ -55,6 +66,19 @@ enum gmt_status gmt_source_open_descriptor(int fd, const char *path,
 	struct gmt_error *error);
 
 /*
+ * Same, from a stream, which stays the caller's and must outlive the source. If a read fails,
+ * gmt_source_next returns GMT_NO_FILE.
+ */
+enum gmt_status gmt_source_open_stream(const struct gmt_source_stream *stream,
+	struct gmt_source **ret_source, struct gmt_error *error);
+
+/*
+ * Returns whether another thread than the caller's may read the source, and the source has at least
+ * `bytes` compressed bytes or an unknown number of them.
+ */
+bool gmt_source_is_for_thread(const struct gmt_source *source, uint64_t bytes);
+
+/*
  * Returns whether the recorder that wrote the file `fd` was killed in its first moment. The file is
  * then empty, or has only a part of the file header. Changes the position of `fd`.
  */
@@ -86,7 +110,7 @@ struct gmt_source_recovered gmt_source_recovered(const struct gmt_source *source
 /*
  * Gets the next block, valid until the next call. GMT_END: the file ended at the end of a block.
  * GMT_DAMAGED: the file is cut or damaged from here on, and the error text (without the path)
- * explains how. All previous blocks are valid.
+ * explains how. GMT_NO_FILE: the stream cannot be read. All previous blocks are valid.
  */
 enum gmt_status gmt_source_next(struct gmt_source *source, struct gmt_block *ret_block,
 	struct gmt_error *error);

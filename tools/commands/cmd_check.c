@@ -10,6 +10,7 @@
 #include "tools/recordings/load_input.h"
 #include "tools/recordings/newer_recordings.h"
 #include "tools/recordings/newest_recording.h"
+#include "tools/recordings/standard_input.h"
 #include "tools/output/output.h"
 #include "tools/pipeline/owner_options.h"
 #include "tools/output/message.h"
@@ -73,8 +74,8 @@ static bool can_look_at(const char *operand)
 {
 	struct stat status;
 
-	return stat(operand, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) &&
-		access(operand, R_OK) == 0;
+	return !gmt_standard_input_is(operand) && stat(operand, &status) == 0 &&
+		(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) && access(operand, R_OK) == 0;
 }
 
 static void add_path(struct inputs *inputs, const char *path)

@@ -6,6 +6,7 @@
 #include "tools/pipeline/dump_choice.h"
 #include "tools/recordings/load_input.h"
 #include "tools/recordings/shared_recordings.h"
+#include "tools/recordings/standard_input.h"
 #include "tools/recordings/newer_recordings.h"
 #include "tools/recordings/newest_recording.h"
 #include "tools/output/message.h"
@@ -108,10 +109,10 @@ static int dump_file(const char *path, const struct dump_options *options)
 	struct gmt_error error = { 0 };
 	struct gmt_source *source;
 	struct gmt_block block;
-	uint32_t recording_pid;
+	uint32_t recording_pid = 0;
 	struct gmt_shared_recording *shared_recording =
-		gmt_shared_recordings_find(path, &recording_pid);
-	enum gmt_status status = gmt_source_open_with(path, shared_recording, &source, &error);
+		gmt_standard_input_is(path) ? NULL : gmt_shared_recordings_find(path, &recording_pid);
+	enum gmt_status status = gmt_input_open(path, shared_recording, &source, &error);
 	uint64_t blocks = 0;
 
 	if (status) {
@@ -135,17 +136,20 @@ static int dump_file(const char *path, const struct dump_options *options)
 	if (!status || (status == GMT_END && blocks))
 		return 0;
 	if (status == GMT_END || (status == GMT_DAMAGED && !blocks)) {
-		gmt_message_error("%s: cannot be read: %s", path,
+		gmt_message_error("%s: cannot be read: %s", gmt_standard_input_name(path),
 			status == GMT_END ? "it holds no recording" : error.text);
 		return gmt_status_exit_code(GMT_FORMAT);
 	}
+	if (status == GMT_NO_FILE)
+		gmt_message_error("%s: cannot be read: %s", gmt_standard_input_name(path), error.text);
 	if (status != GMT_DAMAGED)
-		return gmt_message_failure(&error);
+		return status == GMT_NO_FILE ? gmt_status_exit_code(status) : gmt_message_failure(&error);
 	if (is_in_progress)
 		gmt_message_hint("%s: in progress: process %u is still recording; this is the file so far",
 			path, recording_pid);
 	else
-		gmt_message_warning("%s: %s; the records before that were printed", path, error.text);
+		gmt_message_warning("%s: %s; the records before that were printed",
+			gmt_standard_input_name(path), error.text);
 	return options->strict ? GMT_EXIT_INCOMPLETE : 0;
 }
 

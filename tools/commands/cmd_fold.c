@@ -6,6 +6,7 @@
 #include "tools/pipeline/module_call_marks.h"
 #include "tools/recordings/load_input.h"
 #include "tools/recordings/newer_recordings.h"
+#include "tools/recordings/standard_input.h"
 #include "tools/output/output.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/work_limit.h"
@@ -67,7 +68,7 @@ static enum gmt_status read_all(const char *path, rows_callback *callback, void 
 	struct gmt_block block;
 	const void *rows;
 	uint64_t blocks = 0;
-	enum gmt_status status = gmt_source_open(path, &source, error);
+	enum gmt_status status = gmt_input_open(path, NULL, &source, error);
 
 	gmt_budget_begin();
 	if (status)
@@ -86,9 +87,11 @@ static enum gmt_status read_all(const char *path, rows_callback *callback, void 
 	gmt_source_close(source);
 	if (status == GMT_END || status == GMT_DAMAGED) {
 		if (!blocks)
-			return gmt_error_set(error, GMT_FORMAT, "%s: cannot be read", path);
+			return gmt_error_set(error, GMT_FORMAT, "%s: cannot be read",
+				gmt_standard_input_name(path));
 		if (status == GMT_DAMAGED && warns)
-			gmt_message_warning("%s: %s; the rest of the file is not included", path, error->text);
+			gmt_message_warning("%s: %s; the rest of the file is not included",
+				gmt_standard_input_name(path), error->text);
 		return GMT_OK;
 	}
 	return status;
@@ -224,7 +227,9 @@ int gmt_cmd_fold(const struct gmt_command *command, int argc, char **argv)
 	output = gmt_output_open_bytes(options.output, &rules);
 	if (!output)
 		return GMT_EXIT_UNREADABLE;
-	code = write_output(argv[0], &options, output);
+	/* Several passes read the input. */
+	code = gmt_standard_input_keep(argv[0]);
+	code = code ? code : write_output(argv[0], &options, output);
 	if (code) {
 		gmt_work_limit_report(argv[0]);
 		gmt_output_discard(output);

@@ -10,6 +10,7 @@
 #include "tools/output/terminal.h"
 #include "tools/pipeline/symbol_options.h"
 #include "tools/recordings/load_input.h"
+#include "tools/recordings/standard_input.h"
 #include "tools/report/job_files.h"
 #include "tools/report/rank_pages.h"
 #include "tools/report/report_page.h"
@@ -196,7 +197,9 @@ int gmt_cmd_ranks(const struct gmt_command *command, int argc, char **argv)
 		gmt_message_error("ranks: no recording, summary or folder is given");
 		return GMT_EXIT_USAGE;
 	}
-	if (!parse_pages(options.pages, &task.pages))
+	if (!gmt_standard_input_is_absent("ranks", "a job has several files: name them or their folder",
+			argc, argv) ||
+		!parse_pages(options.pages, &task.pages))
 		return GMT_EXIT_USAGE;
 	if (!check(&options, &code))
 		return code;

@@ -9,6 +9,7 @@
 #include "tools/options/command.h"
 #include "tools/recordings/load_input.h"
 #include "tools/recordings/shared_recordings.h"
+#include "tools/recordings/standard_input.h"
 #include "tools/recordings/recover.h"
 #include "tools/output/message.h"
 
@@ -276,6 +277,9 @@ int gmt_cmd_recover(const struct gmt_command *command, int argc, char **argv)
 		gmt_message_error("recover: --discard cannot be combined with --keep or -o");
 		return GMT_EXIT_USAGE;
 	}
+	if (!gmt_standard_input_is_absent("recover", "it completes files in place: name the file", argc,
+			argv))
+		return GMT_EXIT_USAGE;
 	recover_run.json = (struct gmt_json){ .file = stdout, .pretty = true, .inline_depth = 2 };
 	if (options.json) {
 		gmt_json_begin_object(&recover_run.json);

@@ -7,6 +7,7 @@
 #include "tools/report/report_each.h"
 #include "tools/recordings/load_input.h"
 #include "tools/recordings/newest_recording.h"
+#include "tools/recordings/standard_input.h"
 #include "tools/output/output.h"
 #include "tools/pipeline/owner_options.h"
 #include "tools/report/page_document.h"
@@ -262,6 +263,10 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 		return GMT_EXIT_USAGE;
 	if (options.html && !check_html(&options, &code))
 		return code;
+	if (options.html && !*options.html &&
+		!gmt_standard_input_is_absent("report", "it has no name: --html=FILE names the page", argc,
+			argv))
+		return GMT_EXIT_USAGE;
 	if (!gmt_newest_recording_instead("report", &argc, argv))
 		return GMT_EXIT_USAGE;
 	context.is_summary = argc > 1 && !options.files.json && !options.html &&

@@ -8,6 +8,7 @@
 #include "tools/pipeline/summarize.h"
 #include "tools/pipeline/symbol_options.h"
 #include "tools/recordings/load_input.h"
+#include "tools/recordings/standard_input.h"
 #include "tools/report/job_files.h"
 #include "tools/report/report_each.h"
 #include "tools/report/report_each_parallel.h"
@@ -121,6 +122,10 @@ int gmt_cmd_summarize(const struct gmt_command *command, int argc, char **argv)
 							   : "summarize: no recording is given");
 		return GMT_EXIT_USAGE;
 	}
+	if (!options.output &&
+		!gmt_standard_input_is_absent("summarize",
+			"it has no name: --output=FILE names the summary", argc, argv))
+		return GMT_EXIT_USAGE;
 
 	struct gmt_traces_options traces = {
 		.symbol_directories = options.symbol_paths.items,

@@ -9,6 +9,7 @@
 
 #include "base/safe_text.h"
 #include "base/safe_stream.h"
+#include "base/text.h"
 #include "tools/output/memory_limit.h"
 #include "tools/output/pager.h"
 
@@ -94,8 +95,12 @@ void gmt_progress_step(struct gmt_progress *progress, const char *what, uint64_t
 		return;
 	progress->shown_ns = now;
 	progress->is_shown = true;
-	char text[64];
-	snprintf(text, sizeof(text), "%.40s %3u %%", what, all ? (unsigned)(done * 100 / all) : 0);
+	char text[80];
+	/* The size of a pipe is not known. */
+	if (all)
+		snprintf(text, sizeof(text), "%.40s %3u %%", what, (unsigned)(done * 100 / all));
+	else
+		snprintf(text, sizeof(text), "%.40s %s", what, gmt_text_size(done).text);
 	gmt_safe_stream_progress(text);
 }
 

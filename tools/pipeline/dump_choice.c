@@ -9,6 +9,7 @@
 #include "tools/pipeline/resolve_moment.h"
 #include "tools/pipeline/symbol_options.h"
 #include "tools/recordings/load_input.h"
+#include "tools/recordings/standard_input.h"
 #include "tools/output/message.h"
 
 static bool is_word(const struct gmt_moment *moment)
@@ -60,16 +61,22 @@ int gmt_dump_choice_init(struct gmt_dump_choice *choice, const char *path)
 	int code = 0;
 	struct stat status;
 
-	if (gmt_dump_choice_has_times(choice) && !stat(path, &status) && !S_ISREG(status.st_mode) &&
-		!S_ISDIR(status.st_mode)) {
-		gmt_message_error("dump: %s must be a file, because --from and --until read it twice",
-			path);
-		return GMT_EXIT_USAGE;
+	if (gmt_dump_choice_has_times(choice)) {
+		if ((code = gmt_standard_input_keep(path)))
+			return code;
+		if (!gmt_standard_input_is(path) && !stat(path, &status) && !S_ISREG(status.st_mode) &&
+			!S_ISDIR(status.st_mode)) {
+			gmt_message_error("dump: %s must be a file or `-`, because --from and --until read it "
+							  "twice",
+				path);
+			return GMT_EXIT_USAGE;
+		}
 	}
 	if ((is_word(&choice->from_option) || is_word(&choice->until_option)) &&
 		(code = resolve_words(choice, path)))
 		return code;
-	if (!choice->needs_all && !gmt_dump_skip_find_parts(path, &choice->members))
+	if (!choice->needs_all && !gmt_standard_input_is(path) &&
+		!gmt_dump_skip_find_parts(path, &choice->members))
 		return gmt_status_exit_code(GMT_NO_MEMORY);
 	if (gmt_dump_choice_has_times(choice))
 		code = gmt_dump_skip_read_clocks(choice, path);

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include "reader/load/clock.h"
+#include "tools/recordings/load_input.h"
 #include "tools/recordings/shared_recordings.h"
+#include "tools/recordings/standard_input.h"
 #include "tools/output/message.h"
 #include "format/encoding/decode.h"
 
@@ -81,9 +83,10 @@ static enum gmt_status read_rows(struct gmt_recording *clocks, struct gmt_source
 static int read_clocks(struct gmt_dump_choice *choice, const char *path, bool only_first)
 {
 	struct gmt_error error = { 0 };
-	struct gmt_shared_recording *shared_recording = gmt_shared_recordings_find(path, NULL);
+	struct gmt_shared_recording *shared_recording =
+		gmt_standard_input_is(path) ? NULL : gmt_shared_recordings_find(path, NULL);
 	struct gmt_source *source;
-	enum gmt_status status = gmt_source_open_with(path, shared_recording, &source, &error);
+	enum gmt_status status = gmt_input_open(path, shared_recording, &source, &error);
 
 	if (!status) {
 		/*

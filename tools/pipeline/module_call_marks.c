@@ -8,6 +8,7 @@
 #include "reader/symbols/symbols_cache.h"
 #include "reader/steps/timeline.h"
 #include "reader/stacks/traces.h"
+#include "tools/recordings/standard_input.h"
 
 static bool add(struct gmt_module_call_marks *call_marks, enum gmt_mark_kind kind, uint64_t stamp)
 {
@@ -63,13 +64,18 @@ void gmt_module_call_marks_detect(struct gmt_module_call_marks *ret_marks, const
 {
 	struct gmt_recording *recording;
 	uint32_t left_out = gmt_budget.left_out;
+	struct gmt_recording_load_options options = { 0 };
 	struct gmt_error error;
 	struct stat status;
 
-	/* A pipe can be read only once, and the compaction reads it. */
-	if (stat(path, &status) || !S_ISREG(status.st_mode))
+	if (gmt_standard_input_is(path)) {
+		if (gmt_standard_input_begin(&options.stream, &error))
+			return;
+		/* A pipe can be read only once, and the compaction reads it. */
+	} else if (stat(path, &status) || !S_ISREG(status.st_mode)) {
 		return;
-	if (gmt_recording_load(path, NULL, &recording, &error))
+	}
+	if (gmt_recording_load(path, &options, &recording, &error))
 		return;
 	if ((recording->has_torch || recording->has_pool) &&
 		!recording->compacted.has_compacted_prefix &&

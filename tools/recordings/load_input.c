@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "tools/recordings/shared_recordings.h"
+#include "tools/recordings/standard_input.h"
 #include "tools/output/message.h"
 
 static void step(void *user, uint64_t read_bytes, uint64_t file_bytes)
@@ -27,17 +29,20 @@ static void hint_at_recovery(const char *path, uint64_t events)
 			path);
 }
 
-int gmt_input_load(const char *path, struct gmt_recording **ret_recording)
+/* Loads the file at `path`, or a stream. `name` is for messages. */
+static int load(const char *path, const char *name, const struct gmt_source_stream *stream,
+	struct gmt_recording **ret_recording)
 {
 	struct gmt_progress progress = { 0 };
-	uint32_t recording_pid;
+	uint32_t recording_pid = 0;
 	struct gmt_shared_recording *shared_recording =
-		gmt_shared_recordings_find(path, &recording_pid);
+		stream ? NULL : gmt_shared_recordings_find(path, &recording_pid);
 	struct gmt_recording_load_options options = {
 		.progress = step,
 		.user = &progress,
 		.shared_recording = shared_recording,
 		.recording_pid = recording_pid,
+		.stream = stream,
 	};
 	struct gmt_error error = { 0 };
 	enum gmt_status status;
@@ -49,11 +54,13 @@ int gmt_input_load(const char *path, struct gmt_recording **ret_recording)
 		hint_at_recovery(path, (*ret_recording)->recovered.events);
 	gmt_shared_recording_close(shared_recording);
 	if (status == GMT_NO_MEMORY)
-		gmt_error_set(&error, status, "%s: out of memory", path);
+		gmt_error_set(&error, status, "%s: out of memory", name);
 	if (status == GMT_FORMAT && recording_pid)
 		gmt_error_set(&error, status,
 			"%s: in progress: process %u is recording, but has written no data yet", path,
 			recording_pid);
+	if (status == GMT_NO_FILE && strstr(path, "://"))
+		gmt_message_hint("to read an object, pipe it: `aws s3 cp %s - | gpumemtrace VERB -`", path);
 	if (status)
 		return gmt_message_failure(&error);
 	if ((*ret_recording)->recording_pid)
@@ -61,9 +68,39 @@ int gmt_input_load(const char *path, struct gmt_recording **ret_recording)
 			"%s: in progress: process %u is still recording; the file has %s events so far", path,
 			recording_pid, gmt_text_count((*ret_recording)->seen_events).text);
 	if ((*ret_recording)->damaged)
-		gmt_message_warning("%s: %s; the output covers the %s events before that", path,
+		gmt_message_warning("%s: %s; the output covers the %s events before that", name,
 			(*ret_recording)->damage, gmt_text_count((*ret_recording)->seen_events).text);
 	return 0;
+}
+
+int gmt_input_load(const char *path, struct gmt_recording **ret_recording)
+{
+	const struct gmt_source_stream *stream = NULL;
+	struct gmt_error error = { 0 };
+
+	*ret_recording = NULL;
+	if (gmt_standard_input_is(path) && gmt_standard_input_begin(&stream, &error))
+		return gmt_message_failure(&error);
+	return load(path, gmt_standard_input_name(path), stream, ret_recording);
+}
+
+int gmt_input_load_stream(const struct gmt_source_stream *stream,
+	struct gmt_recording **ret_recording)
+{
+	return load(stream->name, stream->name, stream, ret_recording);
+}
+
+enum gmt_status gmt_input_open(const char *path, struct gmt_shared_recording *shared_recording,
+	struct gmt_source **ret_source, struct gmt_error *error)
+{
+	const struct gmt_source_stream *stream;
+	enum gmt_status status;
+
+	if (!gmt_standard_input_is(path))
+		return gmt_source_open_with(path, shared_recording, ret_source, error);
+	*ret_source = NULL;
+	status = gmt_standard_input_begin(&stream, error);
+	return status ? status : gmt_source_open_stream(stream, ret_source, error);
 }
 
 char *gmt_input_read_text(const char *path)

@@ -7,11 +7,22 @@
 enum { GMT_EXIT_USAGE = 2, GMT_EXIT_UNREADABLE = 3, GMT_EXIT_INCOMPLETE = 4 };
 
 /*
- * Loads a recording with a progress bar. If the recording cannot be read, prints an error, returns
- * the exit code and leaves *ret_recording NULL. If only a part can be read, prints a warning and
- * returns 0.
+ * Loads a recording with a progress bar. The path `-` is standard input. If the recording cannot
+ * be read, prints an error, returns the exit code and leaves *ret_recording NULL. If only a part
+ * can be read, prints a warning and returns 0.
  */
 int gmt_input_load(const char *path, struct gmt_recording **ret_recording);
+
+/* Same, from a stream. The stream's name is also the path of the recording. */
+int gmt_input_load_stream(const struct gmt_source_stream *stream,
+	struct gmt_recording **ret_recording);
+
+/*
+ * Opens a recording as blocks: gmt_source_open_with, or standard input for the path `-`.
+ * `shared_recording` may be NULL.
+ */
+enum gmt_status gmt_input_open(const char *path, struct gmt_shared_recording *shared_recording,
+	struct gmt_source **ret_source, struct gmt_error *error);
 
 /*
  * Reads a whole small text file. The caller frees the result with free(). Returns NULL and sets

@@ -17,6 +17,7 @@
 #include "tools/output/message.h"
 #include "tools/output/pager.h"
 #include "tools/pipeline/work_limit.h"
+#include "tools/recordings/standard_input.h"
 
 /* The result of a process, in memory shared with its parent. */
 struct result {
@@ -84,6 +85,9 @@ static void start(struct gmt_report_each_parallel *parallel, int index)
 	struct worker *worker = &parallel->workers.items[index];
 	pid_t parent = getpid(), pid = -1;
 
+	/* This process may have to read the recording again. */
+	if (gmt_standard_input_is(parallel->files->paths[index]))
+		return;
 	worker->out = memfd_create("gpumemtrace-output", MFD_CLOEXEC);
 	worker->err = memfd_create("gpumemtrace-errors", MFD_CLOEXEC);
 	if (worker->out >= 0 && worker->err >= 0)

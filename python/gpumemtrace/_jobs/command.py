@@ -76,6 +76,8 @@ def main(words: list[str]) -> int:
     options = _parser().parse_args(words)
     if not options.paths:
         _fail("no recording or folder is given", _USAGE)
+    if "-" in options.paths:
+        _fail("`-`: several processes read the recordings: name files, folders or addresses", _USAGE)
     if not options.output:
         _fail("--output DIR is missing: the new folder for the files", _USAGE)
     # The folder of an unfinished export is removed.

@@ -13,7 +13,7 @@ from gpumemtrace import _errors, _library
 from gpumemtrace._jobs import files, rows, worker, writers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gpumemtrace._jobs.files import Path, Paths
 
@@ -160,7 +160,13 @@ def _write(found: files.Found, folder: str, tables: list[str], settings: dict[st
     os.mkdir(stored)
     own = [name for name in tables if name != rows.FILES]
     requests = [
-        {"path": path, "output": os.path.join(stored, str(i)), "tables": own, "is_named": path in found.named}
+        {
+            "path": path,
+            "storage_options": settings["storage_options"],
+            "output": os.path.join(stored, str(i)),
+            "tables": own,
+            "is_named": path in found.named,
+        }
         for i, path in enumerate(found.paths)
     ]
     pool = worker.Pool(min(settings["parallel"], len(requests)))
@@ -201,6 +207,17 @@ def _settings(tables: list[str], kind: str, partition: Iterable[str], parallel: 
     }
 
 
+def _plain(storage_options: Optional[Mapping[str, Any]]) -> Optional[dict[str, Any]]:
+    """Returns storage options as the worker processes get them."""
+    try:
+        plain: Optional[dict[str, Any]] = json.loads(json.dumps(storage_options and dict(storage_options)))
+    except TypeError as error:
+        raise _errors.ArgumentError(
+            f"storage_options: export sends them to other processes as JSON: {error}"
+        ) from error
+    return plain
+
+
 def export(
     paths: Paths,
     output: Path,
@@ -210,23 +227,26 @@ def export(
     partition: Iterable[str] = (),
     parallel: Optional[int] = None,
     force: bool = False,
+    storage_options: Optional[Mapping[str, Any]] = None,
 ) -> Export:
     """Writes the tables of recordings to files below the folder ``output``: ``output/sites/JOB.parquet`` and so on.
 
     ``format``: "parquet", "arrow" or "csv". ``tables``: their names (default: all). ``partition``: of "job", "host" and
     "rank": a folder for each value, such as ``output/sites/rank=3``, instead of one file for each job. ``parallel``:
-    processes that read (default: one for each processor). ``force``: replace an older export.
+    processes that read (default: one for each processor). ``force``: replace an older export. ``storage_options``: for
+    addresses such as "s3://bucket/job", as in ``open_job``.
 
     The folder gets its name when it is complete. A recording that cannot be read is one line on stderr. Raises
     gpumemtrace.Error if no recording can be read, or the folder cannot be written.
     """
     wanted = list(dict.fromkeys(rows.names() if tables is None else tables))
     settings = _settings(wanted, format, partition, parallel)
+    settings["storage_options"] = _plain(storage_options)
     rows.arrow()
     target = os.path.abspath(os.fspath(output))
     _check_output(target, force)
-    found = files.find(paths)
-    if not found.paths:
+    found = files.find(paths, storage_options)
+    if not found.only_paths():
         raise _errors.FileError(found.explain())
     for remark in found.remarks:
         files.say(remark)

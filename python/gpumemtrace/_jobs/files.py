@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Which recordings a user means: files, folders with all that is in them, and patterns such as ``job/*.gmt.gz``."""
+"""Which recordings a user means: files, folders with all that is in them, and patterns such as ``job/*.gmt.gz``.
+
+Addresses such as s3://bucket/job are objects, prefixes and patterns in the same way (objects.py).
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,22 @@ import glob
 import os
 import sys
 import zlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Optional, Union
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO, Optional, Union
+
+from gpumemtrace import _errors, _streams
+from gpumemtrace._jobs import objects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gpumemtrace._streams import Options
 
     Path = Union[str, os.PathLike[str]]
-    Paths = Union[Path, Iterable[Path]]
+    Paths = Union[Path, BinaryIO, Iterable[Union[Path, BinaryIO]]]
 
 _MOST_DEPTH = 8
+_START_BYTES = 512
 _RECORDING, _SUMMARY = b"GMTRACE\n", b"GMTSUMM\n"
 # A task of an engine takes as many files as this. One file a task is slow: starting a task takes longer than reading.
 TASK_FILES = 64
@@ -31,6 +40,16 @@ class Found:
     named: frozenset[str]
     remarks: tuple[str, ...]
     is_failure: bool  # something that the user named cannot be read
+    streams: tuple[_streams.Stream, ...] = ()  # file objects that the user gave
+    sizes: Mapping[str, int] = field(default_factory=dict)  # of objects in stores
+
+    def only_paths(self) -> tuple[str, ...]:
+        """Returns the paths and addresses, for other processes. Raises ArgumentError if there are file objects."""
+        if self.streams:
+            raise _errors.ArgumentError(
+                f"{self.streams[0]}: other processes read the recordings: give paths or addresses, not file objects"
+            )
+        return self.paths
 
     def explain(self) -> str:
         """Returns why there is no recording, in one line."""
@@ -43,11 +62,17 @@ def say(text: str) -> None:
     print(f"gpumemtrace: warning: {plain}", file=sys.stderr, flush=True)
 
 
-def _kind(path: str) -> Optional[bytes]:
+def _start_of(path: str, options: Options) -> bytes:
+    if _streams.is_address(path):
+        return objects.start_of(path, options, _START_BYTES)
+    with open(path, "rb") as file:
+        return file.read(_START_BYTES)
+
+
+def _kind(path: str, options: Options) -> Optional[bytes]:
     """Returns the first bytes of the content. None: the file is neither a recording nor a summary."""
     try:
-        with open(path, "rb") as file:
-            start = zlib.decompressobj(31).decompress(file.read(512), 8)
+        start = zlib.decompressobj(31).decompress(_start_of(path, options), 8)
     except (OSError, zlib.error):
         return None
     return start if start in (_RECORDING, _SUMMARY) else None
@@ -90,19 +115,47 @@ def _expand(path: Path, failures: list[str]) -> Iterable[tuple[str, bool]]:
         failures.append(f"{name}: cannot be opened: No such file or directory")
 
 
-def find(paths: Paths) -> Found:
-    """Finds the recordings. A file in a folder counts if its name ends in .gmt.gz or if it begins as a recording."""
-    operands = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+def _expand_address(
+    address: str, options: Options, failures: list[str], sizes: dict[str, int]
+) -> Iterable[tuple[str, bool]]:
+    """The same as `_expand`, in an object store."""
+    try:
+        found, is_named = objects.expand(address, options)
+    except _errors.FileError as error:
+        failures.append(str(error))
+        return
+    sizes.update(found)
+    yield from ((one, is_named) for one in found)
+
+
+def _is_one(paths: Any) -> bool:
+    """Returns whether this is one path or file object, not several."""
+    return isinstance(paths, (str, os.PathLike)) or hasattr(paths, "read") or hasattr(paths, "full_name")
+
+
+def find(paths: Paths, options: Options = None) -> Found:
+    """Finds the recordings. A file in a folder counts if its name ends in .gmt.gz or if it begins as a recording.
+
+    ``options``: storage options, for addresses.
+    """
+    operands: list[Any] = [paths] if _is_one(paths) else list(paths)  # type: ignore[arg-type]
     failures: list[str] = []
     found: dict[str, bool] = {}
     others: list[str] = []
     summaries: list[str] = []
+    streams: list[_streams.Stream] = []
+    sizes: dict[str, int] = {}
     for operand in operands:
-        for path, is_named in _expand(operand, failures):
+        stream = _streams.stream_of(operand, options)
+        if stream and not isinstance(operand, str):
+            streams.append(stream)
+            continue
+        expanded = _expand_address(stream.name, options, failures, sizes) if stream else _expand(operand, failures)
+        for path, is_named in expanded:
             if is_named or path.endswith(".gmt.gz"):
                 found[path] = is_named or found.get(path, False)
                 continue
-            kind = _kind(path)
+            kind = _kind(path, options)
             if kind == _RECORDING:
                 found.setdefault(path, False)
             else:
@@ -120,19 +173,25 @@ def find(paths: Paths) -> Found:
         if names:
             remarks.append(f"{len(names)} {many if names[1:] else one}: {names[0]}{', ...' if names[1:] else ''}")
     named = frozenset(path for path, is_named in found.items() if is_named)
-    return Found(tuple(sorted(found)), named, tuple(remarks), bool(failures))
+    return Found(tuple(sorted(found)), named, tuple(remarks), bool(failures), tuple(streams), sizes)
 
 
-def tasks(paths: Sequence[str], most_files: int = TASK_FILES) -> list[tuple[str, ...]]:
+def _size(path: str, sizes: Mapping[str, int]) -> int:
+    try:
+        return sizes[path] if path in sizes else os.path.getsize(path)
+    except OSError:
+        return 0
+
+
+def tasks(
+    paths: Sequence[str], most_files: int = TASK_FILES, sizes: Optional[Mapping[str, int]] = None
+) -> list[tuple[str, ...]]:
     """Divides files into the tasks of an engine: many small ones in a task, few large ones."""
     done: list[tuple[str, ...]] = []
     task: list[str] = []
     size = 0
     for path in paths:
-        try:
-            file_bytes = os.path.getsize(path)
-        except OSError:
-            file_bytes = 0
+        file_bytes = _size(path, sizes or {})
         if task and (len(task) >= most_files or size + file_bytes > TASK_BYTES):
             done.append(tuple(task))
             task, size = [], 0

@@ -9,13 +9,14 @@ from gpumemtrace import _errors, _tables
 from gpumemtrace._jobs import files, rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]
     import polars  # type: ignore[import-not-found,unused-ignore]
     import pyarrow  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     from gpumemtrace._jobs.files import Paths
+    from gpumemtrace._streams import Options
     from gpumemtrace._tables import Device, Moment
 
     # One value of a column, or several.
@@ -61,20 +62,23 @@ class JobTable:
     Each reader opens the recordings again: convert the table once if you need it several times.
     """
 
-    __slots__ = ("_choice", "_is_strict", "_paths", "schema")
+    __slots__ = ("_choice", "_is_strict", "_sources", "_storage_options", "schema")
 
-    def __init__(self, paths: tuple[str, ...], choice: rows.Choice, is_strict: bool) -> None:
-        self._paths = paths
+    def __init__(
+        self, sources: tuple[rows.Source, ...], choice: rows.Choice, is_strict: bool, storage_options: Options
+    ) -> None:
+        self._sources = sources
+        self._storage_options = storage_options
         self._choice = choice
         self._is_strict = is_strict
         self.schema: pyarrow.Schema = rows.schema(choice)
 
     def __repr__(self) -> str:
-        return f"<gpumemtrace.JobTable {self._choice.table} of {len(self._paths)} recordings>"
+        return f"<gpumemtrace.JobTable {self._choice.table} of {len(self._sources)} recordings>"
 
     def batches(self) -> Iterator[pyarrow.RecordBatch]:
         """Yields the rows, recording by recording. Only one recording is in memory at a time."""
-        return rows.read(self._paths, self._choice, self._is_strict)
+        return rows.read(self._sources, self._choice, self._is_strict, self._storage_options)
 
     def _reader(self) -> Any:
         return rows.arrow().RecordBatchReader.from_batches(self.schema, self.batches())
@@ -102,13 +106,16 @@ class JobTable:
 class Job:
     """The recordings of a job. It holds no file open."""
 
-    __slots__ = ("_is_strict", "paths", "remarks")
+    __slots__ = ("_found", "_is_strict", "_sources", "_storage_options", "paths", "remarks")
 
-    def __init__(self, paths: Paths, is_strict: bool) -> None:
-        found = files.find(paths)
-        if not found.paths or (is_strict and found.is_failure):
-            raise _errors.FileError(found.explain() if not found.paths else found.remarks[0])
-        self.paths = found.paths
+    def __init__(self, paths: Paths, is_strict: bool, storage_options: Options = None) -> None:
+        found = files.find(paths, storage_options)
+        self._sources: tuple[rows.Source, ...] = (*found.paths, *found.streams)
+        if not self._sources or (is_strict and found.is_failure):
+            raise _errors.FileError(found.explain() if not self._sources else found.remarks[0])
+        self._found = found
+        self.paths = tuple(str(source) for source in self._sources)
+        self._storage_options = storage_options
         # What lies there and is no recording: one line each.
         self.remarks = found.remarks
         self._is_strict = is_strict
@@ -141,23 +148,32 @@ class Job:
         """
         filters = {"time": time, "steps": steps, "device": device, "layer": layer}
         choice = choose(name, columns, filters, {"rank": rank, "host": host, "job": job})
-        return JobTable(self.paths, choice, self._is_strict)
+        return JobTable(self._sources, choice, self._is_strict, self._storage_options)
 
 
-def open_job(paths: Paths, *, strict: bool = False) -> Job:
+def open_job(paths: Paths, *, strict: bool = False, storage_options: Optional[Mapping[str, Any]] = None) -> Job:
     """Finds the recordings of a job: in folders and their folders, as files, or by a pattern such as "job/*.gmt.gz".
+
+    Also by addresses that fsspec opens with ``storage_options`` (an object, a prefix, a pattern such as
+    "s3://bucket/run1/*.gmt.gz"), and as file objects (see ``gpumemtrace.open``), which must stay open.
 
     A recording that cannot be read, or only in part, is one line on stderr, and the others are read. With ``strict``,
     it raises gpumemtrace.Error instead. Tables need pyarrow.
     """
-    return Job(paths, strict)
+    return Job(paths, strict, storage_options)
 
 
 def open_and_choose(
-    paths: Paths, table: str, columns: Optional[Iterable[str]], is_strict: bool, filters: dict[str, Any]
+    paths: Paths,
+    table: str,
+    columns: Optional[Iterable[str]],
+    is_strict: bool,
+    filters: dict[str, Any],
+    storage_options: Options,
 ) -> tuple[Job, rows.Choice]:
     """Returns the recordings for an engine, and the choice of a table's rows. Prints what is no recording on stderr."""
-    job = Job(paths, is_strict)
+    job = Job(paths, is_strict, storage_options)
+    job._found.only_paths()
     for remark in job.remarks:
         files.say(remark)
     of_rows = {name: filters.pop(name, None) for name in ("time", "steps", "device", "layer")}

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Optional, Union
 
-from gpumemtrace import _errors, _library, _recording, _tables
+from gpumemtrace import _errors, _library, _recording, _streams, _tables
 from gpumemtrace._jobs import files
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     from gpumemtrace._recording import Recording
+    from gpumemtrace._streams import Options
+
+    Source = Union[str, _streams.Stream]  # a path or address, or a file object
 
 PLACE = ("job", "host", "rank", "attempt")
 FILES = "files"  # the table that has one row for each file, also for those that cannot be read
@@ -180,21 +183,35 @@ def batches(recording: Recording, place: Place, choice: Choice, wanted: pyarrow.
         yield pa.RecordBatch.from_arrays(columns, schema=wanted)
 
 
-def _file_row(path: str) -> dict[str, Any]:
+def open_source(source: Source, storage_options: Options) -> Recording:
+    """Opens a recording. What a file object raises becomes one line, because other recordings are read too."""
+    if isinstance(source, str) and not _streams.is_address(source):
+        return _recording.open(source)
+    try:
+        return _recording.Recording(source, storage_options)  # type: ignore[arg-type]
+    except _errors.Error:
+        raise
+    except Exception as error:
+        raise _errors.FileError(f"{source}: cannot be read: {_streams.one_line(error)}") from error
+
+
+def _file_row(source: Source, storage_options: Options) -> dict[str, Any]:
     """Returns the row of a file in the table of files."""
     row: dict[str, Any] = dict.fromkeys(PLACE)
     try:
-        with _recording.open(path) as recording:
+        with open_source(source, storage_options) as recording:
             place = place_of(recording)
             row.update((name, getattr(place, name)) for name in PLACE)
             state = "damaged" if recording.is_damaged else "complete" if recording.is_complete else "incomplete"
             message = "; ".join(recording.warnings) or None
     except _errors.Error as error:
         state, message = "unreadable", str(error)
-    return {**row, "path": path, "state": state, "message": message}
+    return {**row, "path": str(source), "state": state, "message": message}
 
 
-def read(paths: Iterable[str], choice: Choice, is_strict: bool = False) -> Iterator[Any]:
+def read(
+    sources: Iterable[Source], choice: Choice, is_strict: bool = False, storage_options: Options = None
+) -> Iterator[Any]:
     """Yields the rows of recordings, in batches.
 
     A file that cannot be read, and one of which only a part can be read, is one line on stderr; with `is_strict`, the
@@ -202,14 +219,14 @@ def read(paths: Iterable[str], choice: Choice, is_strict: bool = False) -> Itera
     """
     pa = arrow()
     wanted = schema(choice)
-    for path in paths:
+    for source in sources:
         if choice.table == FILES:
-            row = _file_row(path)
+            row = _file_row(source, storage_options)
             if choice.wants(Place(**{name: row[name] for name in PLACE})):
                 yield pa.RecordBatch.from_pylist([{name: row[name] for name in wanted.names}], schema=wanted)
             continue
         try:
-            with _recording.open(path) as recording:
+            with open_source(source, storage_options) as recording:
                 place = place_of(recording)
                 if not choice.wants(place):
                     continue

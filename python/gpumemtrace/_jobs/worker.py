@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Reads recordings in a process of its own, because the C library analyses one recording at a time in a process.
 
-A worker reads requests from stdin and answers on stdout, one JSON object a line. A request has `path`, `output` and
-`tables`. The worker writes the tables to `output`, as one Arrow stream after the other, and answers with the place of
+A worker reads requests from stdin and answers on stdout, one JSON object a line. A request has `path`,
+`storage_options`, `output` and `tables`. The worker writes the tables to `output`, as one Arrow stream after the other, and answers with the place of
 the recording, or with the `error`.
 """
 
@@ -16,7 +16,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Optional
 
-from gpumemtrace import _errors, _recording
+from gpumemtrace import _errors
 from gpumemtrace._jobs import rows
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _write_tables(recording: Any, place: rows.Place, output: str, tables: list[s
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
-        with _recording.open(request["path"]) as recording:
+        with rows.open_source(request["path"], request["storage_options"]) as recording:
             place = rows.place_of(recording)
             _write_tables(recording, place, request["output"], request["tables"])
             return {

@@ -15,6 +15,7 @@
 /* State that only loading needs. */
 struct loader {
 	struct gmt_recording *recording;
+	const char *name; /* of the file or stream, for messages */
 	struct gmt_load_events events;
 	struct gmt_intern drop_keys; /* key: thread and reason; the id is the index in `drops` */
 };
@@ -346,6 +347,8 @@ static enum gmt_status load_blocks(struct loader *loader, struct gmt_source *sou
 	}
 	gmt_read_ahead_close(read_ahead);
 	loader->recording->file_bytes = gmt_source_progress(source).file_bytes;
+	if (!loader->recording->file_bytes)
+		loader->recording->file_bytes = gmt_source_progress(source).read_bytes;
 	loader->recording->recovered = gmt_source_recovered(source);
 	return status;
 }
@@ -359,15 +362,16 @@ static enum gmt_status judge(struct loader *loader, enum gmt_status status, bool
 {
 	struct gmt_recording *recording = loader->recording;
 
-	if (status != GMT_END && status != GMT_DAMAGED)
+	if (status != GMT_END && status != GMT_DAMAGED && status != GMT_NO_FILE)
 		return status;
-	if (!recording->has_process) {
+	/* A failed read of a stream is not the end of the recording. */
+	if (!recording->has_process || status == GMT_NO_FILE) {
 		struct gmt_error why = { .text = "it holds no recording" };
 
-		if (status == GMT_DAMAGED && error)
+		if (status != GMT_END && error)
 			why = *error;
-		return gmt_error_set(error, GMT_FORMAT, "%s: cannot be read: %.512s", recording->path,
-			why.text);
+		return gmt_error_set(error, status == GMT_NO_FILE ? status : GMT_FORMAT,
+			"%s: cannot be read: %.512s", loader->name, why.text);
 	}
 	recording->damage = "";
 	if (recording->has_end)
@@ -396,8 +400,9 @@ enum gmt_status gmt_recording_load(const char *path,
 	struct loader loader = { 0 };
 	struct gmt_source *source;
 	struct gmt_recording *recording;
-	enum gmt_status status =
-		gmt_source_open_with(path, options ? options->shared_recording : NULL, &source, error);
+	enum gmt_status status = options && options->stream
+		? gmt_source_open_stream(options->stream, &source, error)
+		: gmt_source_open_with(path, options ? options->shared_recording : NULL, &source, error);
 
 	gmt_budget_begin();
 	if (status)
@@ -405,6 +410,7 @@ enum gmt_status gmt_recording_load(const char *path,
 	recording = gmt_pages_grow(NULL, 0, sizeof(*recording));
 	if (recording) {
 		loader.recording = loader.events.recording = recording;
+		loader.name = options && options->stream ? options->stream->name : path;
 		loader.events.order.shapes = &recording->shapes;
 		recording->path = gmt_arena_copy(&recording->arena, path, strlen(path));
 	}

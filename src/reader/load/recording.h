@@ -162,11 +162,14 @@ struct gmt_recording_load_options {
 	uint32_t recording_pid;
 	/* the killed recorder's shared memory that belongs to the file; may be NULL */
 	struct gmt_shared_recording *shared_recording;
+	/* read instead of the file, of which `path` is then only the name; NULL: the file is read */
+	const struct gmt_source_stream *stream;
 };
 
 /*
  * Loads `path`. If the file is damaged or cut, loads the readable data before the damage, returns
- * GMT_OK and sets `damaged`. `damaged` stays false for a cut file that a process still writes.
+ * GMT_OK and sets `damaged`. `damaged` stays false for a cut file that a process still writes. A
+ * failed read of a stream is GMT_NO_FILE.
  * Fails like gmt_source_open, and with GMT_FORMAT if nothing in the file is readable. On success,
  * the caller frees *ret_recording with gmt_recording_free.
  */
