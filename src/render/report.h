@@ -23,7 +23,7 @@
 #include "render/allocator_state.h"
 
 enum gmt_report_section {
-#define GMT_REPORT_SECTION(NAME, name, is_in_full, meaning) GMT_REPORT_##NAME,
+#define GMT_REPORT_SECTION(NAME, ...) GMT_REPORT_##NAME,
 #include "render/report_sections.def"
 #undef GMT_REPORT_SECTION
 	GMT_REPORT_SECTIONS,

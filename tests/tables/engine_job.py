@@ -26,8 +26,11 @@ def _shared(story):
     story.uuid = "GPU-6"
 
 
-def write(folder="job"):
-    """Writes 8 of 9 ranks on 3 hosts: one leaks, one holds more, one fails, one is killed, two share a GPU."""
+def write(folder="job", has_earlier_attempt=False):
+    """Writes 8 of 9 ranks on 3 hosts: one leaks, one holds more, one fails, one is killed, two share a GPU.
+
+    Rank 4 was restarted. The recording of its first attempt, which held more, is written if `has_earlier_attempt`.
+    """
     of_rank = {
         2: {"leak": 2 * MiB},
         3: {"size": 68 * MiB},
@@ -38,6 +41,8 @@ def write(folder="job"):
     }
     for rank in range(WORLD - 1):
         job_story.write_rank(rank, WORLD, folder, **{"host_ranks": 3, **of_rank.get(rank, {})})
+    if has_earlier_attempt:
+        job_story.write_rank(4, WORLD, folder, size=96 * MiB, host_ranks=3, steps=10, name=f"{folder}/first.r4.gmt.gz")
     return cli.place(folder)
 
 

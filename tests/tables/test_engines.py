@@ -34,7 +34,7 @@ def ask(connection):
 class Questions(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = engine_job.write("asked")
+        cls.folder = engine_job.write("asked", has_earlier_attempt=True)
         cls.job = gpumemtrace.open_job(cls.folder)
         cls.out = cli.place("asked-tables")
         shutil.rmtree(cls.out, ignore_errors=True)

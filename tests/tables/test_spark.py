@@ -68,7 +68,7 @@ def listed(frame):
 class Questions(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.folder = engine_job.write("in-spark")
+        cls.folder = engine_job.write("in-spark", has_earlier_attempt=True)
         cls.job = gpumemtrace.open_job(cls.folder)
 
     def ask(self):

@@ -21,6 +21,7 @@ struct fit {
 	FILE *to;
 	char *line;
 	size_t bytes, capacity;
+	off64_t taken_bytes; /* by the stream so far */
 };
 
 static const char *skip_spaces(const char *at, const char *end)
@@ -297,7 +298,19 @@ static ssize_t on_write(void *cookie, const char *bytes, size_t length)
 			fputc('\n', fit->to);
 		at += part + (line_end != NULL);
 	}
+	fit->taken_bytes += (off64_t)length;
 	return (ssize_t)length;
+}
+
+/* The position can be asked for, but not changed. */
+static int on_seek(void *cookie, off64_t *offset, int whence)
+{
+	const struct fit *fit = cookie;
+
+	if (whence != SEEK_CUR || *offset)
+		return -1;
+	*offset = fit->taken_bytes;
+	return 0;
 }
 
 static int on_close(void *cookie)
@@ -319,7 +332,8 @@ FILE *gmt_fit_open(FILE *to)
 	if (!fit)
 		return to;
 	fit->to = to;
-	fitted = fopencookie(fit, "w", (cookie_io_functions_t){ .write = on_write, .close = on_close });
+	fitted = fopencookie(fit, "w",
+		(cookie_io_functions_t){ .write = on_write, .seek = on_seek, .close = on_close });
 	if (!fitted)
 		free(fit);
 	return fitted ? fitted : to;

@@ -17,7 +17,8 @@ enum { GMT_FIT_COLUMNS = 120 };
 
 /*
  * Returns a stream whose lines go to `to` when they are whole. Returns `to` itself when out of
- * memory. End it with gmt_fit_close before anything else is written to `to`.
+ * memory. ftello(3) of the stream counts the bytes written to it. End it with gmt_fit_close before
+ * anything else is written to `to`.
  */
 FILE *gmt_fit_open(FILE *to);
 

@@ -410,11 +410,27 @@ static void write_head(struct writer *writer)
 }
 
 const uint64_t gmt_report_full = 0
-#define GMT_REPORT_SECTION(NAME, name, is_in_full, meaning) \
+#define GMT_REPORT_SECTION(NAME, name, is_in_full, ...) \
 	| ((is_in_full) ? GMT_REPORT_SECTION_BIT(NAME) : 0)
 #include "render/report_sections.def"
 #undef GMT_REPORT_SECTION
 	;
+
+/* Writes a section that the user asked for by name. If it has nothing to show, says so. */
+static bool write_named_section(struct writer *writer, enum gmt_report_section section)
+{
+	static const char *const if_empty[] = {
+#define GMT_REPORT_SECTION(NAME, name, is_in_full, meaning, text_if_empty) text_if_empty,
+#include "render/report_sections.def"
+#undef GMT_REPORT_SECTION
+	};
+	off_t before = ftello(writer->file);
+	bool done = write_section(writer, section);
+
+	if (section != GMT_REPORT_SUMMARY && before >= 0 && ftello(writer->file) == before)
+		fprintf(writer->file, "%s\n", if_empty[section]);
+	return done;
+}
 
 bool gmt_report_text(const struct gmt_report *report, FILE *file)
 {
@@ -429,7 +445,8 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 		write_head(&writer);
 	for (enum gmt_report_section section = 0; done && section < GMT_REPORT_SECTIONS; section++)
 		if (report->sections & UINT64_C(1) << section)
-			done = write_section(&writer, section);
+			done = report->is_full ? write_section(&writer, section)
+								   : write_named_section(&writer, section);
 	if (done && report->is_full)
 		write_next(&writer);
 	gmt_vec_fini(&writer.numbers);

@@ -160,6 +160,15 @@ class Sections(unittest.TestCase):
         for name in FULL:
             self.assertEqual(cli.run("report", "--section", name, path).returncode, 0, name)
 
+    def test_a_named_section_with_nothing_to_show_says_so(self):
+        path = Story().write("empty-sections.gmt.gz")
+        for name in FULL:
+            text = cli.run("report", "--section", name, path).stdout
+            self.assertTrue(text.strip(), name)
+        self.assertEqual(cli.run("report", "--section=oom", path).stdout, "no request for memory failed\n")
+        whole = cli.run("report", "--full", path).stdout
+        self.assertNotIn("no request for memory failed", whole)
+
     def test_a_table_and_a_section_are_both_printed(self):
         path = training().write("both.gmt.gz")
         text = cli.run("report", "--by=line", "--section=devices", path).stdout
