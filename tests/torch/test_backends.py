@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 SCRIPTS = os.path.join(HERE, "programs")
 sys.path[:0] = [os.path.join(ROOT, "docs", "examples", "ledger"), os.path.join(ROOT, "tests", "viewers")]
 
-import ledger as example  # noqa: E402  (found by the line above)
+import update_page as example  # noqa: E402  (found by the line above)
 import snapshot_checks  # noqa: E402
 
 MIB = 1 << 20
