@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analysis/job/launcher.h"
-#include "analysis/job/summarize.h"
+#include "analysis/job/process_summary_make.h"
 #include "library/table_texts.h"
 #include "reader/steps/phases.h"
 
@@ -78,7 +78,7 @@ static void set_job(struct gmt_read_cursor *cursor, const struct gmt_recording *
 	struct gmt_launch launch;
 	struct gmt_error error = { 0 };
 
-	if (gmt_summarize_process(&store, loaded, &summary, &error) ||
+	if (gmt_process_summary_make_head(&store, loaded, &summary, &error) ||
 		!gmt_launch_init(&store, &summary, &launch)) {
 		cursor->failed = true;
 	} else {

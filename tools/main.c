@@ -8,7 +8,7 @@
 
 #include "base/safe_stream.h"
 #include "tools/options/command.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/output/memory_limit.h"
 #include "tools/output/output.h"
 #include "tools/output/pager.h"

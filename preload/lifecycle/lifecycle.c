@@ -41,7 +41,7 @@
 #include "lifecycle/fork.h"
 #include "interpose/libc_dlsym.h"
 #include "interpose/namespaces.h"
-#include "lifecycle/setuid.h"
+#include "lifecycle/user_change.h"
 #include "interpose/objects.h"
 #include "interpose/originals.h"
 #include "interpose/elf_symbols.h"
@@ -360,7 +360,7 @@ static void load(void)
 	gmt_before_exec_init();
 	gmt_fork_init();
 	find_pthread_exit();
-	gmt_setuid_init();
+	gmt_user_change_init();
 	gmt_namespaces_open();
 	if (is_linked_to_cuda())
 		reach_driver();

@@ -39,7 +39,7 @@ void gmt_ring_fini(struct gmt_ring *ring)
 
 void gmt_ring_count_drop(struct gmt_ring *ring, const struct gmt_ring_event *event)
 {
-	_Atomic uint64_t *count = &ring->dropped[gmt_drop_kind_of(event->kind)];
+	_Atomic uint64_t *count = &ring->dropped[gmt_drop_kind_of_ring_kind(event->kind)];
 
 	/*
 	 * The ring has one producer, so load and store are enough. A locked add would cost 20 cycles

@@ -7,7 +7,7 @@
 
 static_assert(sizeof(struct gmt_python_cache_entry) == 32, "a set is two cache lines");
 
-struct gmt_python_cache *gmt_python_cache_open(void)
+struct gmt_python_cache *gmt_python_cache_create(void)
 {
 	void *memory = mmap(NULL, sizeof(struct gmt_python_cache), PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -15,8 +15,8 @@ struct gmt_python_cache *gmt_python_cache_open(void)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* The entry to replace if all are taken; each thread goes round for itself. */
-static _Thread_local __attribute__((tls_model("initial-exec"))) uint32_t next_victim;
+/* The way to replace if all are taken. Each thread cycles through the ways independently. */
+static _Thread_local __attribute__((tls_model("initial-exec"))) uint32_t next_way;
 
 void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_python_key *key,
 	uint32_t id)
@@ -25,12 +25,12 @@ void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_pytho
 	struct gmt_python_cache_entry *entry = NULL;
 
 	for (uint32_t way = 0; way < GMT_PYTHON_CACHE_WAYS && !entry; way++) {
-		/* Only a guess, so the load orders nothing. */
+		/* A stale value only selects a worse entry, so relaxed order is enough. */
 		if (!atomic_load_explicit(&set[way].id, memory_order_relaxed))
 			entry = &set[way];
 	}
 	if (!entry)
-		entry = &set[next_victim++ % GMT_PYTHON_CACHE_WAYS];
+		entry = &set[next_way++ % GMT_PYTHON_CACHE_WAYS];
 
 	uint32_t sequence = atomic_load_explicit(&entry->sequence, memory_order_relaxed);
 
@@ -41,7 +41,7 @@ void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_pytho
 		return;
 	/*
 	 * Each store pairs with its own load in gmt_python_cache_find: a thread that sees one of these
-	 * values also sees the odd turn.
+	 * values also sees the odd `sequence`.
 	 */
 	atomic_store_explicit(&entry->code, key->code, memory_order_release);
 	atomic_store_explicit(&entry->instr, key->instr, memory_order_release);

@@ -44,7 +44,7 @@ struct gmt_python_cache {
 };
 
 /* Returns an empty cache; NULL if there is no memory. The cache lives as long as the process. */
-struct gmt_python_cache *gmt_python_cache_open(void);
+struct gmt_python_cache *gmt_python_cache_create(void);
 
 /* Adds the id of `key`. Replaces another entry if there is no room. May do nothing. */
 void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_python_key *key,
@@ -74,12 +74,12 @@ static inline uint32_t gmt_python_cache_find(struct gmt_python_cache *cache,
 	for (uint32_t way = 0; way < GMT_PYTHON_CACHE_WAYS; way++) {
 		struct gmt_python_cache_entry *entry = &set[way];
 		/*
-		 * Pairs with the last store of gmt_python_cache_add: all values of this turn are visible.
+		 * Pairs with the last store of gmt_python_cache_add: all values of this write are visible.
 		 */
 		uint32_t sequence = atomic_load_explicit(&entry->sequence, memory_order_acquire);
 		/*
 		 * Each load pairs with its own store in gmt_python_cache_add. If a load returns a value of
-		 * a later turn, the second load of `sequence` below sees that the turn has changed.
+		 * a later write, the second load of `sequence` below returns another number.
 		 */
 		uint64_t code = atomic_load_explicit(&entry->code, memory_order_acquire);
 		uint64_t instr = atomic_load_explicit(&entry->instr, memory_order_acquire);

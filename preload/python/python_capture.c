@@ -143,7 +143,7 @@ static enum gmt_python_state find_interpreter(gmt_python_find *find)
 		if (!python.newest_interpreter || !python.main_interpreter)
 			return refuse("it does not export the functions that the recorder needs");
 	}
-	python.cache = gmt_python_cache_open();
+	python.cache = gmt_python_cache_create();
 	if (!python.cache)
 		return refuse("no memory");
 	if (python.layout.code.stamp == GMT_PYTHON_NONE && gmt_python_watches_code)

@@ -345,7 +345,7 @@ void gmt_session_before_exec(void)
 	gmt_stderr_print_kept();
 }
 
-void gmt_session_before_setuid(void)
+void gmt_session_before_user_change(void)
 {
 	int kept_errno = errno;
 

@@ -56,7 +56,7 @@ void gmt_session_before_exec(void);
  * continues; from then on SIGKILL loses everything that is not in the file. Waits for a bounded
  * time. Any thread. Keeps errno.
  */
-void gmt_session_before_setuid(void);
+void gmt_session_before_user_change(void);
 
 /*
  * Ends the recording. The writer finishes the file. Waits for a bounded time. Called at the end of

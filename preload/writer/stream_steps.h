@@ -16,7 +16,9 @@ static inline bool gmt_stream_is_step(const struct gmt_ring_event *event)
 /* Counts a step end for the object that reports it. */
 void gmt_stream_count_step(struct gmt_stream *stream, const struct gmt_ring_event *mark);
 
-/* Returns the number of step ends so far, for the object that counted most. */
+/*
+ * Each object that reports steps (an optimizer, a loop) has its own count. Returns the largest.
+ */
 uint64_t gmt_stream_steps(const struct gmt_stream *stream);
 
 #endif

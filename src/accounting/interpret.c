@@ -121,5 +121,5 @@ void gmt_event_interpreter_fini(struct gmt_event_interpreter *interpreter)
 	gmt_map_fini(&interpreter->site_ids);
 	gmt_physical_fini(&interpreter->physical);
 	gmt_interpret_forget_graphs(interpreter);
-	gmt_interpret_forget_heaps(interpreter);
+	gmt_interpret_heaps_fini(interpreter);
 }

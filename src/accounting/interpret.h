@@ -175,15 +175,16 @@ bool gmt_interpret(struct gmt_event_interpreter *interpreter,
  * gmt_interpret_get_site: returns the site of such an event and creates it if necessary.
  * `heap_plus_1` is the heap's number plus 1; 0 means no heap.
  *
- * gmt_interpret_get_heap: returns the heap with the name and the device in `group`. It ignores the
- * other fields, except that a new heap takes its source from `group`.
+ * gmt_interpret_intern_heap_group: returns the index in heap_groups of the group with the name and
+ * the device in `group`, and creates it if necessary. It ignores the other fields, except that a
+ * new group takes its source from `group`.
  *
  * The reader uses both to restore an accounting (compacted_prefix.h).
  */
 bool gmt_interpret_get_site(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, uint32_t heap_plus_1, uint32_t *ret_site);
-bool gmt_interpret_get_heap(struct gmt_event_interpreter *interpreter,
-	const struct gmt_interpret_heap_group *group, uint32_t *ret_heap);
+bool gmt_interpret_intern_heap_group(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_heap_group *group, uint32_t *ret_group);
 
 /* Adds the anomalies that are known only at the end. Call it once, after the last event. */
 void gmt_event_interpreter_finish(struct gmt_event_interpreter *interpreter);

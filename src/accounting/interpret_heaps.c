@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program's own pools (layer custom). Heaps may lie inside each other, so one address can be a
- * block of several heaps. Therefore each heap has its own table, and the accounting identifies the
- * blocks by numbers.
+ * Heaps: the program's own pools (layer custom). Heaps with the same name and device form a group;
+ * reports show groups. One address can lie in several heaps, so each heap maps addresses to block
+ * numbers.
  */
 #include <string.h>
 
 #include "base/budget.h"
 #include "accounting/interpret_kinds.h"
 
-enum { HEAPS_A_UNIT = 8 }; /* heaps that the search examines in the time of one budget unit */
+enum { HEAPS_PER_BUDGET_UNIT = 8 }; /* heaps that the search examines for one unit of the budget */
 
 /* The key of a group. Only the used part of the name belongs to the key. */
 struct group_key {
@@ -17,8 +17,8 @@ struct group_key {
 	char name[256];
 };
 
-bool gmt_interpret_get_heap(struct gmt_event_interpreter *interpreter,
-	const struct gmt_interpret_heap_group *heap_group, uint32_t *ret_heap)
+bool gmt_interpret_intern_heap_group(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_heap_group *heap_group, uint32_t *ret_group)
 {
 	struct group_key key = { .device = heap_group->device };
 	size_t length = strnlen(heap_group->name, sizeof(key.name));
@@ -28,9 +28,9 @@ bool gmt_interpret_get_heap(struct gmt_event_interpreter *interpreter,
 	if (length)
 		memcpy(key.name, heap_group->name, length);
 	if (!gmt_intern(&interpreter->heap_group_ids, &key, offsetof(struct group_key, name) + length,
-			ret_heap))
+			ret_group))
 		return false;
-	if (*ret_heap < interpreter->heap_groups->count)
+	if (*ret_group < interpreter->heap_groups->count)
 		return true;
 	group = gmt_vec_push(interpreter->heap_groups);
 	if (!group || !gmt_accounting_add_heap(interpreter->accounting, &id))
@@ -41,8 +41,8 @@ bool gmt_interpret_get_heap(struct gmt_event_interpreter *interpreter,
 	return true;
 }
 
-static bool group_of(struct gmt_event_interpreter *interpreter,
-	const struct gmt_interpret_event *event, uint64_t number, uint32_t *ret_group)
+static bool intern_group_of_event(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint64_t heap_number, uint32_t *ret_group)
 {
 	struct gmt_interpret_heap_group group = {
 		.name = "",
@@ -50,10 +50,10 @@ static bool group_of(struct gmt_event_interpreter *interpreter,
 	};
 
 	if (interpreter->observer.name_heap &&
-		!interpreter->observer.name_heap(interpreter->observer.user, number, &group.name,
+		!interpreter->observer.name_heap(interpreter->observer.user, heap_number, &group.name,
 			&group.source))
 		return false;
-	return gmt_interpret_get_heap(interpreter, &group, ret_group);
+	return gmt_interpret_intern_heap_group(interpreter, &group, ret_group);
 }
 
 static struct gmt_interpret_heap_group *group_of_heap(
@@ -77,7 +77,8 @@ static void set_size(const struct gmt_event_interpreter *interpreter,
 		group->max_size_bytes = group->size_bytes;
 }
 
-static void begin(const struct gmt_event_interpreter *interpreter, struct gmt_interpret_heap *heap)
+static void begin_heap(const struct gmt_event_interpreter *interpreter,
+	struct gmt_interpret_heap *heap)
 {
 	struct gmt_interpret_heap_group *group = group_of_heap(interpreter, heap);
 
@@ -87,70 +88,70 @@ static void begin(const struct gmt_event_interpreter *interpreter, struct gmt_in
 	group->unsized_heaps++;
 }
 
-/*
- * Returns the heap with that number. A heap lives from its first event on. Returns NULL when out of
- * memory.
- */
-static struct gmt_interpret_heap *get(struct gmt_event_interpreter *interpreter,
-	const struct gmt_interpret_event *event, uint64_t number)
+/* Returns heap `heap_number`; creates it at its first event. Returns NULL when out of memory. */
+static struct gmt_interpret_heap *get_or_begin_heap(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint64_t heap_number)
 {
 	struct gmt_interpret_heap *heap;
 	uint64_t index;
 	uint32_t group;
 
-	if (gmt_map_find(&interpreter->heap_ids, number, &index)) {
+	if (gmt_map_find(&interpreter->heap_ids, heap_number, &index)) {
 		heap = &interpreter->heaps.items[index];
 	} else {
-		if (!group_of(interpreter, event, number, &group))
+		if (!intern_group_of_event(interpreter, event, heap_number, &group))
 			return NULL;
 		heap = gmt_vec_push(&interpreter->heaps);
-		if (!heap || !gmt_map_put(&interpreter->heap_ids, number, interpreter->heaps.count - 1))
+		if (!heap ||
+			!gmt_map_put(&interpreter->heap_ids, heap_number, interpreter->heaps.count - 1))
 			return NULL;
 		*heap = (struct gmt_interpret_heap){ .group = group };
 	}
 	if (!heap->is_live)
-		begin(interpreter, heap);
+		begin_heap(interpreter, heap);
 	return heap;
 }
 
 /*
- * Returns the heap that has a block at `address`: heap `number`, or, if the event names no heap
- * (0), the youngest one that has. Returns NULL if there is no such heap.
+ * Returns the heap that has a block at `address`: heap `heap_number`. If the event names no heap
+ * (0): the heap of NVTX that last had a block there, or else the newest heap that has a block
+ * there. Returns NULL if there is no such heap.
  */
 static struct gmt_interpret_heap *find_holder(struct gmt_event_interpreter *interpreter,
-	uint64_t number, uint64_t address, uint64_t *ret_block)
+	uint64_t heap_number, uint64_t address, uint64_t *ret_block_number)
 {
 	uint64_t index;
 
-	if (number) {
-		if (!gmt_map_find(&interpreter->heap_ids, number, &index) ||
-			!gmt_map_find(&interpreter->heaps.items[index].blocks, address, ret_block))
+	if (heap_number) {
+		if (!gmt_map_find(&interpreter->heap_ids, heap_number, &index) ||
+			!gmt_map_find(&interpreter->heaps.items[index].blocks, address, ret_block_number))
 			return NULL;
 		return &interpreter->heaps.items[index];
 	}
 	/* An NVTX free names only the address. */
 	if (gmt_map_find(&interpreter->heap_of_address, address, &index) &&
-		gmt_map_find(&interpreter->heaps.items[index].blocks, address, ret_block))
+		gmt_map_find(&interpreter->heaps.items[index].blocks, address, ret_block_number))
 		return &interpreter->heaps.items[index];
 	/*
 	 * The budget limits the search: a file can have many pools, and free many addresses that are in
 	 * no heap.
 	 */
-	if (!gmt_budget_spend(interpreter->heaps.count / HEAPS_A_UNIT, GMT_BUDGET_POOLS))
+	if (!gmt_budget_spend(interpreter->heaps.count / HEAPS_PER_BUDGET_UNIT, GMT_BUDGET_POOLS))
 		return NULL;
 	for (size_t i = interpreter->heaps.count; i-- > 0;)
-		if (gmt_map_find(&interpreter->heaps.items[i].blocks, address, ret_block))
+		if (gmt_map_find(&interpreter->heaps.items[i].blocks, address, ret_block_number))
 			return &interpreter->heaps.items[i];
 	return NULL;
 }
 
 static bool account_block(struct gmt_event_interpreter *interpreter,
-	const struct gmt_interpret_event *event, const struct gmt_interpret_heap *heap, uint64_t number)
+	const struct gmt_interpret_event *event, const struct gmt_interpret_heap *heap,
+	uint64_t block_number)
 {
 	struct gmt_interpret_event block = *event;
 
 	block.kind = GMT_KIND_ALLOC;
-	block.address = number;
+	block.address = block_number;
 	block.space = group_of_heap(interpreter, heap)->device == GMT_DEVICE_HOST ? GMT_SPACE_HEAP_HOST
 																			  : GMT_SPACE_HEAP;
 	block.device = group_of_heap(interpreter, heap)->device;
@@ -158,33 +159,34 @@ static bool account_block(struct gmt_event_interpreter *interpreter,
 }
 
 static bool begin_block(struct gmt_event_interpreter *interpreter,
-	const struct gmt_interpret_event *event, uint64_t number)
+	const struct gmt_interpret_event *event, uint64_t heap_number)
 {
-	struct gmt_interpret_heap *heap = get(interpreter, event, number);
-	uint64_t block;
+	struct gmt_interpret_heap *heap = get_or_begin_heap(interpreter, event, heap_number);
+	uint64_t block_number;
 
 	if (!heap)
 		return false;
 	/*
 	 * If the block is already there, its free was lost. The accounting detects that by the number.
 	 */
-	if (!gmt_map_find(&heap->blocks, event->address, &block)) {
-		block = ++interpreter->last_heap_block;
-		if (!gmt_map_put(&heap->blocks, event->address, block))
+	if (!gmt_map_find(&heap->blocks, event->address, &block_number)) {
+		block_number = ++interpreter->last_heap_block;
+		if (!gmt_map_put(&heap->blocks, event->address, block_number))
 			return false;
 	}
 	if (group_of_heap(interpreter, heap)->source == GMT_MARK_SOURCE_NVTX &&
 		!gmt_map_put(&interpreter->heap_of_address, event->address,
 			(uint64_t)(heap - interpreter->heaps.items)))
 		return false;
-	return account_block(interpreter, event, heap, block);
+	return account_block(interpreter, event, heap, block_number);
 }
 
 static bool end_block(struct gmt_event_interpreter *interpreter,
-	const struct gmt_interpret_event *event, uint64_t number)
+	const struct gmt_interpret_event *event, uint64_t heap_number)
 {
-	uint64_t block;
-	struct gmt_interpret_heap *heap = find_holder(interpreter, number, event->address, &block);
+	uint64_t block_number;
+	struct gmt_interpret_heap *heap =
+		find_holder(interpreter, heap_number, event->address, &block_number);
 	uint32_t site;
 
 	if (!heap) {
@@ -192,34 +194,36 @@ static bool end_block(struct gmt_event_interpreter *interpreter,
 		 * A free that names no heap may belong to no heap, e.g. to a label on the driver's own
 		 * memory. Do not count it.
 		 */
-		interpreter->accounting->anomalies.unknown_frees += event->address != 0 && number != 0;
+		interpreter->accounting->anomalies.unknown_frees += event->address != 0 && heap_number != 0;
 		return true;
 	}
 	gmt_map_remove(&heap->blocks, event->address, NULL);
-	return gmt_interpret_free(interpreter, event, event->layer, event->space, block,
+	return gmt_interpret_free(interpreter, event, event->layer, event->space, block_number,
 		event->size_bytes, &site);
 }
 
-static bool resize(struct gmt_event_interpreter *interpreter,
-	const struct gmt_interpret_event *event, uint64_t number)
+/* With an address, changes the size of a block; without one, of the heap. */
+static bool resize_heap_or_block(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, uint64_t heap_number)
 {
 	struct gmt_interpret_heap *heap;
-	uint64_t block;
+	uint64_t block_number;
 	uint32_t site;
 
 	if (!event->address) {
-		heap = get(interpreter, event, number);
+		heap = get_or_begin_heap(interpreter, event, heap_number);
 		if (heap)
 			set_size(interpreter, heap, event->size_bytes);
 		return heap;
 	}
-	heap = find_holder(interpreter, number, event->address, &block);
+	heap = find_holder(interpreter, heap_number, event->address, &block_number);
 	if (!heap) {
-		interpreter->accounting->anomalies.unknown_frees += number != 0;
+		interpreter->accounting->anomalies.unknown_frees += heap_number != 0;
 		return true;
 	}
-	return gmt_interpret_free(interpreter, event, event->layer, event->space, block, 0, &site) &&
-		account_block(interpreter, event, heap, block);
+	return gmt_interpret_free(interpreter, event, event->layer, event->space, block_number, 0,
+			   &site) &&
+		account_block(interpreter, event, heap, block_number);
 }
 
 /* Ends all blocks of a heap. */
@@ -247,8 +251,8 @@ static bool end_all_blocks(struct gmt_event_interpreter *interpreter,
 	return done;
 }
 
-static bool end(struct gmt_event_interpreter *interpreter, const struct gmt_interpret_event *event,
-	struct gmt_interpret_heap *heap)
+static bool end_heap(struct gmt_event_interpreter *interpreter,
+	const struct gmt_interpret_event *event, struct gmt_interpret_heap *heap)
 {
 	struct gmt_interpret_heap_group *group = group_of_heap(interpreter, heap);
 
@@ -263,35 +267,35 @@ static bool end(struct gmt_event_interpreter *interpreter, const struct gmt_inte
 bool gmt_interpret_heap_event(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event)
 {
-	uint64_t number = event->object, index;
+	uint64_t heap_number = event->object, index;
 	struct gmt_interpret_heap *heap;
 
 	switch ((enum gmt_kind)event->kind) {
 	case GMT_KIND_ALLOC:
-		return begin_block(interpreter, event, number);
+		return begin_block(interpreter, event, heap_number);
 	case GMT_KIND_FREE:
-		return end_block(interpreter, event, number);
+		return end_block(interpreter, event, heap_number);
 	case GMT_KIND_RESIZE:
-		return resize(interpreter, event, number);
+		return resize_heap_or_block(interpreter, event, heap_number);
 	case GMT_KIND_CREATE:
-		heap = get(interpreter, event, number);
+		heap = get_or_begin_heap(interpreter, event, heap_number);
 		if (heap && event->size_bytes)
 			set_size(interpreter, heap, event->size_bytes);
 		return heap;
 	case GMT_KIND_DESTROY:
 	case GMT_KIND_RESET:
-		if (!gmt_map_find(&interpreter->heap_ids, number, &index) ||
+		if (!gmt_map_find(&interpreter->heap_ids, heap_number, &index) ||
 			!interpreter->heaps.items[index].is_live)
 			return true;
 		heap = &interpreter->heaps.items[index];
 		return event->kind == GMT_KIND_RESET ? end_all_blocks(interpreter, event, heap)
-											 : end(interpreter, event, heap);
+											 : end_heap(interpreter, event, heap);
 	default:
 		return true;
 	}
 }
 
-void gmt_interpret_forget_heaps(struct gmt_event_interpreter *interpreter)
+void gmt_interpret_heaps_fini(struct gmt_event_interpreter *interpreter)
 {
 	for (size_t i = 0; i < interpreter->heaps.count; i++)
 		gmt_map_fini(&interpreter->heaps.items[i].blocks);

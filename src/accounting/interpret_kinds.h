@@ -69,6 +69,6 @@ void gmt_interpret_forget_graphs(struct gmt_event_interpreter *interpreter);
 /* interpret_heaps.c: any event of layer custom. */
 bool gmt_interpret_heap_event(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event);
-void gmt_interpret_forget_heaps(struct gmt_event_interpreter *interpreter);
+void gmt_interpret_heaps_fini(struct gmt_event_interpreter *interpreter);
 
 #endif

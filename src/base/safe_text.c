@@ -60,7 +60,7 @@ size_t gmt_safe_length(const unsigned char *at, size_t left, size_t *ret_skip)
 	return length && !is_hidden(gmt_safe_character(at, length)) ? length : 0;
 }
 
-bool gmt_safe_is_command(const unsigned char *start, const unsigned char *at)
+bool gmt_safe_makes_runner_command(const unsigned char *start, const unsigned char *at)
 {
 	const unsigned char *before = at;
 
@@ -82,7 +82,7 @@ void gmt_safe_print(FILE *file, const char *text)
 	while (at < end) {
 		size_t plain = 0, skip = 1, length;
 
-		while (at + plain < end && !gmt_safe_is_command(start, at + plain) &&
+		while (at + plain < end && !gmt_safe_makes_runner_command(start, at + plain) &&
 			(length = gmt_safe_length(at + plain, (size_t)(end - at) - plain, &skip)))
 			plain += length;
 		fwrite(at, 1, plain, file);

@@ -28,7 +28,7 @@ size_t gmt_safe_length(const unsigned char *at, size_t left, size_t *ret_skip);
  * `start` is the beginning of the NUL-terminated text. The runner takes `::` after blanks at the
  * start of a line as a command, and `##[` anywhere.
  */
-bool gmt_safe_is_command(const unsigned char *start, const unsigned char *at);
+bool gmt_safe_makes_runner_command(const unsigned char *start, const unsigned char *at);
 
 /*
  * Writes `text`. A '?' replaces each character that cannot be shown, or that would make a command.

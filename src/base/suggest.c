@@ -19,7 +19,7 @@ static char lower(char letter)
 	return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
 }
 
-static bool begins_with(const char *word, const char *start)
+static bool begins_with_ignoring_case(const char *word, const char *start)
 {
 	for (; *start; word++, start++)
 		if (lower(*word) != lower(*start))
@@ -27,9 +27,9 @@ static bool begins_with(const char *word, const char *start)
 	return true;
 }
 
-bool gmt_words_equal(const char *a, const char *b)
+bool gmt_equal_ignoring_case(const char *a, const char *b)
 {
-	return strlen(a) == strlen(b) && begins_with(a, b);
+	return strlen(a) == strlen(b) && begins_with_ignoring_case(a, b);
 }
 
 /* Returns how many letters to insert, remove or change to turn one word into the other. */
@@ -40,29 +40,29 @@ static unsigned distance_of(const char *from, const char *to)
 
 	for (size_t i = 0; i <= width; i++)
 		row[i] = (unsigned)i;
-	for (size_t line = 1; from[line - 1]; line++) {
+	for (size_t from_length = 1; from[from_length - 1]; from_length++) {
 		unsigned diagonal = row[0];
 
-		row[0] = (unsigned)line;
+		row[0] = (unsigned)from_length;
 		for (size_t i = 1; i <= width; i++) {
 			unsigned above = row[i];
 
 			row[i] = smallest(above + 1, row[i - 1] + 1,
-				diagonal + (lower(from[line - 1]) != lower(to[i - 1])));
+				diagonal + (lower(from[from_length - 1]) != lower(to[i - 1])));
 			diagonal = above;
 		}
 	}
 	return row[width];
 }
 
-void gmt_suggest(struct gmt_suggestion *suggestion, const char *typed, const char *word)
+void gmt_suggestion_consider(struct gmt_suggestion *suggestion, const char *typed, const char *word)
 {
 	if (strlen(typed) > MAX_LENGTH || strlen(word) > MAX_LENGTH || !*typed)
 		return;
 
 	unsigned distance = distance_of(typed, word);
 	/* A user who types the beginning of a word means that word. */
-	if (begins_with(word, typed))
+	if (begins_with_ignoring_case(word, typed))
 		distance = 1;
 	if (distance > 1 + strlen(word) / 3 || distance >= strlen(word))
 		return;

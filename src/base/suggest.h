@@ -5,19 +5,21 @@
 #include <stdbool.h>
 
 /*
- * Finds the word for "did you mean". Zero-initialise the structure, then call gmt_suggest once for
- * each valid word. `best` is the nearest word so far. Words that are not similar to `typed` are
- * ignored. Upper and lower case are equal. No global state, no allocation: safe in any thread, also
- * in the recorder.
+ * Finds the word for "did you mean". Zero-initialise the structure, then call
+ * gmt_suggestion_consider once for each valid word. `best` is the nearest word so far. Words that
+ * are not similar to `typed` are not considered. Case is ignored. No global state, no allocation:
+ * safe in any thread, also in the recorder.
  */
 struct gmt_suggestion {
 	const char *best; /* one of the words that were passed; NULL: no word is similar */
 	unsigned distance;
 };
 
-/* Returns whether two words are equal, apart from upper and lower case. */
-bool gmt_words_equal(const char *a, const char *b);
+/* Returns whether two words are equal if case is ignored. */
+bool gmt_equal_ignoring_case(const char *a, const char *b);
 
-void gmt_suggest(struct gmt_suggestion *suggestion, const char *typed, const char *word);
+/* Takes `word` as the best one if it is nearer to `typed` than the best one so far. */
+void gmt_suggestion_consider(struct gmt_suggestion *suggestion, const char *typed,
+	const char *word);
 
 #endif

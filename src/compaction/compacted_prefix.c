@@ -173,7 +173,7 @@ static bool get_heap(struct gmt_event_interpreter *interpreter, const struct gmt
 		.source = row->source,
 	};
 
-	return gmt_interpret_get_heap(interpreter, &group, ret_row);
+	return gmt_interpret_intern_heap_group(interpreter, &group, ret_row);
 }
 
 static bool set_heap(struct gmt_event_interpreter *interpreter, const struct gmt_past_heap *row,

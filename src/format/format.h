@@ -221,22 +221,31 @@ static inline enum gmt_stamp_when gmt_kind_stamp(unsigned kind)
  */
 unsigned gmt_kind_failure(unsigned kind);
 
+/* How a column is stored, see records.def. */
+enum gmt_encoding {
+	GMT_ENCODING_UNSIGNED = 'U',
+	GMT_ENCODING_SIGNED = 'I',
+	GMT_ENCODING_DELTA = 'D',
+	GMT_ENCODING_STRING = 'S',
+	GMT_ENCODING_LIST = 'L',
+};
+
 /* The layout of one column in its structure. */
 struct gmt_field_info {
 	const char *name;
-	char encoding; /* 'U' 'I' 'D' 'S' 'L', see records.def */
+	char encoding; /* enum gmt_encoding */
 	uint16_t offset;
 	uint16_t size_bytes;
 	const char *meaning;
 };
 
 /*
- * Returns the number in a cell of a numeric column ('U' 'I' 'D'); a negative number modulo 2^64.
+ * Returns the number in a cell of a numeric column; a negative number modulo 2^64.
  * The function is inline because it runs once per cell.
  */
 static inline uint64_t gmt_field_number(const struct gmt_field_info *field, const void *cell)
 {
-	bool is_signed = field->encoding == 'I';
+	bool is_signed = field->encoding == GMT_ENCODING_SIGNED;
 
 	switch (field->size_bytes) {
 	case 1:

@@ -72,7 +72,7 @@ static const char *switch_meant_by(const char *word)
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (gmt_words_equal(word, words[i][0]))
+		if (gmt_equal_ignoring_case(word, words[i][0]))
 			return words[i][1];
 	return NULL;
 }
@@ -102,7 +102,7 @@ static bool find_word(const char *values, const char *word, char ret_value[WORD_
 			strcmp(alternative, "RANKS") == 0)
 			continue;
 		suggestion = (struct gmt_suggestion){ 0 };
-		gmt_suggest(&suggestion, word, alternative);
+		gmt_suggestion_consider(&suggestion, word, alternative);
 		if (!suggestion.best || (found && suggestion.distance >= nearest))
 			continue;
 		found = true;
@@ -149,7 +149,7 @@ static bool find_unit(const char *values, const char *example, const char *word,
 		if (!dots || is_size(alternative))
 			continue;
 		*dots = 0;
-		gmt_suggest(&suggestion, word + digits, unit_of(alternative));
+		gmt_suggestion_consider(&suggestion, word + digits, unit_of(alternative));
 		snprintf(candidate, sizeof(candidate), "%.*s%.8s", digits, word, unit_of(alternative));
 		if (suggestion.best && keep_if_allowed(values, candidate, ret_value))
 			return true;
@@ -160,7 +160,7 @@ static bool find_unit(const char *values, const char *example, const char *word,
 	}
 	for (size_t i = 0; takes_size && i < sizeof(sizes) / sizeof(*sizes); i++) {
 		snprintf(candidate, sizeof(candidate), "%.*s%s", digits, word, sizes[i]);
-		if (gmt_words_equal(word + digits, sizes[i]) &&
+		if (gmt_equal_ignoring_case(word + digits, sizes[i]) &&
 			keep_if_allowed(values, candidate, ret_value))
 			return true;
 	}

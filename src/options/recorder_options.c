@@ -197,7 +197,7 @@ static void refuse_key(const struct reader *reader, const char *key)
 	char line[GMT_RECORDER_COMPLAINT_BYTES];
 
 	for (size_t i = 0; i < GMT_RECORDER_OPTION_COUNT; i++)
-		gmt_suggest(&suggestion, key, rows[i].key);
+		gmt_suggestion_consider(&suggestion, key, rows[i].key);
 	if (suggestion.best)
 		snprintf(line, sizeof(line), "unknown option `%.60s`; did you mean %s?", key,
 			suggestion.best);

@@ -9,10 +9,11 @@
 
 static bool is_signed(const struct gmt_field_info *field)
 {
-	return field->encoding == 'I';
+	return field->encoding == GMT_ENCODING_SIGNED;
 }
 
-static void put_slice(FILE *file, const struct gmt_slice *slice)
+/* Escapes `[` where it would complete a command of GitHub's runner (`##[`). */
+static void put_quoted(FILE *file, const struct gmt_slice *slice)
 {
 	fputc('"', file);
 	for (uint32_t i = 0; i < slice->length; i++) {
@@ -22,7 +23,7 @@ static void put_slice(FILE *file, const struct gmt_slice *slice)
 			fprintf(file, "\\%c", character);
 		else if (character < 0x20 || character >= 0x7f ||
 			(character == '[' &&
-				gmt_safe_is_command((const unsigned char *)slice->text,
+				gmt_safe_makes_runner_command((const unsigned char *)slice->text,
 					(const unsigned char *)slice->text + i)))
 			fprintf(file, "\\x%02x", character);
 		else
@@ -40,9 +41,9 @@ void gmt_dump_text(FILE *file, const struct gmt_record_info *record, const void 
 		const struct gmt_list *list = (const struct gmt_list *)cell;
 
 		fprintf(file, " %s=", field->name);
-		if (field->encoding == 'S') {
-			put_slice(file, (const struct gmt_slice *)cell);
-		} else if (field->encoding == 'L') {
+		if (field->encoding == GMT_ENCODING_STRING) {
+			put_quoted(file, (const struct gmt_slice *)cell);
+		} else if (field->encoding == GMT_ENCODING_LIST) {
 			fputc('[', file);
 			for (uint32_t i = 0; i < list->count; i++)
 				fprintf(file, "%s%" PRIu64, i ? "," : "", list->items[i]);
@@ -69,9 +70,9 @@ void gmt_dump_json(FILE *file, const struct gmt_record_info *record, const void 
 		const struct gmt_list *list = (const struct gmt_list *)cell;
 
 		gmt_json_key(&json, field->name);
-		if (field->encoding == 'S') {
+		if (field->encoding == GMT_ENCODING_STRING) {
 			gmt_json_bytes(&json, slice->text, slice->length);
-		} else if (field->encoding == 'L') {
+		} else if (field->encoding == GMT_ENCODING_LIST) {
 			gmt_json_begin_array(&json);
 			for (uint32_t i = 0; i < list->count; i++)
 				gmt_json_u64(&json, list->items[i]);

@@ -130,7 +130,7 @@ static bool is_plain(unsigned char character, bool is_in_html)
  */
 static bool is_command(const unsigned char *start, const unsigned char *at)
 {
-	return *at == '[' && gmt_safe_is_command(start, at);
+	return *at == '[' && gmt_safe_makes_runner_command(start, at);
 }
 
 /* A report has millions of strings, almost all plain. Plain stretches are written in one call. */

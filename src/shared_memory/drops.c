@@ -11,12 +11,12 @@ static const struct {
 	const char *reason;
 	enum gmt_drop_effect effect;
 } drops[] = {
-#define GMT_DROP(NAME, reason, effect) [GMT_DROP_##NAME] = { reason, GMT_EFFECT_##effect },
+#define GMT_DROP(NAME, reason, effect) [GMT_DROP_##NAME] = { reason, GMT_DROP_EFFECT_##effect },
 #include "shared_memory/drops.def"
 #undef GMT_DROP
 };
 
-enum gmt_drop_kind gmt_drop_kind_of(uint8_t ring_kind)
+enum gmt_drop_kind gmt_drop_kind_of_ring_kind(uint8_t ring_kind)
 {
 	switch (ring_kind) {
 	case GMT_KIND_ALLOC:
@@ -38,10 +38,10 @@ const char *gmt_drop_reason(enum gmt_drop_kind drop)
 	return drops[drop].reason;
 }
 
-enum gmt_drop_effect gmt_drop_effect(const char *reason)
+enum gmt_drop_effect gmt_drop_effect_of_reason(const char *reason)
 {
 	for (size_t i = 0; i < sizeof(drops) / sizeof(*drops); i++)
 		if (strcmp(drops[i].reason, reason) == 0)
 			return drops[i].effect;
-	return GMT_EFFECT_UNKNOWN;
+	return GMT_DROP_EFFECT_UNKNOWN;
 }

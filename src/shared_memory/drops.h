@@ -17,21 +17,20 @@ enum gmt_drop_kind {
 };
 
 enum gmt_drop_effect {
-	GMT_EFFECT_UNKNOWN,  /* also for reasons that are not in the list */
-	GMT_EFFECT_NONE,
-	GMT_EFFECT_TOO_FEW,  /* blocks are missing in the live set and in the totals */
-	GMT_EFFECT_TOO_MANY, /* freed blocks stay in the live set for ever */
+	GMT_DROP_EFFECT_UNKNOWN,  /* also for reasons that are not in the list */
+	GMT_DROP_EFFECT_NONE,
+	GMT_DROP_EFFECT_TOO_FEW,  /* blocks are missing in the live set and in the totals */
+	GMT_DROP_EFFECT_TOO_MANY, /* freed blocks stay in the live set for ever */
 };
 
 /*
- * Returns the kind of a dropped event. `ring_kind` is an enum gmt_kind or another kind that rings
- * contain.
+ * Returns the kind of a dropped event. `ring_kind` is an enum gmt_kind or a GMT_RING_* kind.
  */
-enum gmt_drop_kind gmt_drop_kind_of(uint8_t ring_kind);
+enum gmt_drop_kind gmt_drop_kind_of_ring_kind(uint8_t ring_kind);
 
 const char *gmt_drop_reason(enum gmt_drop_kind drop);
 
 /* Returns the effect for the reason in a drop record. */
-enum gmt_drop_effect gmt_drop_effect(const char *reason);
+enum gmt_drop_effect gmt_drop_effect_of_reason(const char *reason);
 
 #endif

@@ -93,11 +93,11 @@ def slower_of_pairs(printed, recorded, other):
 def training_turns(machine, effort, progress):
     steps, pairs, cycles = effort.pick(3, 3, 1), effort.pick(150, 50, 2), effort.processes(5, 2)
     command = [machine.python, os.path.join(HERE, "training_turns.py"), str(steps), str(pairs)]
-    bypass = machine.compile("bypass.c", "-shared", "-fPIC", out="libbypass.so")
+    switch = machine.compile("torch_report_switch.c", "-shared", "-fPIC", out="libtorch_report_switch.so")
 
     def measure(variant):
         options, recorder = TURNS[variant]
-        in_front = [] if options is None else ["env", f"LD_PRELOAD={bypass}:{machine.shim}"]
+        in_front = [] if options is None else ["env", f"LD_PRELOAD={switch}:{machine.shim}"]
         printed = json.loads(machine.run_torch([*in_front, *command, recorder], options))
         if options is not None:
             machine.take_snapshot()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """training_turns.py STEPS PAIRS shim|python|all: the transformer of tests/torch/programs in one process, recorded and not, in turns.
 
-So differences between machines and processes do not matter. `shim`: bypass.c is preloaded in front of the shim, and
-sends PyTorch's reports of its blocks to the shim or past it. `python` and `all`: PyTorch's own recorder, with these
-stacks, is switched on and off. Each turn is one step that does not count, and then STEPS steps. The order within a pair
+So differences between machines and processes do not matter. `shim`: torch_report_switch.c is preloaded in front of the
+shim, and sends PyTorch's reports of its blocks to the shim or past it. `python` and `all`: PyTorch's own recorder, with
+these stacks, is switched on and off. Each turn is one step that does not count, and then STEPS steps. The order within a pair
 is random. Prints JSON: for each pair, wall and processor milliseconds of a recorded step, and of an unrecorded step.
 """
 

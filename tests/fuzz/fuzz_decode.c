@@ -28,10 +28,10 @@ static bool is_equal(const struct gmt_field_info *field, const char *one, const 
 	const struct gmt_list *list = (const struct gmt_list *)one,
 						  *other_list = (const struct gmt_list *)other;
 
-	if (field->encoding == 'S')
+	if (field->encoding == GMT_ENCODING_STRING)
 		return slice->length == other_slice->length &&
 			(!slice->length || memcmp(slice->text, other_slice->text, slice->length) == 0);
-	if (field->encoding == 'L')
+	if (field->encoding == GMT_ENCODING_LIST)
 		return list->count == other_list->count &&
 			(!list->count ||
 				memcmp(list->items, other_list->items, list->count * sizeof(*list->items)) == 0);
@@ -104,7 +104,8 @@ static void check_columns(const struct gmt_record_info *record, const struct gmt
 static bool has_numbers_only(const struct gmt_record_info *record)
 {
 	for (uint32_t f = 0; f < record->field_count; f++)
-		if (record->fields[f].encoding == 'S' || record->fields[f].encoding == 'L')
+		if (record->fields[f].encoding == GMT_ENCODING_STRING ||
+			record->fields[f].encoding == GMT_ENCODING_LIST)
 			return false;
 	return true;
 }

@@ -18,7 +18,7 @@
 
 #include "containers/map.h"
 #include "content.h"
-#include "work.h"
+#include "work_limit.h"
 
 enum { MOST_BYTES = 1 << 20, MOST_FILES = 4096, LONG_S = 600 };
 

@@ -183,9 +183,9 @@ static void change_cell(size_t *used)
 
 	if (draw(4) == 0)
 		*cell = table.cells[draw(table.rows)][column];
-	else if (encoding == 'S')
+	else if (encoding == GMT_ENCODING_STRING)
 		change_bytes(cell, used);
-	else if (encoding == 'L')
+	else if (encoding == GMT_ENCODING_LIST)
 		change_list(cell, used);
 	else
 		change_number(cell, used);

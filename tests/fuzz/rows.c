@@ -15,10 +15,10 @@ static bool read_cell(char encoding, const uint8_t **at, const uint8_t *end,
 
 	if (!gmt_varint_get(at, end, &value))
 		return false;
-	if (encoding == 'S' || encoding == 'L') {
+	if (encoding == GMT_ENCODING_STRING || encoding == GMT_ENCODING_LIST) {
 		if (value > (uint64_t)(end - *at))
 			return false;
-		if (encoding == 'S')
+		if (encoding == GMT_ENCODING_STRING)
 			*at += value;
 		else
 			while (value--)

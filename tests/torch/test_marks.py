@@ -21,7 +21,8 @@ def record(**variables):
     command, libraries = sim_python(os.path.join(SCRIPTS, "nvtx_ranges.py"))
     run = RecordedRun(command, {"stacks": "none"}, variables, libraries=libraries)
     assert run.code == 0, (run.code, run.err)
-    # A tool from the environment writes with C's stdio. Its buffer may be flushed before or after Python's.
+    # The NVTX library in NVTX_INJECTION64_PATH also prints, through C's stdio.
+    # Its lines can come before or after Python's.
     (answers,) = [line for line in run.out.splitlines() if line.startswith("{")]
     return run, json.loads(answers)
 

@@ -7,7 +7,7 @@
 
 #include "tools/pipeline/check.h"
 #include "tools/options/command.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/recordings/newer_recordings.h"
 #include "tools/recordings/newest_recording.h"
 #include "tools/recordings/standard_input.h"

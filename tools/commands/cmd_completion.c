@@ -3,7 +3,7 @@
 
 #include "tools/completion/completion.h"
 #include "tools/options/command.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
 
 const struct gmt_option_row gmt_table_completion[] = { { 0 } };

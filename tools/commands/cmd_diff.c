@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "render/diff.h"
 #include "tools/options/command.h"
+#include "tools/output/exit_codes.h"
 #include "tools/recordings/load_input.h"
 #include "tools/recordings/newer_recordings.h"
 #include "tools/output/output.h"
@@ -134,7 +135,7 @@ static enum gmt_status render(const struct gmt_diff *diff, const struct diff_opt
 		.frames = options->frames != UINT64_MAX ? options->frames
 			: options->by == GMT_DIFF_BY_STACK  ? 6
 												: 0,
-		.color = gmt_output_color(file, (enum gmt_color)options->color),
+		.color = gmt_output_enable_color(file, (enum gmt_color)options->color),
 	};
 	struct gmt_json json = { .file = file, .pretty = true, .inline_depth = 5 };
 
@@ -208,7 +209,7 @@ static int compare_jobs(const struct diff_options *options, char **folders, uint
 		.limit = options->limit,
 		.threshold_bytes = threshold,
 		.json = options->json,
-		.color = gmt_output_color(file, (enum gmt_color)options->color),
+		.color = gmt_output_enable_color(file, (enum gmt_color)options->color),
 	};
 	bool differs, is_incomplete;
 	int code = gmt_diff_jobs(&jobs, file, &differs, &is_incomplete);

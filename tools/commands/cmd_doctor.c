@@ -70,6 +70,7 @@ int gmt_cmd_doctor(const struct gmt_command *command, int argc, char **argv)
 	if (options.json)
 		gmt_doctor_json(&result, stdout);
 	else
-		gmt_doctor_text(&result, stdout, gmt_output_color(stdout, (enum gmt_color)options.color));
+		gmt_doctor_text(&result, stdout,
+			gmt_output_enable_color(stdout, (enum gmt_color)options.color));
 	return result.can_be_recorded ? 0 : CANNOT_BE_RECORDED;
 }

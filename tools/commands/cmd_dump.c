@@ -3,6 +3,7 @@
 
 #include "render/dump.h"
 #include "tools/options/command.h"
+#include "tools/output/exit_codes.h"
 #include "tools/pipeline/dump_choice.h"
 #include "tools/recordings/load_input.h"
 #include "tools/recordings/shared_recordings.h"
@@ -54,7 +55,7 @@ static int unknown_record(const char *name)
 
 	for (uint32_t number = 0; number < gmt_record_end(); number++)
 		if (gmt_record_info(number))
-			gmt_suggest(&suggestion, name, gmt_record_info(number)->name);
+			gmt_suggestion_consider(&suggestion, name, gmt_record_info(number)->name);
 	gmt_message_error("dump: unknown record `%s`%s%s%s", name,
 		suggestion.best ? "; did you mean `" : "", suggestion.best ? suggestion.best : "",
 		suggestion.best ? "`?" : "");

@@ -7,7 +7,7 @@
 #include "base/safe_text.h"
 #include "render/json.h"
 #include "tools/options/command.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/recordings/recorder_setup.h"
 #include "tools/output/message.h"
 

@@ -12,7 +12,7 @@
 #include "tools/output/message.h"
 #include "tools/pipeline/owner_options.h"
 #include "tools/pipeline/symbol_options.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/recordings/newest_recording.h"
 
 /* The words of --format and --layer: "|parquet|arrow|...". */

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "compaction/compact.h"
 #include "tools/options/command.h"
+#include "tools/output/exit_codes.h"
 #include "tools/pipeline/module_call_marks.h"
 #include "tools/recordings/load_input.h"
 #include "tools/recordings/newer_recordings.h"

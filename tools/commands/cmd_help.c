@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/options/command.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
 
 const struct gmt_option_row gmt_table_help[] = { { 0 } };

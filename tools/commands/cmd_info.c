@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/info.h"
 #include "tools/options/command.h"
+#include "tools/output/exit_codes.h"
 #include "tools/recordings/load_input.h"
 #include "tools/recordings/newer_recordings.h"
 #include "tools/recordings/newest_recording.h"
@@ -49,7 +50,7 @@ static int info_file(const char *path, const struct info_options *options, bool 
 			.warnings = &warnings,
 			.overhead = gmt_overhead_estimate(recording),
 			.coverage = options->coverage ? &coverage : NULL,
-			.color = gmt_output_color(stdout, (enum gmt_color)options->color),
+			.color = gmt_output_enable_color(stdout, (enum gmt_color)options->color),
 		};
 		struct gmt_json json = { .file = stdout };
 

@@ -8,7 +8,7 @@
 #include "tools/options/moment.h"
 #include "tools/report/report_each.h"
 #include "tools/report/report_inputs.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/recordings/newest_recording.h"
 #include "tools/output/output.h"
 #include "tools/pipeline/owner_options.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tools/options/command.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/recordings/running_processes.h"
 
 struct pause_options {

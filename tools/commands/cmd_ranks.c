@@ -9,7 +9,7 @@
 #include "tools/output/output.h"
 #include "tools/output/terminal.h"
 #include "tools/pipeline/symbol_options.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/recordings/standard_input.h"
 #include "tools/report/job_files.h"
 #include "tools/report/rank_pages.h"
@@ -65,7 +65,7 @@ static int render(const struct task *task, const struct gmt_job *job, FILE *file
 		.remarks = task->files->remarks.items,
 		.remark_count = task->files->remarks.count,
 		.columns = gmt_terminal_columns(file),
-		.color = !options->html && gmt_output_color(file, (enum gmt_color)options->color),
+		.color = !options->html && gmt_output_enable_color(file, (enum gmt_color)options->color),
 		.has_blocks = gmt_terminal_is_utf8(),
 		.is_full = options->full,
 	};

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "render/json.h"
 #include "tools/options/command.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/recordings/shared_recordings.h"
 #include "tools/recordings/standard_input.h"
 #include "tools/recordings/recover.h"

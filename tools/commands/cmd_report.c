@@ -5,7 +5,7 @@
 #include "tools/options/command.h"
 #include "tools/options/moment.h"
 #include "tools/report/report_each.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/recordings/newest_recording.h"
 #include "tools/recordings/standard_input.h"
 #include "tools/output/output.h"

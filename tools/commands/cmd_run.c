@@ -12,7 +12,7 @@
 #include "tools/report/report_page.h"
 #include "tools/recordings/run_child.h"
 #include "tools/options/command.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/output/output.h"
 #include "tools/recordings/recorder_setup.h"
 #include "tools/recordings/recorder_version.h"

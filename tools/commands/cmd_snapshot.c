@@ -5,7 +5,7 @@
 
 #include "base/safe_text.h"
 #include "tools/options/command.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/recordings/running_processes.h"
 #include "tools/output/message.h"
 

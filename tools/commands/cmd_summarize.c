@@ -7,7 +7,7 @@
 #include "tools/output/output.h"
 #include "tools/pipeline/summarize.h"
 #include "tools/pipeline/symbol_options.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/recordings/standard_input.h"
 #include "tools/report/job_files.h"
 #include "tools/report/report_each.h"

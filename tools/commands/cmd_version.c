@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "tools/options/command.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
 #include "format/format.h"
 

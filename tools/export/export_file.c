@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "render/export/export.h"
 #include "render/export/frames.h"
+#include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
 #include "tools/output/output.h"
 #include "tools/output/output_name.h"

@@ -11,7 +11,7 @@
 #include "containers/vec.h"
 #include "render/export/export.h"
 #include "tools/output/message.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 
 /* Arguments of the Python. The texts are borrowed, or live until the process is replaced. */
 struct words {

@@ -31,7 +31,7 @@ int gmt_command_unknown(const char *name)
 	struct gmt_suggestion suggestion = { 0 };
 
 	for (const struct gmt_command *command = gmt_commands; command->name; command++)
-		gmt_suggest(&suggestion, name, command->name);
+		gmt_suggestion_consider(&suggestion, name, command->name);
 	if (suggestion.best)
 		gmt_message_error("unknown verb `%s`; did you mean `%s`?", name, suggestion.best);
 	else

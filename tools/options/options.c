@@ -7,17 +7,18 @@
 #include "base/text.h"
 #include "tools/options/command.h"
 #include "tools/options/moment.h"
+#include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
 #include "base/suggest.h"
 #include "options/option_value.h"
 
-enum { USAGE = 2, CONTINUE = -1 };
+enum { CONTINUE = -1 };
 
 /* Prints a hint to --help. Returns the exit code for wrong usage. */
 static int point_to_help(const struct gmt_command *command)
 {
 	gmt_message_hint("`gpumemtrace %s --help` lists the options", command->name);
-	return USAGE;
+	return GMT_EXIT_USAGE;
 }
 
 /*
@@ -137,7 +138,7 @@ static int report_unknown(const struct gmt_command *command, const char *typed, 
 
 	snprintf(word, sizeof(word), "%.*s", (int)(length < 60 ? length : 60), typed);
 	for (const struct gmt_option_row *row = command->options; row && row->name; row++)
-		gmt_suggest(&suggestion, word, row->name);
+		gmt_suggestion_consider(&suggestion, word, row->name);
 	if (suggestion.best)
 		gmt_message_error("%s: unknown option `--%s`; did you mean `--%s`?", command->name, word,
 			suggestion.best);

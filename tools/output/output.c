@@ -11,10 +11,9 @@
 #include "system/file_bytes.h"
 #include "base/safe_stream.h"
 #include "tools/output/document_stream.h"
+#include "tools/output/exit_codes.h"
 #include "tools/output/output_temporary.h"
 #include "tools/output/message.h"
-
-enum { USAGE = 2, WRITE_FAILED = 3 };
 
 struct gmt_output {
 	const char *name;   /* as the user gave it */
@@ -23,7 +22,7 @@ struct gmt_output {
 	FILE *file;         /* stdout, or this output's own stream */
 	int fd;             /* for binary data; else -1 */
 	/* the folder accepts no new file, so the old file is overwritten once all data is there */
-	bool is_in_place;
+	bool will_overwrite;
 	struct gmt_output_temporary temporary;
 };
 
@@ -32,20 +31,20 @@ static bool is_stdout(const char *path)
 	return !path || strcmp(path, "-") == 0;
 }
 
-static int failed(const char *name, int why)
+static int report_failure(const char *name, int error_number)
 {
-	gmt_message_error("%s: %s", name, why ? strerror(why) : "cannot be written");
-	return WRITE_FAILED;
+	gmt_message_error("%s: %s", name, error_number ? strerror(error_number) : "cannot be written");
+	return GMT_EXIT_UNREADABLE;
 }
 
 static bool is_allowed(const struct gmt_output_target *target, const char *path,
 	const struct gmt_output_rules *rules)
 {
-	const char *why = gmt_output_target_refuses(target, path, rules);
+	const char *reason = gmt_output_target_refusal(target, path, rules);
 
-	if (!why)
+	if (!reason)
 		return true;
-	gmt_message_error("%s %s", path, why);
+	gmt_message_error("%s %s", path, reason);
 	gmt_message_hint("choose another file, or use --force to replace this one");
 	return false;
 }
@@ -58,29 +57,29 @@ static bool may_write_stdout(const struct gmt_output_rules *rules)
 	struct gmt_output_target target = { .kind = GMT_OUTPUT_DESCRIPTOR,
 		.descriptor = STDOUT_FILENO };
 
-	const char *why;
+	const char *reason;
 
 	target.exists = !fstat(STDOUT_FILENO, &target.status) && target.status.st_size;
-	why = gmt_output_target_refuses(&target, "", rules);
-	if (why)
-		gmt_message_error("standard output %s", why);
-	return !why;
+	reason = gmt_output_target_refusal(&target, "", rules);
+	if (reason)
+		gmt_message_error("standard output %s", reason);
+	return !reason;
 }
 
 bool gmt_output_may_write(const char *path, const struct gmt_output_rules *rules)
 {
 	struct gmt_output_target target;
-	int why;
+	int error_number;
 
 	if (is_stdout(path))
 		return may_write_stdout(rules);
-	why = gmt_output_target_find(path, &target);
-	if (why)
-		failed(path, why);
-	return !why && is_allowed(&target, path, rules);
+	error_number = gmt_output_target_find(path, &target);
+	if (error_number)
+		report_failure(path, error_number);
+	return !error_number && is_allowed(&target, path, rules);
 }
 
-bool gmt_output_are_different(const char *verb, const char *const *paths, size_t count)
+bool gmt_output_paths_differ(const char *verb, const char *const *paths, size_t count)
 {
 	struct gmt_output_target one, other;
 
@@ -112,27 +111,31 @@ static void copy_permissions(int fd, const struct stat *old)
 	fchmod(fd, mode);
 }
 
-/* Opens a file without a name, for a folder that accepts no new files. */
-static bool open_in_place(struct gmt_output *output)
+/*
+ * If the folder accepts no new files but the old file is writable, opens a nameless temporary file.
+ * overwrite_contents() later copies it over the old file.
+ */
+static bool open_nameless_temporary(struct gmt_output *output)
 {
-	int why = errno, old;
+	int error_number = errno, old;
 	FILE *file;
 
-	if (!output->target.exists || (why != EACCES && why != EPERM && why != EROFS))
+	if (!output->target.exists ||
+		(error_number != EACCES && error_number != EPERM && error_number != EROFS))
 		return false;
 	old = open(output->target.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
 	file = old >= 0 ? tmpfile() : NULL;
-	why = errno;
+	error_number = errno;
 	if (old >= 0)
 		close(old);
 	if (file) {
 		output->temporary.fd = fcntl(fileno(file), F_DUPFD_CLOEXEC, 3);
-		why = errno;
+		error_number = errno;
 		fclose(file);
 	}
-	output->is_in_place = output->temporary.fd >= 0;
-	errno = why;
-	return output->is_in_place;
+	output->will_overwrite = output->temporary.fd >= 0;
+	errno = error_number;
+	return output->will_overwrite;
 }
 
 /* Returns the descriptor to write to, or -1 with errno. For a temporary file, it is a duplicate. */
@@ -147,15 +150,15 @@ static int open_target(struct gmt_output *output, mode_t mode)
 			O_WRONLY | O_CLOEXEC | O_NOCTTY | (S_ISREG(target->status.st_mode) ? O_TRUNC : 0));
 	if (!gmt_output_temporary_create(target->path, target->exists ? 0600 : mode,
 			&output->temporary) &&
-		!open_in_place(output))
+		!open_nameless_temporary(output))
 		return -1;
-	if (target->exists && !output->is_in_place)
+	if (target->exists && !output->will_overwrite)
 		copy_permissions(output->temporary.fd, &target->status);
 	return fcntl(output->temporary.fd, F_DUPFD_CLOEXEC, 3);
 }
 
 /* Frees an output. Removes its temporary file if it still exists. */
-static void end(struct gmt_output *output)
+static void free_output(struct gmt_output *output)
 {
 	gmt_output_temporary_remove(&output->temporary);
 	free(output);
@@ -165,7 +168,7 @@ static struct gmt_output *open_output(const char *path, const struct gmt_output_
 	mode_t mode)
 {
 	struct gmt_output *output = calloc(1, sizeof(*output));
-	int why;
+	int error_number;
 
 	if (!output) {
 		gmt_message_error("out of memory");
@@ -173,17 +176,17 @@ static struct gmt_output *open_output(const char *path, const struct gmt_output_
 	}
 	*output =
 		(struct gmt_output){ .name = path, .rules = *rules, .fd = -1, .temporary = { .fd = -1 } };
-	why = gmt_output_target_find(path, &output->target);
-	if (!why && !is_allowed(&output->target, path, rules)) {
-		end(output);
+	error_number = gmt_output_target_find(path, &output->target);
+	if (!error_number && !is_allowed(&output->target, path, rules)) {
+		free_output(output);
 		return NULL;
 	}
-	if (!why && (output->fd = open_target(output, mode)) < 0)
-		why = errno;
-	if (!why)
+	if (!error_number && (output->fd = open_target(output, mode)) < 0)
+		error_number = errno;
+	if (!error_number)
 		return output;
-	failed(path, why);
-	end(output);
+	report_failure(path, error_number);
+	free_output(output);
 	return NULL;
 }
 
@@ -265,23 +268,23 @@ void gmt_output_discard(struct gmt_output *output)
 	if (!output)
 		return;
 	close_stream(output);
-	end(output);
+	free_output(output);
 }
 
 /*
  * Copies all data over the old file. Allocates the space first, so that the old data is intact if
  * there is not enough space.
  */
-static bool copy_to(int from, int to, off_t size, off_t old_size)
+static bool overwrite_contents(const char *name, int from, int to, off_t size, off_t old_size)
 {
 	char bytes[1 << 16];
 
 	if (size > old_size && fallocate(to, 0, 0, size) && errno != EOPNOTSUPP && errno != ENOSYS) {
-		int why = errno;
+		int error_number = errno;
 
 		if (ftruncate(to, old_size))
-			gmt_message_warning("its end may be filled with zeros: %s", strerror(errno));
-		errno = why;
+			gmt_message_warning("%s: its end may be filled with zeros: %s", name, strerror(errno));
+		errno = error_number;
 		return false;
 	}
 	for (off_t at = 0; at < size;) {
@@ -298,17 +301,17 @@ static bool copy_to(int from, int to, off_t size, off_t old_size)
 /* Overwrites the old file with all data. Returns 0 or an errno. */
 static int overwrite(struct gmt_output *output)
 {
-	int to = open(output->target.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW), why;
+	int to = open(output->target.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW), error_number;
 	struct stat new, old;
 	bool done = to >= 0 && !fstat(to, &old) && !fstat(output->temporary.fd, &new) &&
-		copy_to(output->temporary.fd, to, new.st_size, old.st_size);
+		overwrite_contents(output->name, output->temporary.fd, to, new.st_size, old.st_size);
 
-	why = errno;
+	error_number = errno;
 	if (to >= 0 && close(to) && done) {
 		done = false;
-		why = errno;
+		error_number = errno;
 	}
-	return done ? 0 : why;
+	return done ? 0 : error_number;
 }
 
 /*
@@ -326,11 +329,11 @@ static bool is_still_allowed(struct gmt_output *output)
 }
 
 /* Gives the complete file its name. Returns 0 or an errno. */
-static int rename_to_target(struct gmt_output *output)
+static int publish(struct gmt_output *output)
 {
 	if (fsync(output->temporary.fd) && errno != EINVAL && errno != EROFS)
 		return errno;
-	if (output->is_in_place)
+	if (output->will_overwrite)
 		return overwrite(output);
 	if (gmt_output_temporary_rename(&output->temporary, output->target.path))
 		return 0;
@@ -350,35 +353,35 @@ static bool is_empty(const struct gmt_output *output)
 
 int gmt_output_close(struct gmt_output *output, int code)
 {
-	int why;
+	int error_number;
 
 	if (!output)
 		return code;
 	if (output->file == stdout) {
-		end(output);
+		free_output(output);
 		return code;
 	}
-	why = close_stream(output);
-	if (output->temporary.fd >= 0 && !why) {
-		if (is_empty(output) && (code == USAGE || code == WRITE_FAILED)) {
-			end(output);
+	error_number = close_stream(output);
+	if (output->temporary.fd >= 0 && !error_number) {
+		if (is_empty(output) && (code == GMT_EXIT_USAGE || code == GMT_EXIT_UNREADABLE)) {
+			free_output(output);
 			return code;
 		}
 		if (!is_still_allowed(output)) {
-			end(output);
-			return WRITE_FAILED;
+			free_output(output);
+			return GMT_EXIT_UNREADABLE;
 		}
-		why = rename_to_target(output);
+		error_number = publish(output);
 	}
 	/* If the reader of a pipe has gone away, that is not an error. */
-	if (why && why != EPIPE)
-		code = failed(output->name, why);
-	end(output);
+	if (error_number && error_number != EPIPE)
+		code = report_failure(output->name, error_number);
+	free_output(output);
 	return code;
 }
 
 /* Appends in one write, because other processes may append too. Returns 0 or an errno. */
-static int append(int fd, const char *text, size_t length)
+static int append_once(int fd, const char *text, size_t length)
 {
 	struct stat old, now;
 	ssize_t written;
@@ -389,32 +392,32 @@ static int append(int fd, const char *text, size_t length)
 	if (written == (ssize_t)length)
 		return 0;
 
-	int why = written < 0 ? errno : ENOSPC;
+	int error_number = written < 0 ? errno : ENOSPC;
 	if (written > 0 && S_ISREG(old.st_mode) && !fstat(fd, &now) &&
 		now.st_size == old.st_size + written && ftruncate(fd, old.st_size))
-		why = errno;
-	return why;
+		error_number = errno;
+	return error_number;
 }
 
 bool gmt_output_append(const char *path, const struct gmt_output_rules *rules, const char *text,
 	size_t length)
 {
 	struct gmt_output_target target;
-	int why = gmt_output_target_find(path, &target), fd;
+	int error_number = gmt_output_target_find(path, &target), fd;
 
-	if (!why && !is_allowed(&target, path, rules))
+	if (!error_number && !is_allowed(&target, path, rules))
 		return false;
-	fd = why ? -1 : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-	if (!why && fd < 0)
-		why = errno;
+	fd = error_number ? -1 : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+	if (!error_number && fd < 0)
+		error_number = errno;
 	if (fd >= 0) {
-		why = append(fd, text, length);
-		if (close(fd) && !why)
-			why = errno;
+		error_number = append_once(fd, text, length);
+		if (close(fd) && !error_number)
+			error_number = errno;
 	}
-	if (why)
-		failed(path, why);
-	return !why;
+	if (error_number)
+		report_failure(path, error_number);
+	return !error_number;
 }
 
 /*
@@ -430,21 +433,22 @@ static bool reader_is_gone(int fd)
 int gmt_output_finish_stdout(int code)
 {
 	/* Without data, this succeeds even if stdout was closed from the start. */
-	int why = fflush(stdout) ? errno : 0;
-	bool had_error = why || ferror(stdout);
+	int error_number = fflush(stdout) ? errno : 0;
+	bool had_error = error_number || ferror(stdout);
 	bool is_gone = had_error && reader_is_gone(STDOUT_FILENO);
 
 	errno = 0;
 	if (!fclose(stdout) && !had_error)
 		return code;
-	why = why ? why : errno;
+	error_number = error_number ? error_number : errno;
 	/* No data is lost if stdout was closed from the start and never used. */
-	if (why == EBADF && !had_error)
+	if (error_number == EBADF && !had_error)
 		return code;
-	return why == EPIPE || is_gone ? code : failed("standard output", why);
+	return error_number == EPIPE || is_gone ? code
+											: report_failure("standard output", error_number);
 }
 
-bool gmt_output_color(FILE *file, enum gmt_color color)
+bool gmt_output_enable_color(FILE *file, enum gmt_color color)
 {
 	const char *force = getenv("CLICOLOR_FORCE"), *none = getenv("NO_COLOR"),
 			   *term = getenv("TERM");

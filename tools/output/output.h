@@ -32,10 +32,10 @@ struct gmt_output;
 bool gmt_output_may_write(const char *path, const struct gmt_output_rules *rules);
 
 /*
- * Returns whether these outputs are different files. Counterexample: `verb --junit=a --sarif=a`. If
- * not, prints an error. NULL and "-" are ignored.
+ * Returns whether these outputs are different files. If not, prints an error:
+ * `verb --junit=a --sarif=a` is refused. NULL and "-" are ignored.
  */
-bool gmt_output_are_different(const char *verb, const char *const *paths, size_t count);
+bool gmt_output_paths_differ(const char *verb, const char *const *paths, size_t count);
 
 /*
  * Opens `path`, or stdout if it is NULL or "-", for text. If the rules forbid it or opening fails,
@@ -76,7 +76,8 @@ bool gmt_output_append(const char *path, const struct gmt_output_rules *rules, c
 	size_t length);
 
 /*
- * Flushes stdout; main calls it last. If the reader of stdout has gone away, that is not an error.
+ * Flushes stdout; main calls it last. Returns `code`, or 3 after an error message if data was lost.
+ * If the reader of stdout has gone away, that is not an error.
  */
 int gmt_output_finish_stdout(int code);
 
@@ -84,6 +85,6 @@ int gmt_output_finish_stdout(int code);
  * Returns whether to write colours to `file`, from --color, NO_COLOR, CLICOLOR_FORCE, TERM and
  * whether it is a terminal. If so, lets style sequences through.
  */
-bool gmt_output_color(FILE *file, enum gmt_color color);
+bool gmt_output_enable_color(FILE *file, enum gmt_color color);
 
 #endif

@@ -151,7 +151,7 @@ static bool is_recording(const char *path)
 	return !status || status == GMT_VERSION;
 }
 
-const char *gmt_output_target_refuses(const struct gmt_output_target *target, const char *path,
+const char *gmt_output_target_refusal(const struct gmt_output_target *target, const char *path,
 	const struct gmt_output_rules *rules)
 {
 	char open_file[64];

@@ -48,7 +48,7 @@ int gmt_output_target_find(const char *path, struct gmt_output_target *ret_targe
  * or NULL if it may. Recordings are recognized by their content. They are also recognized by their
  * name, because a recorder creates an empty file and writes to it later.
  */
-const char *gmt_output_target_refuses(const struct gmt_output_target *target, const char *path,
+const char *gmt_output_target_refusal(const struct gmt_output_target *target, const char *path,
 	const struct gmt_output_rules *rules);
 
 /* Returns whether both names would write to the same file. */

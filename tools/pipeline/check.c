@@ -10,7 +10,7 @@
 #include "analysis/gate/gate.h"
 #include "reader/symbols/symbols_cache.h"
 #include "render/check.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/output/output.h"
 #include "tools/pipeline/pipeline.h"
 #include "tools/pipeline/summarize.h"
@@ -198,7 +198,7 @@ bool gmt_check_may_write(const struct gmt_check_plan *plan, char **paths, size_t
 	for (size_t i = 0; i < OUTPUTS; i++)
 		if (outputs[i] && !gmt_output_may_write(outputs[i], &rules))
 			return false;
-	return gmt_output_are_different("check", outputs, OUTPUTS);
+	return gmt_output_paths_differ("check", outputs, OUTPUTS);
 }
 
 /* Writes a result to its own file. `write` is one of the renderers. */
@@ -282,7 +282,7 @@ static int write_all(const struct gmt_check_plan *plan, const struct gmt_verdict
 		.baseline = options->baseline,
 		.roots = (const char *const *)roots,
 		.exit_code = code,
-		.color = gmt_output_color(file, (enum gmt_color)options->color),
+		.color = gmt_output_enable_color(file, (enum gmt_color)options->color),
 		.frames = options->frames,
 	};
 	int worst = 0, codes[3];

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/output/exit_codes.h"
 #include "tools/pipeline/check.h"
 #include "tools/options/command.h"
 #include "tools/recordings/load_input.h"

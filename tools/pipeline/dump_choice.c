@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "tools/output/exit_codes.h"
 #include "tools/pipeline/dump_choice.h"
 
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "tools/output/exit_codes.h"
 #include "tools/pipeline/owner_options.h"
 
 #include <errno.h>

@@ -53,7 +53,7 @@ struct gmt_pipeline_options {
 	struct gmt_moment until; /* the end of the replay */
 	struct gmt_leaks_options leaks;
 	bool wants_report_details; /* compute the data for gmt_allocator_state_results_compute */
-	bool wants_time_curves; /* compute the data for gmt_summarize */
+	bool wants_time_curves; /* compute the data for gmt_process_summary_make */
 	bool wants_page; /* compute the data of the HTML report; needs wants_report_details */
 	const struct gmt_replay_observer *observer; /* one more observer of the replay; may be NULL */
 };

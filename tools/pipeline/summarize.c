@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/pipeline/summarize.h"
 
-#include "analysis/job/summarize.h"
+#include "analysis/job/process_summary_make.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/pipeline.h"
 #include "tools/pipeline/work_limit.h"
@@ -9,7 +9,7 @@
 enum gmt_status gmt_summarize_pipeline(const struct gmt_pipeline *pipeline,
 	struct gmt_job_store *store, struct gmt_process_summary *ret_summary, struct gmt_error *error)
 {
-	const struct gmt_summarize_input input = {
+	const struct gmt_process_summary_input input = {
 		.recording = pipeline->recording,
 		.traces = &pipeline->traces,
 		.replay = &pipeline->replay,
@@ -22,7 +22,7 @@ enum gmt_status gmt_summarize_pipeline(const struct gmt_pipeline *pipeline,
 		.curves = &pipeline->time_curves,
 	};
 
-	return gmt_summarize(store, &input, ret_summary, error);
+	return gmt_process_summary_make(store, &input, ret_summary, error);
 }
 
 static enum gmt_status encode(const struct gmt_pipeline *pipeline,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/budget.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
 
 static bool was_cut;

@@ -4,8 +4,6 @@
 
 #include "reader/load/recording.h"
 
-enum { GMT_EXIT_USAGE = 2, GMT_EXIT_UNREADABLE = 3, GMT_EXIT_INCOMPLETE = 4 };
-
 /*
  * Loads a recording with a progress bar. The path `-` is standard input. If the recording cannot
  * be read, prints an error, returns the exit code and leaves *ret_recording NULL. If only a part

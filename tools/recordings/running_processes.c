@@ -18,7 +18,7 @@
 #include "system/runtime_folder.h"
 #include "base/text.h"
 #include "render/json.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
 
 enum {

@@ -3,7 +3,7 @@
 
 #include "render/job_diff.h"
 #include "tools/output/message.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/report/job_files.h"
 
 /* One job and its files. */

@@ -15,7 +15,7 @@
 #include "format/encoding/inflate.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/summarize.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/report/report_each.h"
 #include "tools/report/report_each_parallel.h"
 

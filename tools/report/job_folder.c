@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "tools/output/message.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/report/job_files.h"
 
 enum { MOST_DEPTH = 8 };

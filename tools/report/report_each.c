@@ -6,7 +6,7 @@
 #include "tools/output/terminal.h"
 #include "tools/report/report_each_parallel.h"
 #include "tools/pipeline/owner_options.h"
-#include "tools/recordings/load_input.h"
+#include "tools/output/exit_codes.h"
 #include "tools/recordings/newer_recordings.h"
 
 static int report_each(const struct gmt_report_each *files, struct gmt_report_each_output *output)
@@ -73,7 +73,7 @@ static int report_to_output(const struct gmt_report_each *files)
 	gmt_newer_recordings_report(files->paths, (size_t)files->count);
 	output.file = gmt_output_file(to);
 	output.json = (struct gmt_json){ .file = output.file };
-	output.color = gmt_output_color(output.file, (enum gmt_color)options->color);
+	output.color = gmt_output_enable_color(output.file, (enum gmt_color)options->color);
 	output.columns = gmt_terminal_columns(output.file);
 	output.is_utf8 = gmt_terminal_is_utf8();
 	output.may_page = output.file == stdout && !options->json && !files->assemble;

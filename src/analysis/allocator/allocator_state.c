@@ -5,8 +5,8 @@
 
 #include "reader/load/clock.h"
 
-static bool take_segments(struct gmt_allocator_state *state, const struct gmt_replay *replay,
-	const struct gmt_segments_scene *scene, int16_t device, enum gmt_segments_moment moment,
+static bool snapshot_segments(struct gmt_allocator_state *state, const struct gmt_replay *replay,
+	const struct gmt_segments_input *input, int16_t device, enum gmt_segments_moment moment,
 	uint64_t stamp)
 {
 	struct gmt_segments *segments = gmt_vec_push(&state->segments);
@@ -15,7 +15,7 @@ static bool take_segments(struct gmt_allocator_state *state, const struct gmt_re
 		return false;
 	segments->moment = moment;
 	segments->stamp = stamp;
-	if (gmt_segments_compute(segments, scene, replay, state->traces, device))
+	if (gmt_segments_compute(segments, input, replay, state->traces, device))
 		return true;
 	state->segments.count--;
 	return false;
@@ -25,7 +25,7 @@ static bool take_segments(struct gmt_allocator_state *state, const struct gmt_re
  * Stores the index of the account of layer cuda on the device. Returns false if there is no such
  * account.
  */
-static bool find_driver(const struct gmt_accounting *accounting, int16_t device,
+static bool find_driver_account(const struct gmt_accounting *accounting, int16_t device,
 	uint32_t *ret_account)
 {
 	const struct gmt_account *account =
@@ -36,61 +36,61 @@ static bool find_driver(const struct gmt_accounting *accounting, int16_t device,
 	return account;
 }
 
-static bool is_pytorchs(const struct gmt_account *account)
+static bool is_torch_device_account(const struct gmt_account *account)
 {
 	return account->layer == GMT_LAYER_TORCH && account->device != GMT_DEVICE_HOST;
 }
 
-static bool take_end(struct gmt_allocator_state *state, const struct gmt_replay *replay,
+static bool snapshot_account_end(struct gmt_allocator_state *state, const struct gmt_replay *replay,
 	uint32_t account, uint64_t stamp)
 {
 	const struct gmt_accounting *accounting = &replay->accounting;
 	int16_t device = accounting->accounts.items[account].device;
-	struct gmt_segments_scene scene = { .captures = &state->captures };
+	struct gmt_segments_input input = { .captures = &state->captures };
 	uint32_t driver;
-	bool done = gmt_peaks_list_now(accounting, account, &scene.blocks) &&
-		(!find_driver(accounting, device, &driver) ||
-			gmt_peaks_list_now(accounting, driver, &scene.driver)) &&
-		gmt_allocator_memory_list(&state->allocator.memory, device, false, &scene.segments) &&
-		take_segments(state, replay, &scene, device, GMT_SEGMENTS_AT_END, stamp);
+	bool done = gmt_peaks_list_now(accounting, account, &input.blocks) &&
+		(!find_driver_account(accounting, device, &driver) ||
+			gmt_peaks_list_now(accounting, driver, &input.driver)) &&
+		gmt_allocator_memory_list(&state->allocator.memory, device, false, &input.segments) &&
+		snapshot_segments(state, replay, &input, device, GMT_SEGMENTS_AT_END, stamp);
 
-	gmt_segments_scene_fini(&scene);
+	gmt_segments_input_fini(&input);
 	return done;
 }
 
-static bool take_ends(struct gmt_allocator_state *state, const struct gmt_replay *replay,
+static bool snapshot_end(struct gmt_allocator_state *state, const struct gmt_replay *replay,
 	uint64_t stamp)
 {
-	state->has_ended = true;
+	state->has_end_snapshot = true;
 	gmt_module_tensors_mark_end(&state->module_tensors, &replay->accounting);
-	for (uint32_t i = 0; i < replay->accounting.accounts.count && i < GMT_ALLOCATOR_STATE_ACCOUNTS;
-		i++)
-		if (is_pytorchs(&replay->accounting.accounts.items[i]) &&
-			!take_end(state, replay, i, stamp))
+	for (uint32_t i = 0;
+		i < replay->accounting.accounts.count && i < GMT_ALLOCATOR_STATE_MAX_ACCOUNTS; i++)
+		if (is_torch_device_account(&replay->accounting.accounts.items[i]) &&
+			!snapshot_account_end(state, replay, i, stamp))
 			return false;
 	return gmt_attribution_take_end(&state->attribution, replay);
 }
 
 /* Takes the state at the account's peak. The replay is finished. */
-static bool take_peak(struct gmt_allocator_state *state, const struct gmt_replay *replay,
+static bool snapshot_peak(struct gmt_allocator_state *state, const struct gmt_replay *replay,
 	uint32_t account)
 {
 	const struct gmt_accounting *accounting = &replay->accounting;
 	int16_t device = accounting->accounts.items[account].device;
-	struct gmt_segments_scene scene = { .captures = &state->captures };
+	struct gmt_segments_input input = { .captures = &state->captures };
 	uint32_t driver;
-	bool done = gmt_peaks_list(&state->peaks, accounting, account, account, &scene.blocks) &&
-		gmt_attribution_add_peak(&state->attribution, replay, account, &scene.blocks);
+	bool done = gmt_peaks_list(&state->peaks, accounting, account, account, &input.blocks) &&
+		gmt_attribution_add_peak(&state->attribution, replay, account, &input.blocks);
 
-	gmt_module_tensors_mark_peak(&state->module_tensors, &scene.blocks);
-	if (is_pytorchs(&accounting->accounts.items[account]))
+	gmt_module_tensors_mark_peak(&state->module_tensors, &input.blocks);
+	if (is_torch_device_account(&accounting->accounts.items[account]))
 		done = done &&
-			(!find_driver(accounting, device, &driver) ||
-				gmt_peaks_list(&state->peaks, accounting, account, driver, &scene.driver)) &&
-			gmt_allocator_memory_list(&state->allocator.memory, device, true, &scene.segments) &&
-			take_segments(state, replay, &scene, device, GMT_SEGMENTS_AT_PEAK,
+			(!find_driver_account(accounting, device, &driver) ||
+				gmt_peaks_list(&state->peaks, accounting, account, driver, &input.driver)) &&
+			gmt_allocator_memory_list(&state->allocator.memory, device, true, &input.segments) &&
+			snapshot_segments(state, replay, &input, device, GMT_SEGMENTS_AT_PEAK,
 				state->peaks.accounts[account].stamp);
-	gmt_segments_scene_fini(&scene);
+	gmt_segments_input_fini(&input);
 	return done;
 }
 
@@ -98,25 +98,28 @@ static void set_next_needed_stamp(struct gmt_allocator_state *state)
 {
 	uint64_t next = gmt_module_tensors_next_stamp(&state->module_tensors);
 
-	state->next_needed_stamp =
-		state->has_ended || next < state->timeline->work_end ? next : state->timeline->work_end;
+	state->next_needed_stamp = state->has_end_snapshot || next < state->timeline->work_end
+		? next
+		: state->timeline->work_end;
 }
 
-static bool on_before(void *user, const struct gmt_replay *replay,
+static bool before_event(void *user, const struct gmt_replay *replay,
 	const struct gmt_recording_event *event, size_t index)
 {
 	struct gmt_allocator_state *state = user;
 
 	(void)index;
 	if (!gmt_module_tensors_follow(&state->module_tensors, &replay->accounting, event->stamp) ||
-		(!state->has_ended && !state->is_in_compacted && event->stamp > state->timeline->work_end &&
-			!take_ends(state, replay, state->timeline->work_end)))
+		(!state->has_end_snapshot && !state->is_in_compacted &&
+			event->stamp > state->timeline->work_end &&
+			!snapshot_end(state, replay, state->timeline->work_end)))
 		return false;
 	set_next_needed_stamp(state);
 	return true;
 }
 
-static bool note_largest(struct gmt_allocator_state *state, uint32_t site, uint64_t size_bytes)
+static bool update_largest_block(struct gmt_allocator_state *state, uint32_t site,
+	uint64_t size_bytes)
 {
 	while (state->largest_bytes.count <= site) {
 		uint64_t *slot = gmt_vec_push(&state->largest_bytes);
@@ -128,22 +131,26 @@ static bool note_largest(struct gmt_allocator_state *state, uint32_t site, uint6
 	return true;
 }
 
-static bool on_began(void *user, const struct gmt_replay *replay,
+static bool on_block_begin(void *user, const struct gmt_replay *replay,
 	const struct gmt_recording_event *event, uint32_t site)
 {
 	struct gmt_allocator_state *state = user;
 	uint32_t account = replay->accounting.sites.items[site].account;
-	const struct gmt_account *now = &replay->accounting.accounts.items[account];
+	const struct gmt_account *account_row = &replay->accounting.accounts.items[account];
 
-	if (!note_largest(state, site, event->size_bytes))
+	if (!update_largest_block(state, site, event->size_bytes))
 		return false;
-	/* Compaction does not keep which blocks were live at a peak in the compacted prefix. */
+	/*
+	 * The compacted prefix does not say which blocks were live at a peak, so peaks are not followed
+	 * there.
+	 */
 	return state->is_in_compacted ||
 		!gmt_peaks_note_begin(&state->peaks, &replay->accounting, account, event->stamp) ||
-		!is_pytorchs(now) || gmt_allocator_memory_mark(&state->allocator.memory, now->device);
+		!is_torch_device_account(account_row) ||
+		gmt_allocator_memory_mark(&state->allocator.memory, account_row->device);
 }
 
-static bool on_ended(void *user, const struct gmt_replay *replay,
+static bool on_block_end(void *user, const struct gmt_replay *replay,
 	const struct gmt_recording_event *event, const struct gmt_account_block *block)
 {
 	struct gmt_allocator_state *state = user;
@@ -152,7 +159,7 @@ static bool on_ended(void *user, const struct gmt_replay *replay,
 		state->attribution.ended_phase);
 }
 
-static bool on_compacted(void *user, const struct gmt_replay *replay)
+static bool on_prefix_end(void *user, const struct gmt_replay *replay)
 {
 	struct gmt_allocator_state *state = user;
 
@@ -171,11 +178,12 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 		gmt_clock_time_ns(state->recording, next) <= replay->end_time_ns)
 		if (!gmt_module_tensors_follow(&state->module_tensors, &replay->accounting, next + 1))
 			return false;
-	for (uint32_t i = 0; i < replay->accounting.accounts.count && i < GMT_ALLOCATOR_STATE_ACCOUNTS;
-		i++)
-		if (gmt_peaks_knows(&state->peaks, &replay->accounting, i) && !take_peak(state, replay, i))
+	for (uint32_t i = 0;
+		i < replay->accounting.accounts.count && i < GMT_ALLOCATOR_STATE_MAX_ACCOUNTS; i++)
+		if (gmt_peaks_knows(&state->peaks, &replay->accounting, i) &&
+			!snapshot_peak(state, replay, i))
 			return false;
-	return state->has_ended || take_ends(state, replay, UINT64_MAX);
+	return state->has_end_snapshot || snapshot_end(state, replay, UINT64_MAX);
 }
 
 enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state,
@@ -214,11 +222,11 @@ size_t gmt_allocator_state_observers(struct gmt_allocator_state *state,
 	observers[count++] = state->owner_peaks.observer;
 	/* This observer is last, so that the tables of the other observers are up to date. */
 	observers[count++] = (struct gmt_replay_observer){
-		.before = on_before,
+		.before = before_event,
 		.next_needed_stamp = &state->next_needed_stamp,
-		.began = on_began,
-		.ended = on_ended,
-		.compacted = on_compacted,
+		.began = on_block_begin,
+		.ended = on_block_end,
+		.compacted = on_prefix_end,
 		.finished = on_finished,
 		.user = state,
 	};
@@ -226,8 +234,9 @@ size_t gmt_allocator_state_observers(struct gmt_allocator_state *state,
 }
 
 /*
- * Searches short-lived allocations in a second replay. The peaks are known now, so the search does
- * not need to keep several possible peaks apart.
+ * Searches for short-lived allocations in a second replay. Called if the first replay saw more
+ * sizes than it keeps. The peaks are known now, so the search does not need to keep several
+ * possible peaks apart.
  */
 static enum gmt_status find_short_lived(struct gmt_allocator_state *state,
 	const struct gmt_replay *replay, uint64_t until_ns, struct gmt_error *error)
@@ -244,13 +253,13 @@ static enum gmt_status find_short_lived(struct gmt_allocator_state *state,
 	gmt_short_lived_fini(&state->short_lived);
 	state->short_lived = (struct gmt_short_lived){ 0 };
 	gmt_short_lived_init(&state->short_lived, replay->accounting.accounts.items,
-		accounts < GMT_ALLOCATOR_STATE_ACCOUNTS ? accounts : GMT_ALLOCATOR_STATE_ACCOUNTS);
+		accounts < GMT_ALLOCATOR_STATE_MAX_ACCOUNTS ? accounts : GMT_ALLOCATOR_STATE_MAX_ACCOUNTS);
 	status = gmt_replay_run(&again, state->recording, state->traces, &options, error);
 	gmt_replay_fini(&again);
 	return status;
 }
 
-static int by_device(const void *left, const void *right)
+static int compare_segments(const void *left, const void *right)
 {
 	const struct gmt_segments *a = left, *b = right;
 
@@ -278,7 +287,7 @@ enum gmt_status gmt_allocator_state_finish(struct gmt_allocator_state *state,
 	}
 	if (state->segments.count)
 		qsort(state->segments.items, state->segments.count, sizeof(*state->segments.items),
-			by_device);
+			compare_segments);
 	return state->short_lived.are_too_many ? find_short_lived(state, replay, until_ns, error)
 										   : GMT_OK;
 }

@@ -23,8 +23,8 @@
 #include "analysis/allocator/segments.h"
 
 enum {
-	GMT_ALLOCATOR_STATE_ACCOUNTS = GMT_PEAKS_ACCOUNTS,
-	GMT_ALLOCATOR_STATE_OBSERVERS = 5,
+	GMT_ALLOCATOR_STATE_MAX_ACCOUNTS = GMT_PEAKS_ACCOUNTS,
+	GMT_ALLOCATOR_STATE_MAX_OBSERVERS = 5,
 };
 
 struct gmt_allocator_state {
@@ -44,7 +44,7 @@ struct gmt_allocator_state {
 	struct gmt_mark_spans captures; /* captures of CUDA graphs */
 	struct gmt_peaks peaks;
 	uint64_t next_needed_stamp; /* the next moment at which this observer needs an event */
-	bool has_ended; /* the work has ended */
+	bool has_end_snapshot;  /* the state at the end of the work has been taken */
 	bool is_in_compacted;   /* the replay is still in the compacted prefix */
 };
 
@@ -58,7 +58,7 @@ enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state,
 
 /*
  * Writes the observers for the replay to `observers`, in the order in which they must run. Returns
- * their number, at most GMT_ALLOCATOR_STATE_OBSERVERS.
+ * their number, at most GMT_ALLOCATOR_STATE_MAX_OBSERVERS.
  */
 size_t gmt_allocator_state_observers(struct gmt_allocator_state *state,
 	struct gmt_replay_observer *observers);

@@ -356,14 +356,14 @@ static bool is_in_segments(const struct walk *walk, const struct gmt_allocator_s
 }
 
 /* Sums up all driver memory, and lists the part that is not PyTorch's. */
-static bool walk_others(struct walk *walk, const struct gmt_segments_scene *scene)
+static bool walk_others(struct walk *walk, const struct gmt_segments_input *input)
 {
-	for (size_t i = 0; i < scene->driver.count; i++) {
-		const struct gmt_addressed_block *addressed = &scene->driver.items[i].addressed;
+	for (size_t i = 0; i < input->driver.count; i++) {
+		const struct gmt_addressed_block *addressed = &input->driver.items[i].addressed;
 
 		walk->segments->driver_bytes += addressed->block.size_bytes;
 		walk->segments->driver_blocks++;
-		if (!is_in_segments(walk, &scene->segments, addressed) &&
+		if (!is_in_segments(walk, &input->segments, addressed) &&
 			!note_other(walk, &addressed->block))
 			return false;
 	}
@@ -409,7 +409,7 @@ static void conclude(struct walk *walk)
 			by_bytes);
 }
 
-bool gmt_segments_compute(struct gmt_segments *ret_segments, const struct gmt_segments_scene *scene,
+bool gmt_segments_compute(struct gmt_segments *ret_segments, const struct gmt_segments_input *input,
 	const struct gmt_replay *replay, const struct gmt_traces *traces, int16_t device)
 {
 	static const uint64_t bounds[GMT_HOLE_CLASSES] = {
@@ -421,7 +421,7 @@ bool gmt_segments_compute(struct gmt_segments *ret_segments, const struct gmt_se
 		UINT64_MAX,
 	};
 	struct walk walk = {
-		.segments = ret_segments, .replay = replay, .traces = traces, .captures = scene->captures
+		.segments = ret_segments, .replay = replay, .traces = traces, .captures = input->captures
 	};
 	bool done;
 
@@ -430,8 +430,8 @@ bool gmt_segments_compute(struct gmt_segments *ret_segments, const struct gmt_se
 		ret_segments->holes[i].below_bytes = bounds[i];
 	/* gmt_vec_reserve returns zeroed items. They are indexed by stack and never pushed. */
 	done = gmt_vec_reserve(&walk.own_lines, traces->stacks.entries.count + 1) &&
-		collect_blocks(&walk, &scene->blocks) && walk_all(&walk, &scene->segments) &&
-		walk_others(&walk, scene);
+		collect_blocks(&walk, &input->blocks) && walk_all(&walk, &input->segments) &&
+		walk_others(&walk, input);
 	if (done)
 		conclude(&walk);
 	else
@@ -444,11 +444,11 @@ bool gmt_segments_compute(struct gmt_segments *ret_segments, const struct gmt_se
 	return done;
 }
 
-void gmt_segments_scene_fini(struct gmt_segments_scene *scene)
+void gmt_segments_input_fini(struct gmt_segments_input *input)
 {
-	gmt_vec_fini(&scene->blocks);
-	gmt_vec_fini(&scene->driver);
-	gmt_vec_fini(&scene->segments);
+	gmt_vec_fini(&input->blocks);
+	gmt_vec_fini(&input->driver);
+	gmt_vec_fini(&input->segments);
 }
 
 void gmt_segments_fini(struct gmt_segments *segments)

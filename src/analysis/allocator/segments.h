@@ -100,7 +100,7 @@ struct gmt_segments {
 };
 
 /* The memory of a device at the moment. Zero-initialise to make one. */
-struct gmt_segments_scene {
+struct gmt_segments_input {
 	struct gmt_peaks_blocks blocks; /* blocks of layer torch, by address */
 	struct gmt_peaks_blocks driver; /* blocks of layer cuda, by address */
 	struct gmt_allocator_segments segments; /* PyTorch's segments, from gmt_allocator_memory_list */
@@ -108,14 +108,14 @@ struct gmt_segments_scene {
 };
 
 /*
- * Computes the segments. `replay` knows the sites of the scene's blocks. `device` is a device that
- * PyTorch uses. Fails only if memory is exhausted. `ret_segments` (zeroed) belongs to the caller;
- * end it with gmt_segments_fini.
+ * Computes the segments. `replay` knows the sites of the blocks in `input`. `device` is a device
+ * that PyTorch uses. Fails only if memory is exhausted. `ret_segments` (zeroed) belongs to the
+ * caller; end it with gmt_segments_fini.
  */
-bool gmt_segments_compute(struct gmt_segments *ret_segments, const struct gmt_segments_scene *scene,
+bool gmt_segments_compute(struct gmt_segments *ret_segments, const struct gmt_segments_input *input,
 	const struct gmt_replay *replay, const struct gmt_traces *traces, int16_t device);
 
-void gmt_segments_scene_fini(struct gmt_segments_scene *scene);
+void gmt_segments_input_fini(struct gmt_segments_input *input);
 
 void gmt_segments_fini(struct gmt_segments *segments);
 

@@ -91,27 +91,27 @@ static void judge_recording(struct lister *lister, const struct gmt_recording *r
 /* Reports how lost events change the numbers of a report. */
 static void judge_effects(struct lister *lister, const struct gmt_recording *recording)
 {
-	uint64_t counts[] = { [GMT_EFFECT_UNKNOWN] = 0,
-		[GMT_EFFECT_NONE] = 0,
-		[GMT_EFFECT_TOO_FEW] = 0,
-		[GMT_EFFECT_TOO_MANY] = 0 };
+	uint64_t counts[] = { [GMT_DROP_EFFECT_UNKNOWN] = 0,
+		[GMT_DROP_EFFECT_NONE] = 0,
+		[GMT_DROP_EFFECT_TOO_FEW] = 0,
+		[GMT_DROP_EFFECT_TOO_MANY] = 0 };
 
 	for (size_t i = 0; i < recording->drops.count; i++) {
-		uint64_t *count = &counts[gmt_drop_effect(recording->drops.items[i].reason)];
+		uint64_t *count = &counts[gmt_drop_effect_of_reason(recording->drops.items[i].reason)];
 
 		*count = gmt_account_sum(*count, recording->drops.items[i].count);
 	}
-	if (counts[GMT_EFFECT_UNKNOWN])
+	if (counts[GMT_DROP_EFFECT_UNKNOWN])
 		add(lister, GMT_WARNING_INCOMPLETE,
 			"numbers of live blocks may be wrong by up to the number of lost events");
-	else if (counts[GMT_EFFECT_TOO_FEW] || counts[GMT_EFFECT_TOO_MANY])
+	else if (counts[GMT_DROP_EFFECT_TOO_FEW] || counts[GMT_DROP_EFFECT_TOO_MANY])
 		add(lister, GMT_WARNING_INCOMPLETE,
 			"up to %s live blocks may be missing, and up to %s freed blocks may count as live; "
 			"totals of sites may lack up to %s blocks",
-			gmt_text_count(counts[GMT_EFFECT_TOO_FEW]).text,
-			gmt_text_count(counts[GMT_EFFECT_TOO_MANY]).text,
-			gmt_text_count(counts[GMT_EFFECT_TOO_FEW]).text);
-	else if (counts[GMT_EFFECT_NONE])
+			gmt_text_count(counts[GMT_DROP_EFFECT_TOO_FEW]).text,
+			gmt_text_count(counts[GMT_DROP_EFFECT_TOO_MANY]).text,
+			gmt_text_count(counts[GMT_DROP_EFFECT_TOO_FEW]).text);
+	else if (counts[GMT_DROP_EFFECT_NONE])
 		add(lister, GMT_WARNING_REMARK, "live blocks and totals of sites are still exact");
 }
 

@@ -9,7 +9,7 @@ bool gmt_column_open(struct gmt_column *ret_column, const struct gmt_block *bloc
 	struct gmt_cursor payload = { block->payload, block->payload + block->size_bytes }, column;
 	char encoding = record->fields[field].encoding;
 
-	if (encoding == 'S' || encoding == 'L')
+	if (encoding == GMT_ENCODING_STRING || encoding == GMT_ENCODING_LIST)
 		return false;
 	for (uint32_t f = 0; f <= field; f++)
 		if (!gmt_column_cut(&payload, &column))

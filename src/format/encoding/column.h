@@ -37,9 +37,9 @@ static inline bool gmt_column_next(struct gmt_column *column, uint64_t *ret_valu
 
 	if (!gmt_varint_get(&column->at, column->end, &value))
 		return false;
-	if (column->encoding != 'U')
+	if (column->encoding != GMT_ENCODING_UNSIGNED)
 		value = gmt_unzigzag(value);
-	if (column->encoding == 'D')
+	if (column->encoding == GMT_ENCODING_DELTA)
 		value = column->before += value;
 	*ret_value = value;
 	return true;

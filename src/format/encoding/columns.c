@@ -12,10 +12,10 @@ static void get_short(const struct gmt_cursor *column, uint32_t count, char enco
 {
 	uint64_t before = 0;
 
-	if (encoding == 'U')
+	if (encoding == GMT_ENCODING_UNSIGNED)
 		for (uint32_t i = 0; i < count; i++)
 			to[i] = column->at[i];
-	else if (encoding == 'I')
+	else if (encoding == GMT_ENCODING_SIGNED)
 		for (uint32_t i = 0; i < count; i++)
 			to[i] = gmt_unzigzag(column->at[i]);
 	else
@@ -41,19 +41,20 @@ static bool get_numbers(const struct gmt_field_info *field, struct gmt_cursor co
 {
 	bool is_whole = field->size_bytes == sizeof(uint64_t);
 
-	if ((is_whole || field->encoding != 'D') && gmt_numbers_are_short(&column, count)) {
+	if ((is_whole || field->encoding != GMT_ENCODING_DELTA) &&
+		gmt_numbers_are_short(&column, count)) {
 		get_short(&column, count, field->encoding, to);
 		return true;
 	}
 	switch (field->encoding) {
-	case 'I':
-		return get_long(&column, count, 'I', field->size_bytes, to);
-	case 'D':
-		return is_whole ? get_long(&column, count, 'D', sizeof(uint64_t), to)
-						: get_long(&column, count, 'D', field->size_bytes, to);
+	case GMT_ENCODING_SIGNED:
+		return get_long(&column, count, GMT_ENCODING_SIGNED, field->size_bytes, to);
+	case GMT_ENCODING_DELTA:
+		return is_whole ? get_long(&column, count, GMT_ENCODING_DELTA, sizeof(uint64_t), to)
+						: get_long(&column, count, GMT_ENCODING_DELTA, field->size_bytes, to);
 	default:
-		return is_whole ? get_long(&column, count, 'U', sizeof(uint64_t), to)
-						: get_long(&column, count, 'U', field->size_bytes, to);
+		return is_whole ? get_long(&column, count, GMT_ENCODING_UNSIGNED, sizeof(uint64_t), to)
+						: get_long(&column, count, GMT_ENCODING_UNSIGNED, field->size_bytes, to);
 	}
 }
 
@@ -67,8 +68,9 @@ static bool decode_column(struct gmt_columns *columns, const struct gmt_field_in
 	 * If a 'D' column has the same difference in all rows, its values differ, unless the difference
 	 * is 0.
 	 */
-	if (gmt_numbers_are_equal(&column, count, field->encoding == 'D' ? 1 : 0x80)) {
-		columns->same[number] = field->encoding == 'U' ? *column.at : gmt_unzigzag(*column.at);
+	if (gmt_numbers_are_equal(&column, count, field->encoding == GMT_ENCODING_DELTA ? 1 : 0x80)) {
+		columns->same[number] =
+			field->encoding == GMT_ENCODING_UNSIGNED ? *column.at : gmt_unzigzag(*column.at);
 		return true;
 	}
 	columns->cells[number] = (struct gmt_cells){ .values = to, .step = 1 };

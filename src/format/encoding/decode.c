@@ -88,12 +88,12 @@ static bool get_numbers_of(struct gmt_cursor *column, char *cell, size_t row_byt
 		return get_numbers(column, cell, row_bytes, count, encoding, 8); \
 	}
 	switch (field->encoding) {
-	case 'I':
-		CASES('I');
-	case 'D':
-		CASES('D');
+	case GMT_ENCODING_SIGNED:
+		CASES(GMT_ENCODING_SIGNED);
+	case GMT_ENCODING_DELTA:
+		CASES(GMT_ENCODING_DELTA);
 	default:
-		CASES('U');
+		CASES(GMT_ENCODING_UNSIGNED);
 	}
 #undef CASES
 }
@@ -103,11 +103,11 @@ static bool decode_column(struct gmt_decoder *decoder, const struct gmt_record_i
 {
 	char *cell = (char *)decoder->rows.items + field->offset;
 
-	if (field->encoding == 'S') {
+	if (field->encoding == GMT_ENCODING_STRING) {
 		for (uint32_t i = 0; i < count; i++, cell += record->row_bytes)
 			if (!get_slice(&column, (struct gmt_slice *)cell))
 				return false;
-	} else if (field->encoding == 'L') {
+	} else if (field->encoding == GMT_ENCODING_LIST) {
 		for (uint32_t i = 0; i < count; i++, cell += record->row_bytes)
 			if (!get_list(decoder, &column, (struct gmt_list *)cell))
 				return false;
@@ -128,7 +128,7 @@ static void make_texts(struct gmt_decoder *decoder, const struct gmt_record_info
 	uint32_t first, uint32_t count)
 {
 	for (uint32_t f = first; f < record->field_count; f++) {
-		if (record->fields[f].encoding != 'S')
+		if (record->fields[f].encoding != GMT_ENCODING_STRING)
 			continue;
 		char *cell = (char *)decoder->rows.items + record->fields[f].offset;
 		for (uint32_t i = 0; i < count; i++, cell += record->row_bytes)
@@ -142,7 +142,7 @@ static void fix_lists(struct gmt_decoder *decoder, const struct gmt_record_info 
 	static const uint64_t none;
 
 	for (uint32_t f = 0; f < record->field_count; f++) {
-		if (record->fields[f].encoding != 'L')
+		if (record->fields[f].encoding != GMT_ENCODING_LIST)
 			continue;
 		char *cell = (char *)decoder->rows.items + record->fields[f].offset;
 		for (uint32_t i = 0; i < count; i++, cell += record->row_bytes) {

@@ -77,12 +77,12 @@ static inline __attribute__((always_inline)) bool gmt_number_next(struct gmt_cur
 
 	if (!gmt_number_get(column, &value))
 		return false;
-	if (encoding == 'I')
+	if (encoding == GMT_ENCODING_SIGNED)
 		value = gmt_unzigzag(value);
-	if (encoding == 'D')
+	if (encoding == GMT_ENCODING_DELTA)
 		value = *before += gmt_unzigzag(value);
 	*ret_value = value;
-	return gmt_number_fits(size_bytes, encoding == 'I', value);
+	return gmt_number_fits(size_bytes, encoding == GMT_ENCODING_SIGNED, value);
 }
 
 /*

@@ -20,7 +20,7 @@ void gmt_encode_file_header(uint8_t ret_bytes[GMT_FILE_HEADER_BYTES])
 /* Returns the maximum size of one row of a slice or list column. */
 static size_t cell_max_bytes(const struct gmt_field_info *field, const char *cell)
 {
-	if (field->encoding == 'S')
+	if (field->encoding == GMT_ENCODING_STRING)
 		return GMT_VARINT_MAX_BYTES + ((const struct gmt_slice *)cell)->length;
 	return GMT_VARINT_MAX_BYTES * (1 + (size_t)((const struct gmt_list *)cell)->count);
 }
@@ -58,9 +58,9 @@ static inline __attribute__((always_inline)) uint8_t *put_known_numbers(uint8_t 
 	for (uint32_t i = 0; i < count; i++, cell += row_bytes) {
 		uint64_t number = gmt_field_number(&field, cell), value = number;
 
-		if (encoding == 'D')
+		if (encoding == GMT_ENCODING_DELTA)
 			value = gmt_zigzag(number - before);
-		else if (encoding == 'I')
+		else if (encoding == GMT_ENCODING_SIGNED)
 			value = gmt_zigzag(number);
 		before = number;
 		to = gmt_varint_put(to, value);
@@ -73,12 +73,12 @@ static uint8_t *put_numbers(uint8_t *to, const struct gmt_field_info *field, con
 {
 	/* Only the sizes that fields really have get their own case. Other sizes would work too. */
 #define CASES(bytes) \
-	case (bytes) << 8 | 'U': \
-		return put_known_numbers(to, cell, row_bytes, count, bytes, 'U'); \
-	case (bytes) << 8 | 'I': \
-		return put_known_numbers(to, cell, row_bytes, count, bytes, 'I'); \
-	case (bytes) << 8 | 'D': \
-		return put_known_numbers(to, cell, row_bytes, count, bytes, 'D');
+	case (bytes) << 8 | GMT_ENCODING_UNSIGNED: \
+		return put_known_numbers(to, cell, row_bytes, count, bytes, GMT_ENCODING_UNSIGNED); \
+	case (bytes) << 8 | GMT_ENCODING_SIGNED: \
+		return put_known_numbers(to, cell, row_bytes, count, bytes, GMT_ENCODING_SIGNED); \
+	case (bytes) << 8 | GMT_ENCODING_DELTA: \
+		return put_known_numbers(to, cell, row_bytes, count, bytes, GMT_ENCODING_DELTA);
 
 	switch (field->size_bytes << 8 | field->encoding) {
 		CASES(1)
@@ -95,10 +95,10 @@ static bool encode_column(struct gmt_encoder *encoder, const struct gmt_record_i
 	const struct gmt_field_info *field, const char *rows, uint32_t count)
 {
 	const char *cell = rows + field->offset;
-	bool is_slice = field->encoding == 'S';
+	bool is_slice = field->encoding == GMT_ENCODING_STRING;
 
 	encoder->column.count = 0;
-	if (!is_slice && field->encoding != 'L') {
+	if (!is_slice && field->encoding != GMT_ENCODING_LIST) {
 		if (!gmt_vec_reserve(&encoder->column, (size_t)count * GMT_VARINT_MAX_BYTES))
 			return false;
 		encoder->column.count =

@@ -81,9 +81,11 @@ static bool own_row(struct gmt_recording *recording, const struct gmt_record_inf
 	for (uint32_t f = 0; f < record->field_count; f++) {
 		char *cell = row + record->fields[f].offset;
 
-		if (record->fields[f].encoding == 'S' && !own_slice(recording, (struct gmt_slice *)cell))
+		if (record->fields[f].encoding == GMT_ENCODING_STRING &&
+			!own_slice(recording, (struct gmt_slice *)cell))
 			return false;
-		if (record->fields[f].encoding == 'L' && !own_list(recording, (struct gmt_list *)cell))
+		if (record->fields[f].encoding == GMT_ENCODING_LIST &&
+			!own_list(recording, (struct gmt_list *)cell))
 			return false;
 	}
 	return true;

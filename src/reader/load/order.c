@@ -61,8 +61,7 @@ static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_recor
 }
 
 /*
- * Moves the events of the run that are later than `lower_stamp` back into the window, before the
- * keys there.
+ * Moves the events of the run that are later than `lower_stamp` back to the front of the window.
  */
 static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, uint64_t lower_stamp,
 	struct gmt_events_reader *reader)

@@ -28,7 +28,10 @@ struct gmt_symbols_folder {
 	bool is_changed;       /* a file was written */
 };
 
-/* Finds the folder, and opens it if it exists. Returns false if there is no place for it. */
+/*
+ * Finds the folder, and opens it if it exists. Returns false if neither XDG_CACHE_HOME nor HOME
+ * gives a usable absolute path.
+ */
 bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_folder);
 
 /*

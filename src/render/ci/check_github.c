@@ -27,7 +27,7 @@ static void put_escaped(FILE *file, const char *text, bool is_property)
 		taken = length ? length : skip;
 		if (*at == '%' || *at == '\r' || *at == '\n' || (is_property && (*at == ':' || *at == ',')))
 			fprintf(file, "%%%02X", *at);
-		else if (length && !gmt_safe_is_command((const unsigned char *)text, at))
+		else if (length && !gmt_safe_makes_runner_command((const unsigned char *)text, at))
 			fwrite(at, 1, length, file);
 		else
 			fputc('?', file);

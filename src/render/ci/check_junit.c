@@ -36,7 +36,7 @@ static void put(FILE *file, const char *text)
 		else if (!length || is_control || is_none)
 			fputs("\xef\xbf\xbd", file);
 		else if (!gmt_safe_length(at, left, &skip) ||
-			gmt_safe_is_command((const unsigned char *)text, at))
+			gmt_safe_makes_runner_command((const unsigned char *)text, at))
 			fprintf(file, "&#x%x;", gmt_safe_character(at, length));
 		else
 			fwrite(at, 1, length, file);

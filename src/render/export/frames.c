@@ -64,7 +64,7 @@ void gmt_export_line(FILE *file, const char *text, const char *separators)
 	while (left) {
 		size_t skip, length = gmt_safe_length(at, left, &skip);
 
-		if (!length || gmt_safe_is_command((const unsigned char *)text, at))
+		if (!length || gmt_safe_makes_runner_command((const unsigned char *)text, at))
 			fputc('?', file);
 		else if (length == 1)
 			putc(strchr(separators, *at) ? ':' : *at, file);

@@ -5,7 +5,7 @@
 #include "render/space.h"
 #include "render/allocator_state.h"
 
-enum { MAX_DETAILED_ACCOUNTS = GMT_ALLOCATOR_STATE_ACCOUNTS };
+enum { MAX_DETAILED_ACCOUNTS = GMT_ALLOCATOR_STATE_MAX_ACCOUNTS };
 
 static void render_place(uint32_t layer, int32_t device, struct gmt_json *json)
 {

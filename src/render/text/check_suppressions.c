@@ -19,7 +19,7 @@ static void put_pattern(FILE *file, const char *text)
 		size_t skip, length = gmt_safe_length(at, left, &skip);
 
 		taken = length ? length : skip;
-		if (length && !gmt_safe_is_command((const unsigned char *)text, at))
+		if (length && !gmt_safe_makes_runner_command((const unsigned char *)text, at))
 			fwrite(at, 1, length, file);
 		else
 			fputc('*', file);

@@ -313,5 +313,24 @@ class PinMemory(unittest.TestCase):
         self.assertNotIn(self.HEADING, text)
 
 
+class Commands(unittest.TestCase):
+    def command(self, command):
+        path = cli.place("title.gmt.gz")
+        w.write(
+            path,
+            w.process(command=command, start_stamp=0),
+            w.block("event", alloc(100, 0x1000, 4096)),
+            w.end(1, 1100),
+        )
+        return cli.report(path)["process"]["command"]
+
+    def test_a_process_title_is_one_argument(self):
+        self.assertEqual(self.command(b"worker: rank 0" + bytes(60)), ["worker: rank 0"])
+
+    def test_empty_arguments_are_arguments(self):
+        self.assertEqual(self.command(b"python\0train.py\0\0\0"), ["python", "train.py", "", ""])
+        self.assertEqual(self.command(b"python\0\0"), ["python", ""])
+
+
 if __name__ == "__main__":
     cli.main()

@@ -18,7 +18,7 @@ static int cache_setup(void **state)
 {
 	(void)state;
 	if (!cache)
-		cache = gmt_python_cache_open();
+		cache = gmt_python_cache_create();
 	gmt_python_cache_clear(cache);
 	return !cache;
 }

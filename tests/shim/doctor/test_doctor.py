@@ -403,7 +403,7 @@ class Doctor(unittest.TestCase):
         self.assertEqual(self.result["devices"], [])
 
     def test_the_result_of_cuinit_is_explained(self):
-        self.copy(built("libdoctor-driver.so"), "driver/libcuda.so.1")
+        self.copy(built("libbroken-driver.so"), "driver/libcuda.so.1")
         libraries = os.path.join(self.folder, "driver")
         for answer, words in (
             ("100", "CUDA_ERROR_NO_DEVICE: no device is visible"),
@@ -420,7 +420,7 @@ class Doctor(unittest.TestCase):
         self.check(checks, "calls_reach", "ok", "with dlsym")
 
     def test_a_driver_that_never_returns_is_a_problem_and_does_not_block_doctor(self):
-        self.copy(built("libdoctor-driver.so"), "driver/libcuda.so.1")
+        self.copy(built("libbroken-driver.so"), "driver/libcuda.so.1")
         checks = self.judge(libraries=os.path.join(self.folder, "driver"), DOCTOR_INIT="hang")
         self.check(checks, "driver_starts", "problem", "did not return within")
 

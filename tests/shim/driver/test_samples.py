@@ -218,7 +218,7 @@ class Nvml(unittest.TestCase):
 class Coverage(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.recording = RecordedRun([built("lookups"), FUTURE])
+        cls.recording = RecordedRun([built("future-driver-lookups"), FUTURE])
         cls.unhooked = ["cuMemAllocFuture", "cuMemAlloc_v9", "cuMemMapFuture"]
 
     def coverage(self, recording):

@@ -346,8 +346,8 @@ static void payloads_that_break_the_rules_are_refused(void **state)
 		uint32_t length;
 	} bad[] = {
 		{ GMT_RECORD_SYNC, 1, "\2\1", 2 },             /* the column is longer than the payload */
-		{ GMT_RECORD_SYNC, 1, "\2\1\2", 3 },           /* a column with a byte too many */
-		{ GMT_RECORD_SYNC, 2, "\1\1", 2 }, /* a column with a row too few */
+		{ GMT_RECORD_SYNC, 1, "\2\1\2", 3 },           /* the column has one byte too many */
+		{ GMT_RECORD_SYNC, 2, "\1\1", 2 }, /* the column lacks a row */
 		{ GMT_RECORD_NOTE, 1, "\2\5x", 3 },            /* a string beyond its column */
 		{ GMT_RECORD_FRAMES, 1, "\1\1\1\0\2\5\1", 7 }, /* a list beyond its column */
 		{ GMT_RECORD_THREAD, 1, "\5\x80\x80\x80\x80\x10", 6 }, /* 2^32 in 32 bits */

@@ -83,7 +83,7 @@ static inline int scene_open(void **state)
 static inline void look(struct scene *scene)
 {
 	struct gmt_traces_options traces = { 0 };
-	struct gmt_replay_observer observers[GMT_ALLOCATOR_STATE_OBSERVERS];
+	struct gmt_replay_observer observers[GMT_ALLOCATOR_STATE_MAX_OBSERVERS];
 	struct gmt_replay_options options = { .until_ns = GMT_REPLAY_TO_END, .observers = observers };
 
 	RECORDING_PUT(&scene->file, END, gmt_end, .stamp = scene->stamp + 1, .events = scene->events);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Trains with AMSGrad, whose three buffers for each parameter come with the first step and stay."""
+"""Trains with AMSGrad. Its three buffers for each parameter are allocated in the first step and never freed."""
 import torch
 from torch import nn
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An engine with stages as methods and expressions of several lines; its statistics keep a tensor of each batch."""
+"""An engine whose stages are methods with expressions of several lines. Its statistics keep a tensor of each batch."""
 import torch
 
 import truth

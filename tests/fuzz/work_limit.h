@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TESTS_FUZZ_WORK_H
-#define TESTS_FUZZ_WORK_H
+#ifndef TESTS_FUZZ_WORK_LIMIT_H
+#define TESTS_FUZZ_WORK_LIMIT_H
 
 /*
  * Limits the work of the reader for one input, counted in executed basic blocks of the reader's

@@ -114,7 +114,7 @@ static void put_anything(struct scene *scene, uint64_t random)
 static void look_until(struct scene *scene, uint64_t until_ns, struct gmt_replay *ret_replay,
 	struct gmt_allocator_state *ret_where)
 {
-	struct gmt_replay_observer observers[GMT_ALLOCATOR_STATE_OBSERVERS];
+	struct gmt_replay_observer observers[GMT_ALLOCATOR_STATE_MAX_OBSERVERS];
 	struct gmt_replay_options options = { .until_ns = until_ns, .observers = observers };
 
 	assert_int_equal(gmt_allocator_state_init(ret_where, scene->recording, &scene->traces,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_ANALYSIS_JOB_SUMMARIZE_H
-#define GMT_ANALYSIS_JOB_SUMMARIZE_H
+#ifndef GMT_ANALYSIS_JOB_PROCESS_SUMMARY_MAKE_H
+#define GMT_ANALYSIS_JOB_PROCESS_SUMMARY_MAKE_H
 
 /* The summary of a process from the analyses of its recording. */
 
@@ -14,7 +14,7 @@
 #include "base/status.h"
 
 /* All must be from one replay of the whole recording. */
-struct gmt_summarize_input {
+struct gmt_process_summary_input {
 	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	const struct gmt_replay *replay;
@@ -28,18 +28,19 @@ struct gmt_summarize_input {
 };
 
 /*
- * Makes the summary in the store. It borrows only the recording's path. `ret_summary` is zeroed.
- * Fails only for lack of memory.
+ * Makes the summary in the store. The summary borrows only the recording's path. `ret_summary` is
+ * zeroed. Fails only for lack of memory.
  */
-enum gmt_status gmt_summarize(struct gmt_job_store *store, const struct gmt_summarize_input *input,
-	struct gmt_process_summary *ret_summary, struct gmt_error *error);
+enum gmt_status gmt_process_summary_make(struct gmt_job_store *store,
+	const struct gmt_process_summary_input *input, struct gmt_process_summary *ret_summary,
+	struct gmt_error *error);
 
 /*
- * Makes the part of a summary that the recording says itself: the process, its devices and the
- * variables of its launcher. It needs no replay. `ret_summary` is zeroed, and borrows the
+ * Makes the part of a summary that the recording states directly: the process, its devices and the
+ * variables of its launcher. No replay is needed. `ret_summary` is zeroed, and borrows the
  * recording's path. Fails only for lack of memory.
  */
-enum gmt_status gmt_summarize_process(struct gmt_job_store *store,
+enum gmt_status gmt_process_summary_make_head(struct gmt_job_store *store,
 	const struct gmt_recording *recording, struct gmt_process_summary *ret_summary,
 	struct gmt_error *error);
 

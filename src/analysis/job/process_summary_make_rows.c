@@ -2,15 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/job/summarizer.h"
+#include "analysis/job/process_summary_maker.h"
 #include "analysis/tables/short_names.h"
 #include "reader/load/clock.h"
 #include "source/source.h"
 
 /* Returns the line of a frame, with the names that `report` shows. */
-static uint32_t place_of_frame(struct gmt_summarizer *summarizer, uint32_t id)
+static uint32_t place_of_frame(struct gmt_process_summary_maker *maker, uint32_t id)
 {
-	const struct gmt_traces *traces = summarizer->input->traces;
+	const struct gmt_traces *traces = maker->input->traces;
 	const struct gmt_place *frame = gmt_traces_place(traces, id);
 	const char *file = gmt_traces_string(traces, frame->file);
 	const char *function = gmt_traces_string(traces, frame->function);
@@ -18,7 +18,7 @@ static uint32_t place_of_frame(struct gmt_summarizer *summarizer, uint32_t id)
 	uint32_t place;
 	uint64_t known;
 
-	if (gmt_map_find(&summarizer->places, id, &known))
+	if (gmt_map_find(&maker->places, id, &known))
 		return (uint32_t)known;
 	if (gmt_traces_is_pin_thread(traces, frame)) {
 		file = "";
@@ -29,28 +29,26 @@ static uint32_t place_of_frame(struct gmt_summarizer *summarizer, uint32_t id)
 	}
 	if (!*file && !*function)
 		file = gmt_traces_string(traces, frame->module);
-	file = gmt_short_name_of_file(summarizer->input->recording, file);
-	place = gmt_job_intern_place(summarizer->store, file, strlen(file), function, strlen(function),
+	file = gmt_short_name_of_file(maker->input->recording, file);
+	place = gmt_job_intern_place(maker->store, file, strlen(file), function, strlen(function),
 		frame->line);
-	summarizer->is_out_of_memory |=
-		place == UINT32_MAX || !gmt_map_put(&summarizer->places, id, place);
+	maker->is_out_of_memory |= place == UINT32_MAX || !gmt_map_put(&maker->places, id, place);
 	return place;
 }
 
-static uint32_t place_of(struct gmt_summarizer *summarizer, uint32_t stack, uint32_t own_line)
+static uint32_t place_of(struct gmt_process_summary_maker *maker, uint32_t stack, uint32_t own_line)
 {
 	uint32_t count = 0;
-	const uint32_t *places = stack == GMT_LEAK_NO_STACK
-		? NULL
-		: gmt_traces_stack(summarizer->input->traces, stack, &count);
+	const uint32_t *places =
+		stack == GMT_LEAK_NO_STACK ? NULL : gmt_traces_stack(maker->input->traces, stack, &count);
 
 	if (!count) {
-		uint32_t none = gmt_job_intern_place(summarizer->store, "", 0, "", 0, 0);
+		uint32_t none = gmt_job_intern_place(maker->store, "", 0, "", 0, 0);
 
-		summarizer->is_out_of_memory |= none == UINT32_MAX;
+		maker->is_out_of_memory |= none == UINT32_MAX;
 		return none;
 	}
-	return place_of_frame(summarizer, places[own_line]);
+	return place_of_frame(maker, places[own_line]);
 }
 
 static uint64_t weight_of(const struct gmt_summarized_place *place)
@@ -97,18 +95,20 @@ static uint32_t merge(struct gmt_summarized_place *places, uint32_t count)
 	return kept;
 }
 
-void gmt_summarize_places(struct gmt_summarizer *summarizer, struct gmt_process_summary *summary)
+void gmt_process_summary_make_places(struct gmt_process_summary_maker *maker,
+	struct gmt_process_summary *summary)
 {
-	const struct gmt_sites *sites = summarizer->input->sites;
+	const struct gmt_sites *sites = maker->input->sites;
 
-	summary->places = gmt_summarize_rows(summarizer, sites->rows.count, sizeof(*summary->places));
+	summary->places =
+		gmt_process_summary_make_rows(maker, sites->rows.count, sizeof(*summary->places));
 	if (!summary->places)
 		return;
 	for (size_t i = 0; i < sites->rows.count; i++) {
 		const struct gmt_site *site = &sites->rows.items[i];
 
 		summary->places[i] = (struct gmt_summarized_place){
-			.place = place_of(summarizer, site->stack, site->own_line),
+			.place = place_of(maker, site->stack, site->own_line),
 			.sites = 1,
 			.layer = (uint8_t)site->layer,
 			.device = (int16_t)site->device,
@@ -131,15 +131,16 @@ void gmt_summarize_places(struct gmt_summarizer *summarizer, struct gmt_process_
 	}
 }
 
-static struct gmt_summarized_finding make_finding(struct gmt_summarizer *summarizer,
+static struct gmt_summarized_finding make_finding(struct gmt_process_summary_maker *maker,
 	const struct gmt_leak *leak)
 {
-	const struct gmt_summarize_input *input = summarizer->input;
+	const struct gmt_process_summary_input *input = maker->input;
 	const struct gmt_step_series *series = &input->timeline->series[leak->series];
 	struct gmt_summarized_finding row = {
-		.definition = gmt_summarize_text(summarizer, gmt_leak_definition_name(leak->definition)),
-		.hint = gmt_summarize_text(summarizer, leak->hint),
-		.place = place_of(summarizer, leak->stack, leak->own_line),
+		.definition =
+			gmt_process_summary_make_text(maker, gmt_leak_definition_name(leak->definition)),
+		.hint = gmt_process_summary_make_text(maker, leak->hint),
+		.place = place_of(maker, leak->stack, leak->own_line),
 		.layer = (uint8_t)leak->layer,
 		.device = (int16_t)leak->device,
 		.bytes = leak->bytes,
@@ -160,31 +161,31 @@ static struct gmt_summarized_finding make_finding(struct gmt_summarizer *summari
 	return row;
 }
 
-void gmt_summarize_findings(struct gmt_summarizer *summarizer, struct gmt_process_summary *summary)
+void gmt_process_summary_make_findings(struct gmt_process_summary_maker *maker,
+	struct gmt_process_summary *summary)
 {
-	const struct gmt_leaks *leaks = summarizer->input->leaks;
+	const struct gmt_leaks *leaks = maker->input->leaks;
 	size_t count =
 		leaks->rows.count < GMT_SUMMARY_FINDINGS ? leaks->rows.count : GMT_SUMMARY_FINDINGS;
 
 	summary->finding_count = leaks->rows.count;
-	summary->why_not_judged = gmt_summarize_text(summarizer, leaks->why_growth_not_judged);
-	summary->findings = gmt_summarize_rows(summarizer, count, sizeof(*summary->findings));
+	summary->why_not_judged = gmt_process_summary_make_text(maker, leaks->why_growth_not_judged);
+	summary->findings = gmt_process_summary_make_rows(maker, count, sizeof(*summary->findings));
 	for (size_t i = 0; summary->findings && i < count; i++)
-		summary->findings[summary->findings_kept++] =
-			make_finding(summarizer, &leaks->rows.items[i]);
+		summary->findings[summary->findings_kept++] = make_finding(maker, &leaks->rows.items[i]);
 }
 
-static struct gmt_summarized_refusal make_refusal(struct gmt_summarizer *summarizer,
+static struct gmt_summarized_refusal make_refusal(struct gmt_process_summary_maker *maker,
 	const struct gmt_oom_row *oom)
 {
-	const struct gmt_summarize_input *input = summarizer->input;
+	const struct gmt_process_summary_input *input = maker->input;
 	struct gmt_summarized_refusal row = {
 		.time_ns = oom->time_ns,
 		.is_recovered = oom->recovered,
 		.has_driver = oom->has_driver,
 		.layer = (uint8_t)oom->layer,
 		.device = (int16_t)oom->device,
-		.place = place_of(summarizer, oom->stack, gmt_traces_own_line(input->traces, oom->stack)),
+		.place = place_of(maker, oom->stack, gmt_traces_own_line(input->traces, oom->stack)),
 		.requested_bytes = oom->requested_bytes,
 		.free_bytes = oom->free_bytes,
 		.device_bytes = oom->total_bytes,
@@ -203,7 +204,8 @@ static struct gmt_summarized_refusal make_refusal(struct gmt_summarizer *summari
 }
 
 /* Returns whether a step ended, or the process allocated on the device, after a refused request. */
-static bool went_on(const struct gmt_summarize_input *input, const struct gmt_oom_row *failure)
+static bool went_on(const struct gmt_process_summary_input *input,
+	const struct gmt_oom_row *failure)
 {
 	const struct gmt_recording *recording = input->recording;
 	const struct gmt_step_series *series = &input->timeline->series[0];
@@ -231,7 +233,7 @@ static bool was_killed(const struct gmt_recording *recording)
 }
 
 /* How the process ended; see process_ends.def. */
-static enum gmt_process_end find_end(const struct gmt_summarize_input *input)
+static enum gmt_process_end find_end(const struct gmt_process_summary_input *input)
 {
 	const struct gmt_recording *recording = input->recording;
 	const struct gmt_oom_row *failure = NULL;
@@ -249,16 +251,16 @@ static enum gmt_process_end find_end(const struct gmt_summarize_input *input)
 													: GMT_PROCESS_END_KILLED;
 }
 
-void gmt_summarize_refusals(struct gmt_summarizer *summarizer, struct gmt_process_summary *summary)
+void gmt_process_summary_make_refusals(struct gmt_process_summary_maker *maker,
+	struct gmt_process_summary *summary)
 {
-	const struct gmt_ooms *ooms = summarizer->input->ooms;
+	const struct gmt_ooms *ooms = maker->input->ooms;
 
 	summary->failures = ooms->failures;
 	summary->retries = ooms->retries;
-	summary->end = (uint8_t)find_end(summarizer->input);
+	summary->end = (uint8_t)find_end(maker->input);
 	summary->refusals =
-		gmt_summarize_rows(summarizer, ooms->rows.count, sizeof(*summary->refusals));
+		gmt_process_summary_make_rows(maker, ooms->rows.count, sizeof(*summary->refusals));
 	for (size_t i = 0; summary->refusals && i < ooms->rows.count; i++)
-		summary->refusals[summary->refusal_count++] =
-			make_refusal(summarizer, &ooms->rows.items[i]);
+		summary->refusals[summary->refusal_count++] = make_refusal(maker, &ooms->rows.items[i]);
 }

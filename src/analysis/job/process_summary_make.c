@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/job/summarize.h"
+#include "analysis/job/process_summary_make.h"
 
 #include <string.h>
 
-#include "analysis/job/summarizer.h"
+#include "analysis/job/process_summary_maker.h"
 #include "analysis/overview/overview.h"
 #include "analysis/recording/recorded_program.h"
 #include "base/text.h"
 #include "reader/load/clock.h"
 
 /* Arguments are separated by spaces here: they are compared and shown, never run. */
-static uint32_t make_command(struct gmt_summarizer *summarizer)
+static uint32_t make_command(struct gmt_process_summary_maker *maker)
 {
-	const struct gmt_recording *recording = summarizer->input->recording;
+	const struct gmt_recording *recording = maker->input->recording;
 	char text[1024];
 	size_t length = 0;
 
@@ -23,7 +23,7 @@ static uint32_t make_command(struct gmt_summarizer *summarizer)
 		length += strlen(text + length);
 	}
 	text[length] = 0;
-	return gmt_summarize_text(summarizer, text);
+	return gmt_process_summary_make_text(maker, text);
 }
 
 static const char *text_of(const struct gmt_slice *slice)
@@ -32,23 +32,24 @@ static const char *text_of(const struct gmt_slice *slice)
 	return slice->text ? slice->text : "";
 }
 
-static void copy_process(struct gmt_summarizer *summarizer, struct gmt_process_summary *summary)
+static void copy_process(struct gmt_process_summary_maker *maker,
+	struct gmt_process_summary *summary)
 {
-	const struct gmt_recording *recording = summarizer->input->recording;
+	const struct gmt_recording *recording = maker->input->recording;
 	const struct gmt_process *process = &recording->process;
 	const char *slash = strrchr(recording->path, '/');
 
 	summary->path = recording->path;
-	summary->file = gmt_summarize_text(summarizer, slash ? slash + 1 : recording->path);
-	summary->program = gmt_summarize_text(summarizer, gmt_recorded_program(recording));
-	summary->host = gmt_summarize_text(summarizer, recording->host);
-	summary->executable = gmt_summarize_text(summarizer, recording->executable);
-	summary->command = make_command(summarizer);
-	summary->directory = gmt_summarize_text(summarizer, recording->directory);
-	summary->recorder_version = gmt_summarize_text(summarizer, recording->recorder_version);
-	summary->machine = gmt_summarize_text(summarizer, recording->machine);
-	summary->recording = gmt_summarize_text(summarizer, text_of(&process->recording));
-	summary->run = gmt_summarize_text(summarizer, text_of(&process->run));
+	summary->file = gmt_process_summary_make_text(maker, slash ? slash + 1 : recording->path);
+	summary->program = gmt_process_summary_make_text(maker, gmt_recorded_program(recording));
+	summary->host = gmt_process_summary_make_text(maker, recording->host);
+	summary->executable = gmt_process_summary_make_text(maker, recording->executable);
+	summary->command = make_command(maker);
+	summary->directory = gmt_process_summary_make_text(maker, recording->directory);
+	summary->recorder_version = gmt_process_summary_make_text(maker, recording->recorder_version);
+	summary->machine = gmt_process_summary_make_text(maker, recording->machine);
+	summary->recording = gmt_process_summary_make_text(maker, text_of(&process->recording));
+	summary->run = gmt_process_summary_make_text(maker, text_of(&process->run));
 	summary->pid = process->pid;
 	summary->parent_pid = process->parent_pid;
 	summary->rank = recording->has_process ? process->rank : -1;
@@ -59,38 +60,41 @@ static void copy_process(struct gmt_summarizer *summarizer, struct gmt_process_s
 	summary->dropped_events = gmt_recording_dropped(recording);
 	summary->duration_ns = gmt_recording_duration_ns(recording);
 	summary->is_complete = gmt_recording_complete(recording);
-	summary->damage = gmt_summarize_text(summarizer, recording->damage);
+	summary->damage = gmt_process_summary_make_text(maker, recording->damage);
 }
 
-static void copy_machine(struct gmt_summarizer *summarizer, struct gmt_process_summary *summary)
+static void copy_machine(struct gmt_process_summary_maker *maker,
+	struct gmt_process_summary *summary)
 {
-	const struct gmt_recording *recording = summarizer->input->recording;
+	const struct gmt_recording *recording = maker->input->recording;
 
 	summary->devices =
-		gmt_summarize_rows(summarizer, recording->devices.count, sizeof(*summary->devices));
+		gmt_process_summary_make_rows(maker, recording->devices.count, sizeof(*summary->devices));
 	for (size_t i = 0; summary->devices && i < recording->devices.count; i++) {
 		const struct gmt_device *device = &recording->devices.items[i];
 
 		summary->devices[summary->device_count++] = (struct gmt_summarized_device){
 			.ordinal = device->ordinal,
-			.name = gmt_summarize_text(summarizer, text_of(&device->name)),
-			.uuid = gmt_summarize_text(summarizer, text_of(&device->uuid)),
+			.name = gmt_process_summary_make_text(maker, text_of(&device->name)),
+			.uuid = gmt_process_summary_make_text(maker, text_of(&device->uuid)),
 			.total_bytes = device->total_bytes,
 		};
 	}
-	summary->variables =
-		gmt_summarize_rows(summarizer, recording->environment.count, sizeof(*summary->variables));
+	summary->variables = gmt_process_summary_make_rows(maker, recording->environment.count,
+		sizeof(*summary->variables));
 	for (size_t i = 0; summary->variables && i < recording->environment.count; i++)
 		summary->variables[summary->variable_count++] = (struct gmt_summarized_variable){
-			.name = gmt_summarize_text(summarizer, text_of(&recording->environment.items[i].name)),
-			.value =
-				gmt_summarize_text(summarizer, text_of(&recording->environment.items[i].value)),
+			.name = gmt_process_summary_make_text(maker,
+				text_of(&recording->environment.items[i].name)),
+			.value = gmt_process_summary_make_text(maker,
+				text_of(&recording->environment.items[i].value)),
 		};
 }
 
-static struct gmt_summarized_account make_account(struct gmt_summarizer *summarizer, size_t index)
+static struct gmt_summarized_account make_account(struct gmt_process_summary_maker *maker,
+	size_t index)
 {
-	const struct gmt_summarize_input *input = summarizer->input;
+	const struct gmt_process_summary_input *input = maker->input;
 	const struct gmt_account *account = &input->replay->accounting.accounts.items[index];
 	const struct gmt_account end = gmt_replay_end_account(input->replay, index);
 	const struct gmt_phase *phase = gmt_timeline_phase(input->timeline, account->peak_stamp, false);
@@ -100,7 +104,7 @@ static struct gmt_summarized_account make_account(struct gmt_summarizer *summari
 		.peak_bytes = account->peak_bytes,
 		.peak_blocks = account->peak_blocks,
 		.peak_time_ns = gmt_clock_time_ns(input->recording, account->peak_stamp),
-		.peak_phase = gmt_summarize_text(summarizer, phase ? phase->name : ""),
+		.peak_phase = gmt_process_summary_make_text(maker, phase ? phase->name : ""),
 		.end_bytes = end.live_bytes,
 		.end_blocks = end.live_blocks,
 		.alloc_count = account->alloc_count,
@@ -116,44 +120,46 @@ static struct gmt_summarized_account make_account(struct gmt_summarizer *summari
 }
 
 /* The account that the user asks about comes first. */
-static void make_accounts(struct gmt_summarizer *summarizer, struct gmt_process_summary *summary)
+static void make_accounts(struct gmt_process_summary_maker *maker,
+	struct gmt_process_summary *summary)
 {
-	const struct gmt_accounting *accounting = &summarizer->input->replay->accounting;
+	const struct gmt_accounting *accounting = &maker->input->replay->accounting;
 	const struct gmt_account *first = gmt_overview_find_account(accounting);
 
 	if (!first)
 		return;
-	summarizer->account = (size_t)(first - accounting->accounts.items);
-	summary->accounts =
-		gmt_summarize_rows(summarizer, accounting->accounts.count, sizeof(*summary->accounts));
+	maker->account = (size_t)(first - accounting->accounts.items);
+	summary->accounts = gmt_process_summary_make_rows(maker, accounting->accounts.count,
+		sizeof(*summary->accounts));
 	if (!summary->accounts)
 		return;
-	summary->accounts[summary->account_count++] = make_account(summarizer, summarizer->account);
+	summary->accounts[summary->account_count++] = make_account(maker, maker->account);
 	for (size_t i = 0; i < accounting->accounts.count; i++)
-		if (i != summarizer->account && accounting->accounts.items[i].peak_bytes)
-			summary->accounts[summary->account_count++] = make_account(summarizer, i);
+		if (i != maker->account && accounting->accounts.items[i].peak_bytes)
+			summary->accounts[summary->account_count++] = make_account(maker, i);
 }
 
 /* Each row has the same number of steps, a power of two, so that rows of two processes match. */
-static void make_step_curve(struct gmt_summarizer *summarizer, struct gmt_process_summary *summary)
+static void make_step_curve(struct gmt_process_summary_maker *maker,
+	struct gmt_process_summary *summary)
 {
-	const struct gmt_summarize_input *input = summarizer->input;
+	const struct gmt_process_summary_input *input = maker->input;
 	const struct gmt_history_series *series = &input->history->series[0];
 	const struct gmt_step_series *steps = &input->timeline->series[0];
 	size_t count = input->timeline->series_count ? series->step_count : 0, width = 1;
 
 	summary->steps = count;
 	summary->step_source =
-		gmt_summarize_text(summarizer, count ? gmt_step_source_name(steps->source) : "");
+		gmt_process_summary_make_text(maker, count ? gmt_step_source_name(steps->source) : "");
 	if (!count || !summary->account_count)
 		return;
 	while ((count + width - 1) / width > GMT_SUMMARY_STEPS)
 		width *= 2;
-	summary->step_curve =
-		gmt_summarize_rows(summarizer, (count + width - 1) / width, sizeof(*summary->step_curve));
+	summary->step_curve = gmt_process_summary_make_rows(maker, (count + width - 1) / width,
+		sizeof(*summary->step_curve));
 	for (size_t step = 0; summary->step_curve && step < count; step++) {
 		struct gmt_summarized_steps *row = &summary->step_curve[step / width];
-		struct gmt_history_step held = gmt_history_step_of(series, step, summarizer->account);
+		struct gmt_history_step held = gmt_history_step_of(series, step, maker->account);
 
 		if (step % width == 0) {
 			row->first_step = (uint32_t)step;
@@ -166,31 +172,32 @@ static void make_step_curve(struct gmt_summarizer *summarizer, struct gmt_proces
 	}
 }
 
-static void make_time_curve(struct gmt_summarizer *summarizer, struct gmt_process_summary *summary)
+static void make_time_curve(struct gmt_process_summary_maker *maker,
+	struct gmt_process_summary *summary)
 {
-	const struct gmt_time_curves *curves = summarizer->input->curves;
-	const struct gmt_time_curve *curve = summarizer->account < GMT_TIME_CURVE_ACCOUNTS
-		? &curves->accounts[summarizer->account]
-		: NULL;
+	const struct gmt_time_curves *curves = maker->input->curves;
+	const struct gmt_time_curve *curve =
+		maker->account < GMT_TIME_CURVE_ACCOUNTS ? &curves->accounts[maker->account] : NULL;
 
 	if (!summary->account_count || !curve || curve->count <= curves->first_known)
 		return;
-	summary->time_curve = gmt_summarize_rows(summarizer, curve->count - curves->first_known,
+	summary->time_curve = gmt_process_summary_make_rows(maker, curve->count - curves->first_known,
 		sizeof(*summary->time_curve));
 	for (size_t i = curves->first_known; summary->time_curve && i < curve->count; i++)
 		summary->time_curve[summary->time_count++] = (struct gmt_summarized_time){
-			.end_time_ns = gmt_clock_time_ns(summarizer->input->recording,
+			.end_time_ns = gmt_clock_time_ns(maker->input->recording,
 				curves->first_stamp + (i + 1) * curves->ticks_per_point),
 			.peak_bytes = curve->peak_bytes[i],
 			.end_bytes = curve->end_bytes[i],
 		};
 }
 
-static void make_uses(struct gmt_summarizer *summarizer, struct gmt_process_summary *summary)
+static void make_uses(struct gmt_process_summary_maker *maker, struct gmt_process_summary *summary)
 {
-	const struct gmt_ledger *ledger = summarizer->input->ledger;
+	const struct gmt_ledger *ledger = maker->input->ledger;
 
-	summary->uses = gmt_summarize_rows(summarizer, ledger->entries.count, sizeof(*summary->uses));
+	summary->uses =
+		gmt_process_summary_make_rows(maker, ledger->entries.count, sizeof(*summary->uses));
 	for (size_t i = 0; summary->uses && i < ledger->entries.count; i++) {
 		const struct gmt_ledger_entry *entry = &ledger->entries.items[i];
 		int64_t others = entry->lines[GMT_LEDGER_OTHER_PROCESSES];
@@ -210,34 +217,33 @@ static void make_uses(struct gmt_summarizer *summarizer, struct gmt_process_summ
 	}
 }
 
-enum gmt_status gmt_summarize_process(struct gmt_job_store *store,
+enum gmt_status gmt_process_summary_make_head(struct gmt_job_store *store,
 	const struct gmt_recording *recording, struct gmt_process_summary *ret_summary,
 	struct gmt_error *error)
 {
-	const struct gmt_summarize_input input = { .recording = recording };
-	struct gmt_summarizer summarizer = { .store = store, .input = &input };
+	const struct gmt_process_summary_input input = { .recording = recording };
+	struct gmt_process_summary_maker maker = { .store = store, .input = &input };
 
-	copy_process(&summarizer, ret_summary);
-	copy_machine(&summarizer, ret_summary);
-	return summarizer.is_out_of_memory ? gmt_error_set(error, GMT_NO_MEMORY, "out of memory")
-									   : GMT_OK;
+	copy_process(&maker, ret_summary);
+	copy_machine(&maker, ret_summary);
+	return maker.is_out_of_memory ? gmt_error_set(error, GMT_NO_MEMORY, "out of memory") : GMT_OK;
 }
 
-enum gmt_status gmt_summarize(struct gmt_job_store *store, const struct gmt_summarize_input *input,
-	struct gmt_process_summary *ret_summary, struct gmt_error *error)
+enum gmt_status gmt_process_summary_make(struct gmt_job_store *store,
+	const struct gmt_process_summary_input *input, struct gmt_process_summary *ret_summary,
+	struct gmt_error *error)
 {
-	struct gmt_summarizer summarizer = { .store = store, .input = input };
+	struct gmt_process_summary_maker maker = { .store = store, .input = input };
 
-	copy_process(&summarizer, ret_summary);
-	copy_machine(&summarizer, ret_summary);
-	make_accounts(&summarizer, ret_summary);
-	make_step_curve(&summarizer, ret_summary);
-	make_time_curve(&summarizer, ret_summary);
-	make_uses(&summarizer, ret_summary);
-	gmt_summarize_places(&summarizer, ret_summary);
-	gmt_summarize_findings(&summarizer, ret_summary);
-	gmt_summarize_refusals(&summarizer, ret_summary);
-	gmt_map_fini(&summarizer.places);
-	return summarizer.is_out_of_memory ? gmt_error_set(error, GMT_NO_MEMORY, "out of memory")
-									   : GMT_OK;
+	copy_process(&maker, ret_summary);
+	copy_machine(&maker, ret_summary);
+	make_accounts(&maker, ret_summary);
+	make_step_curve(&maker, ret_summary);
+	make_time_curve(&maker, ret_summary);
+	make_uses(&maker, ret_summary);
+	gmt_process_summary_make_places(&maker, ret_summary);
+	gmt_process_summary_make_findings(&maker, ret_summary);
+	gmt_process_summary_make_refusals(&maker, ret_summary);
+	gmt_map_fini(&maker.places);
+	return maker.is_out_of_memory ? gmt_error_set(error, GMT_NO_MEMORY, "out of memory") : GMT_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "work.h"
+#include "work_limit.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which pass made a block, and when the program's work ended: the reader's conclusions from stacks and marks."""
+"""Blocks that an optimizer allocates are its state, except blocks that its closure allocates."""
 
 import json
 import unittest
@@ -112,69 +112,6 @@ class Closures(unittest.TestCase):
             with self.subTest(stack):
                 category = found[tuple(CODES[name][0] for name in stack)]
                 (self.assertEqual if stack in BY_OPTIMIZER else self.assertNotEqual)(category, "optimizer state")
-
-
-class Ends(unittest.TestCase):
-    TEARDOWN = w.mark(2000, MarkKind.TEARDOWN, MarkSource.INTERPRETER)
-
-    def write(self, name, *marks, last=()):
-        events = [
-            event(100, Kind.ALLOC, 0x1000, 4096, frames=1),
-            event(200, Kind.ALLOC, 0x4000, 8192, frames=1),
-            event(300, Kind.ALLOC, 0x9000, 512, frames=2),
-            event(400, Kind.FREE, 0x9000, 512),
-            event(3000, Kind.FREE, 0x4000, 8192),
-            *last,
-        ]
-        return write(name, events, BY_OPTIMIZER[:2], marks)
-
-    def live(self, path, *arguments):
-        result = report(path, *arguments)
-        (layer,) = [row for row in result["devices"][0]["layers"] if row["layer"] == "torch"]
-        sites = [sum(site[key] for site in result["sites"]) for key in ("live_bytes", "left_bytes")]
-        self.assertEqual([layer["live_bytes"], layer["left_bytes"]], sites)
-        return sites
-
-    def test_live_blocks_are_those_before_the_interpreter_ended(self):
-        path = self.write("teardown.gmt.gz", self.TEARDOWN)
-        self.assertEqual(self.live(path), [12288, 4096])
-        self.assertRegex(
-            cli.run("report", "--full", path).stdout, r"\n    left +4\.00 KiB +1  when the process ended\n"
-        )
-
-    def test_without_a_mark_live_blocks_are_those_at_the_end_of_the_recording(self):
-        path = self.write("no-teardown.gmt.gz")
-        self.assertEqual(self.live(path), [4096, 4096])
-        self.assertNotIn("when the process ended", cli.run("report", "--full", path).stdout)
-
-    def test_blocks_allocated_after_the_end_are_listed_and_not_live(self):
-        path = self.write("late.gmt.gz", self.TEARDOWN, last=[event(4000, Kind.ALLOC, 0x20000, 1024, frames=2)])
-        self.assertEqual(self.live(path), [12288, 5120])
-
-    def test_an_earlier_moment_can_still_be_requested(self):
-        path = self.write("until.gmt.gz", self.TEARDOWN)
-        self.assertEqual(self.live(path, "--until=150"), [4096, 4096])
-        self.assertEqual(self.live(path, "--until=2500"), [12288, 12288])
-
-    def test_a_folded_recording_has_the_same_end(self):
-        path, folded = self.write("whole.gmt.gz", self.TEARDOWN), cli.place("folded-end.gmt.gz")
-        self.assertEqual(cli.run("fold", "--keep-steps=1", path, "-o", folded).returncode, 0)
-        self.assertEqual(self.live(folded)[1], 4096)
-
-
-class Commands(unittest.TestCase):
-    def command(self, command):
-        path = write(
-            "title.gmt.gz", [event(100, Kind.ALLOC, 0x1000, 4096, frames=1)], BY_OPTIMIZER[:1], command=command
-        )
-        return report(path)["process"]["command"]
-
-    def test_a_process_title_is_one_argument(self):
-        self.assertEqual(self.command(b"worker: rank 0" + bytes(60)), ["worker: rank 0"])
-
-    def test_empty_arguments_are_arguments(self):
-        self.assertEqual(self.command(b"python\0train.py\0\0\0"), ["python", "train.py", "", ""])
-        self.assertEqual(self.command(b"python\0\0"), ["python", ""])
 
 
 if __name__ == "__main__":

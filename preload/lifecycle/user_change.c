@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lifecycle/setuid.h"
+#include "lifecycle/user_change.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,7 +18,7 @@ static struct {
 	int (*setresuid)(uid_t, uid_t, uid_t);
 } originals;
 
-void gmt_setuid_init(void)
+void gmt_user_change_init(void)
 {
 	*(void **)&originals.setuid = gmt_original_dlsym(RTLD_NEXT, "setuid");
 	*(void **)&originals.setreuid = gmt_original_dlsym(RTLD_NEXT, "setreuid");
@@ -35,9 +35,9 @@ static bool prepare(void *original, uid_t user)
 	int kept_errno = errno;
 
 	if (user != 0 && user != (uid_t)-1)
-		gmt_session_before_setuid();
+		gmt_session_before_user_change();
 	if (!*(void **)original)
-		gmt_setuid_init();
+		gmt_user_change_init();
 	errno = *(void **)original ? kept_errno : ENOSYS;
 	return *(void **)original != NULL;
 }

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A driver that does not start. DOCTOR_INIT: the result of cuInit, or `hang` or `crash`. */
+/*
+ * A driver whose cuInit fails as DOCTOR_INIT says: a CUDA error number, `hang` or `crash` (unset:
+ * succeeds).
+ */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { NOT_INITIALIZED = 3 }; /* CUDA_ERROR_NOT_INITIALIZED */
 
 __attribute__((visibility("default"))) int cuInit(unsigned flags);
 __attribute__((visibility("default"))) int cuDriverGetVersion(int *ret_version);
@@ -12,14 +17,14 @@ __attribute__((visibility("default"))) int cuMemAlloc_v2(unsigned long long *ret
 
 int cuInit(unsigned flags)
 {
-	const char *what = getenv("DOCTOR_INIT");
+	const char *init_result = getenv("DOCTOR_INIT");
 
 	(void)flags;
-	while (what && strcmp(what, "hang") == 0)
+	while (init_result && strcmp(init_result, "hang") == 0)
 		pause();
-	if (what && strcmp(what, "crash") == 0)
+	if (init_result && strcmp(init_result, "crash") == 0)
 		raise(SIGKILL);
-	return what ? atoi(what) : 0;
+	return init_result ? atoi(init_result) : 0;
 }
 
 int cuDriverGetVersion(int *ret_version)
@@ -32,5 +37,5 @@ int cuMemAlloc_v2(unsigned long long *ret_address, size_t size_bytes)
 {
 	(void)ret_address;
 	(void)size_bytes;
-	return 3;
+	return NOT_INITIALIZED;
 }
