@@ -271,11 +271,11 @@ class Frameworks(unittest.TestCase):
         self.assertEqual(peak, int(re.search(r"rank 0 peak (\d+)", output)[1]))
         self.assertTrue(report["complete"])
 
-    def check_ray(self, line, **variables):
+    def check_ray(self, line, program="train_ray.py", **variables):
         temporary = tempfile.mkdtemp(prefix="ray.")
         self.addCleanup(shutil.rmtree, temporary, ignore_errors=True)
-        folder, output = self.run_line("ray", line, "train_ray.py", RAY_FOLDER=temporary, **variables)
-        printed = [json.loads(one) for one in re.findall(r"\{.*\}", output)]
+        folder, output = self.run_line("ray", line, program, RAY_FOLDER=temporary, **variables)
+        printed = [json.loads(one) for one in re.findall(r'^\{"rank".*\}$', output, re.M)]
         self.assertEqual([one["rank"] for one in printed], [0, 1])
         return folder, printed
 
@@ -286,18 +286,41 @@ class Frameworks(unittest.TestCase):
         for one in printed:
             self.assertEqual(self.torch_peak(f"{folder}/ray.{one['process']}.gmt.gz")[0], one["peak"])
 
-    def test_the_environment_of_a_ray_job_records_each_worker(self):
+    def ray_start(self, shared):
+        """Returns the page's call of ray.init, with the folder `shared` for the recordings."""
         (start,) = recipes.code_blocks("clusters.md", "Ray", "python")
-        shared = self.installed.place()
-        start = re.sub(
-            r'"/shared/venv/[^"]*"', json.dumps(f"{self.installed.library_folder()}/libgpumemtrace.so"), start
-        )
+        library = json.dumps(f"{self.installed.library_folder()}/libgpumemtrace.so")
+        start = re.sub(r'"/shared/venv/[^"]*"', library, start)
         start = start.replace("/shared/recordings", shared).replace("ray.init(\n", "ray.init(\n    **SETTINGS,\n")
         self.assertNotIn("/shared/", start)
-        _, printed = self.check_ray("python train.py", RAY_START=start)
+        return start
+
+    def test_the_environment_of_a_ray_job_records_each_worker(self):
+        shared = self.installed.place()
+        _, printed = self.check_ray("python train.py", RAY_START=self.ray_start(shared))
         for one in printed:
             (name,) = [name for name in recordings(shared) if f".{one['process']}." in name]
             self.assertEqual(self.torch_peak(f"{shared}/{name}")[0], one["peak"])
+
+    def check_ray_train(self, folder, printed, name):
+        """Checks that the recordings of Ray Train's workers are one job of two ranks, with the program's peaks."""
+        self.assertEqual(recordings(folder), sorted(name.format(**one) for one in printed))
+        ranks = json.loads(recipes.must(f"{self.installed.venv}/bin/gpumemtrace", "ranks", "--json", folder))
+        self.assertEqual((ranks["world_size"], ranks["missing_ranks"]), (2, []))
+        self.assertEqual(
+            [(one["rank"], one["peak_bytes"]) for one in ranks["ranks"]],
+            [(one["rank"], one["peak"]) for one in printed],
+        )
+
+    def test_ray_train_on_this_machine_has_a_recording_for_each_rank(self):
+        (line,) = commands("clusters.md", "Ray")
+        folder, printed = self.check_ray(line, "train_ray_train.py")
+        self.check_ray_train(folder, printed, "ray.{process}.r{rank}.gmt.gz")
+
+    def test_the_environment_of_a_ray_train_job_has_a_recording_for_each_rank(self):
+        shared = self.installed.place()
+        _, printed = self.check_ray("python train.py", "train_ray_train.py", RAY_START=self.ray_start(shared))
+        self.check_ray_train(shared, printed, f"ray.{socket.gethostname()}.r{{rank}}.{{process}}.gmt.gz")
 
 
 if __name__ == "__main__":

@@ -45,6 +45,16 @@ class Job(unittest.TestCase):
         events = gpumemtrace.open_job(self.folder).table("events").to_pyarrow()
         self.assertEqual(gpumemtrace.ray.read(self.folder, "events").count(), len(events))
 
+    def test_the_workers_read_addresses_with_the_storage_options(self):
+        # Only the options say where the folder is.
+        options = {"path": self.folder, "target_protocol": "file"}
+        wanted = gpumemtrace.open_job(self.folder).table("sites").to_pyarrow()
+        for address in "dir://*.gmt.gz", "dir://":
+            sites = gpumemtrace.ray.read(address, "sites", files_per_task=3, storage_options=options)
+            self.assertEqual(
+                (sites.count(), sites.sum("peak_bytes")), (len(wanted), sum(wanted["peak_bytes"].to_pylist()))
+            )
+
     def test_columns_and_filters_select_and_wrong_names_are_errors(self):
         table = gpumemtrace.ray.read(self.folder, "steps", columns=["rank", "step"], rank=3, steps=(2, 4))
         self.assertEqual({(row["rank"], row["step"]) for row in table.take_all()}, {(3, 2), (3, 3)})

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The data source of Spark, in Spark's local mode: rows, sums and peaks are those of the program. Only with --long."""
 
+import json
 import os
 import shutil
 import sys
@@ -70,6 +71,15 @@ class Questions(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = engine_job.write("in-spark", has_earlier_attempt=True)
         cls.job = gpumemtrace.open_job(cls.folder)
+
+    def test_the_workers_read_addresses_with_the_storage_options(self):
+        # Only the options say where the folder is.
+        options = json.dumps({"path": self.folder, "target_protocol": "file"})
+        (wanted,) = listed(load("sites", self.folder).agg(functions.count("*"), functions.sum("peak_bytes")))
+        for address in "dir://*.gmt.gz", "dir://":
+            sites = load("sites", address, storageOptions=options, filesPerTask=3)
+            self.assertEqual(sites.rdd.getNumPartitions(), 3)
+            self.assertEqual(listed(sites.agg(functions.count("*"), functions.sum("peak_bytes"))), [wanted])
 
     def ask(self):
         answers = []
@@ -209,6 +219,8 @@ class BadInput(unittest.TestCase):
             ("there is no table site; tables are", lambda: load("site", path)),
             ("has no column lines; it has", lambda: load("sites", path, columns="lines")),
             ("0 is no number of files", lambda: load("sites", path, filesPerTask=0).count()),
+            ("storageOptions: key is no JSON", lambda: load("sites", path, storageOptions="key")),
+            ("storageOptions: [1] is no JSON object", lambda: load("sites", path, storageOptions="[1]")),
         ):
             self.assertEqual(len([line for line in self.error_of(call).splitlines() if words in line]), 1, words)
 
