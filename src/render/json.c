@@ -237,6 +237,14 @@ void gmt_json_double(struct gmt_json *json, double value)
 	json->needs_comma = true;
 }
 
+void gmt_json_thousandths(struct gmt_json *json, uint64_t value)
+{
+	char digits[32];
+
+	snprintf(digits, sizeof(digits), "%" PRIu64 ".%03u", value / 1000, (unsigned)(value % 1000));
+	word(json, digits);
+}
+
 void gmt_json_bool(struct gmt_json *json, bool value)
 {
 	word(json, value ? "true" : "false");

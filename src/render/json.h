@@ -45,6 +45,8 @@ void gmt_json_bytes(struct gmt_json *json, const char *text, size_t length);
 void gmt_json_u64(struct gmt_json *json, uint64_t value);
 void gmt_json_i64(struct gmt_json *json, int64_t value);
 void gmt_json_double(struct gmt_json *json, double value);
+/* Writes `value` / 1000 with three decimals, exactly. */
+void gmt_json_thousandths(struct gmt_json *json, uint64_t value);
 void gmt_json_bool(struct gmt_json *json, bool value);
 void gmt_json_null(struct gmt_json *json);
 

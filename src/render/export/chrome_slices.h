@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_RENDER_EXPORT_CHROME_SLICES_H
+#define GMT_RENDER_EXPORT_CHROME_SLICES_H
+
+/* Steps and phases as slices of Chrome's format. */
+
+#include "render/export/chrome_writer.h"
+
+/*
+ * Writes the steps and phases, each list on tracks of its own. Returns false when out of memory.
+ */
+bool gmt_chrome_slices(struct gmt_chrome *chrome);
+
+#endif
