@@ -26,7 +26,7 @@ EXITS = {
     "equal": ("0", "Success.\nThe two recordings may differ."),
     "passed": ("0", "All checks passed."),
     "sound": ("0", "The machine, and the command if one is given, can be recorded."),
-    "differs": ("1", "A difference reached the threshold, and\n.Fl -exit-code\nwas given."),
+    "differs": ("1", "A row or a layer holds more or less by at least the threshold, and\n.Fl -exit-code\nwas given."),
     "failed": ("1", "A check failed, also if growth was requested and could not be judged."),
     "problem": ("1", "A line of the result has the verdict\n.Sy problem ."),
     "usage": ("2", "The command line is wrong."),
@@ -37,7 +37,8 @@ EXITS = {
     "no_recorder": ("3", "The recorder was not found next to the program, or the output cannot be written."),
     "no_file": (
         "3",
-        "A file cannot be read, is not a recording, or needs more memory than allowed; or the output cannot be written.",
+        "A file cannot be read, is not a recording, or needs more memory than allowed (see\n.Fl -max-memory\nin\n"
+        ".Xr gpumemtrace 1 ) ;\nor the output cannot be written.",
     ),
     "no_memory": (
         "3",
@@ -105,7 +106,7 @@ ABOUT = {
         (
             ("Show which functions hold more memory:", "gpumemtrace diff before.gmt.gz after.gmt.gz"),
             (
-                "Fail if a function holds at least 64 MiB more:",
+                "Fail if a function holds at least 64 MiB more or less:",
                 "gpumemtrace diff --exit-code --threshold=64M before.gmt.gz after.gmt.gz",
             ),
         ),

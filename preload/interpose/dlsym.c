@@ -155,7 +155,10 @@ static void note_unhooked(void *next, const struct gmt_dlsym_request *request, c
 		gmt_unhooked_add(request->name, GMT_ROUTE_DLSYM);
 }
 
-/* If the caller was loaded locally, RTLD_DEFAULT also searches the caller's own libraries. */
+/*
+ * Finds `name` in the caller's own libraries, or returns NULL. RTLD_DEFAULT searches them too if
+ * the caller was loaded locally.
+ */
 static void *find_in_scope_of_caller(const char *name, const void *caller)
 {
 	struct gmt_object object;

@@ -38,7 +38,7 @@
 #include "interpose/dlsym.h"
 #include "interpose/dynsym.h"
 #include "interpose/hide_exports.h"
-#include "lifecycle/fork.h"
+#include "lifecycle/fork_without_handlers.h"
 #include "interpose/libc_dlsym.h"
 #include "interpose/namespaces.h"
 #include "lifecycle/user_change.h"
@@ -358,7 +358,7 @@ static void load(void)
 	at_quick_exit(on_quick_exit);
 	__cxa_atexit(on_last_exit, NULL, NULL);
 	gmt_before_exec_init();
-	gmt_fork_init();
+	gmt_fork_without_handlers_init();
 	find_pthread_exit();
 	gmt_user_change_init();
 	gmt_namespaces_open();

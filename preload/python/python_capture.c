@@ -13,7 +13,7 @@
 #include "python/python_layout.h"
 #include "python/python_outer_end.h"
 #include "python/python_layout_check.h"
-#include "python/python_unchanged.h"
+#include "python/python_unchanged_frames.h"
 #include "python/python_selftest.h"
 #include "python/python_trace.h"
 #include "format/format.h"

@@ -26,7 +26,7 @@ static const struct gmt_python_layout layouts[] = {
 };
 #undef FIELDS
 
-/* python/python_unchanged.h loads both bytes at once. */
+/* python/python_unchanged_frames.h loads both bytes at once. */
 #define BEHIND(previous, code, instr, owner, entry) ((entry) + 1 == (owner))
 #define GMT_PYTHON(minor_, walk_, lines_, THREAD, FRAME, CODE, STRING) \
 	_Static_assert(GMT_PYTHON_WALK_##walk_ != GMT_PYTHON_WALK_FLAG || BEHIND FRAME, \

@@ -20,7 +20,7 @@ enum { GMT_PYTHON_TRACE_FRAMES = 1024 };
 /*
  * A remembered frame: its code object, the position in that object, and the fingerprint that
  * distinguishes the object from another at the same address. Also words of the frame as they stood
- * in memory; python/python_unchanged.c recognizes the frame by them.
+ * in memory; python/python_unchanged_frames.c recognizes the frame by them.
  */
 struct gmt_python_trace_frame {
 	const char *frame, *code;

@@ -13,8 +13,9 @@ struct gmt_standard_streams {
 
 /*
  * Gives the calling thread descriptors of the streams that the host currently has at the numbers 1
- * and 2. In a thread with the host's table these are 1 and 2. Returns false if stderr is not
- * available: the kernel forbids it, or the main thread has ended.
+ * and 2. If the thread shares the host's descriptor table, these are 1 and 2 themselves. `output`
+ * may be -1 after success. Returns false if stderr is not available: the kernel forbids it, or the
+ * main thread has ended.
  */
 bool gmt_standard_streams_open(struct gmt_standard_streams *ret_streams);
 

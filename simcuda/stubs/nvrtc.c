@@ -3,11 +3,8 @@
 
 #include "stub.h"
 
-/*
- * The result of every compilation. The device assumes that any such image has all functions that a
- * caller asks for.
- */
-static const char image[] = "simulated";
+/* Every compilation returns this image. The simulated device finds any function in it. */
+static const char compiled_image[] = "simulated";
 
 DEFINE_CREATE(nvrtcCreateProgram)
 
@@ -29,7 +26,7 @@ long nvrtcGetSupportedArchs(int *ret_architectures)
 }
 
 /* Defines two functions for a text: one returns its size in bytes, and the other one writes it. */
-#define HAS_TEXT(function, text) \
+#define DEFINE_GET_TEXT(function, text) \
 	long function##Size(void *program, size_t *ret_size_bytes) \
 	{ \
 		(void)program; \
@@ -43,11 +40,11 @@ long nvrtcGetSupportedArchs(int *ret_architectures)
 		return 0; \
 	}
 
-HAS_TEXT(nvrtcGetCUBIN, image)
-HAS_TEXT(nvrtcGetPTX, image)
-HAS_TEXT(nvrtcGetProgramLog, "")
+DEFINE_GET_TEXT(nvrtcGetCUBIN, compiled_image)
+DEFINE_GET_TEXT(nvrtcGetPTX, compiled_image)
+DEFINE_GET_TEXT(nvrtcGetProgramLog, "")
 
-/* A C++ function keeps the name that the caller gave it, because the image has every name. */
+/* Returns `name` itself as the mangled name: the image has every name. */
 long nvrtcGetLoweredName(void *program, const char *name, const char **ret_name)
 {
 	(void)program;

@@ -105,9 +105,9 @@ struct gmt_interpret_observer {
 	/* A free was refused. is_live: a block is live at that address. */
 	bool (*refused_free)(void *user, const struct gmt_interpret_event *event, bool is_live);
 	/*
-	 * Returns the name of the program's heap `number`, and its source (who named it). Optional. The
-	 * name is borrowed and must outlive the interpreter. The callback may leave both values
-	 * unchanged.
+	 * Returns the name of the program's heap `number`, and its source (who named it). The name
+	 * is borrowed and must outlive the interpreter. If the callback leaves them unchanged, the heap
+	 * has the name "" and no source.
 	 */
 	bool (*name_heap)(void *user, uint64_t number, const char **ret_name, uint8_t *ret_source);
 	void *user;

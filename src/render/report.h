@@ -15,7 +15,7 @@
 #include "analysis/allocator/custom_heaps.h"
 #include "analysis/ledger/ledger.h"
 #include "analysis/oom/ooms.h"
-#include "analysis/history/sites.h"
+#include "analysis/history/site_table.h"
 #include "analysis/overview/overview.h"
 #include "analysis/tables/summary.h"
 #include "render/json.h"

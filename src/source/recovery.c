@@ -255,7 +255,7 @@ static bool make_blocks(struct gmt_recovery *recovery)
 			return false;
 		}
 		scan_journal(recovery);
-		gmt_recovery_add_beginning(recovery);
+		gmt_recovery_add_preamble(recovery);
 		break;
 	case GMT_RECOVER_LOST:
 		is_over = !recovery->result.is_gap || !gmt_recovery_add_lost(recovery);

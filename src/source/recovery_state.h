@@ -6,7 +6,7 @@
  * The state of a recovery (recovery.h), and the functions that its parts share. Private to these:
  *
  *   recovery.c         the order in which the blocks are made
- *   recovery_lost.c    definitions from the lost part of the file
+ *   recovery_from_memory.c    definitions from the lost part of the file
  *   recovery_blocks.c  which ids are defined; decoding the journal, and queueing the blocks
  */
 
@@ -116,7 +116,7 @@ struct gmt_depot_entry *gmt_recovery_find_entry(void *context, uint32_t id,
 	enum gmt_depot_kind kind);
 
 /* Adds the blocks of the recording's beginning, if the file lacks them. */
-void gmt_recovery_add_beginning(struct gmt_recovery *recovery);
+void gmt_recovery_add_preamble(struct gmt_recovery *recovery);
 
 /* Adds some definitions from the lost part of the file. Returns false at the end. */
 bool gmt_recovery_add_lost(struct gmt_recovery *recovery);

@@ -178,15 +178,15 @@ int main(void)
 	before_init();
 	CHECK(cuInit(0));
 	before_a_context();
-	begin();
+	use_device_0();
 	CHECK(cuMemAlloc(&block, 5000));
-	used_bytes = used_by_driver();
+	used_bytes = used_bytes_from_driver();
 	linear();
 	host();
 	pools();
 	virtual_memory();
 	others();
-	printf("taken: %lld\n", (long long)(used_by_driver() - used_bytes));
+	printf("taken: %lld\n", (long long)(used_bytes_from_driver() - used_bytes));
 	after_the_end(block);
 	return 0;
 }

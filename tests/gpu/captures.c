@@ -54,7 +54,7 @@ static void ask(void)
 	note(MEM_INFO, cuMemGetInfo(&free_bytes, &total_bytes));
 	note(POOL, cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &bytes));
 	note(GRAPHS, cuDeviceGetGraphMemAttribute(0, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &bytes));
-	note(NVML, used_by_nvml() < 0 ? -1 : 0);
+	note(NVML, used_bytes_from_nvml() < 0 ? -1 : 0);
 }
 
 static void work(void)
@@ -108,7 +108,7 @@ static bool capture(CUstream stream, CUstreamCaptureMode mode)
 
 	CHECK(cuStreamBeginCapture(stream, mode));
 	result = cuMemAllocAsync(&block, MIB, stream);
-	rest(0.002);
+	sleep_seconds(0.002);
 	if (result == CUDA_SUCCESS)
 		result = cuMemFreeAsync(block, stream);
 
@@ -135,15 +135,16 @@ int main(int argument_count, char **arguments)
 	if (argument_count != 4)
 		return 2;
 	how = arguments[1];
-	context = begin();
+	context = use_device_0();
 	CHECK(cuDeviceGetDefaultMemPool(&pool, 0));
 	CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-	used_by_nvml();
+	used_bytes_from_nvml();
 
-	int64_t end_ns = now_ns() + (int64_t)(atof(arguments[3]) * 1e9);
+	int64_t end_ns = realtime_ns() + (int64_t)(atof(arguments[3]) * 1e9);
 	pthread_create(&thread, NULL, disturb, NULL);
 	/* On a busy machine one of the two threads may not run in this time. */
-	for (; now_ns() < end_ns || captured < LEAST_CAPTURES || atomic_load(&rounds) < LEAST_ROUNDS;
+	for (;
+		realtime_ns() < end_ns || captured < LEAST_CAPTURES || atomic_load(&rounds) < LEAST_ROUNDS;
 		captured++)
 		spoilt += !capture(stream, mode_of(arguments[2]));
 	atomic_store(&done, true);

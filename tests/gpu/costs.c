@@ -10,8 +10,8 @@ static int64_t driver_bytes, nvml_bytes;
 
 static void note(int is_driver_there)
 {
-	driver_bytes = is_driver_there ? used_by_driver() : -1;
-	nvml_bytes = used_by_nvml();
+	driver_bytes = is_driver_there ? used_bytes_from_driver() : -1;
+	nvml_bytes = used_bytes_from_nvml();
 }
 
 static void print_costs(const char *what, int is_driver_there)
@@ -60,7 +60,7 @@ int main(void)
 
 	for (int i = 0; i < 3; i++) {
 		note(1);
-		CHECK(cuModuleLoadData(&module, kernel_text));
+		CHECK(cuModuleLoadData(&module, kernel_ptx));
 		print_costs("module", 1);
 	}
 	launch(module);
@@ -69,6 +69,6 @@ int main(void)
 	note(1);
 	CHECK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, heap_bytes * 8));
 	print_costs("limit", 1);
-	rest(0.5);
+	sleep_seconds(0.5);
 	return 0;
 }

@@ -14,10 +14,10 @@ int compute(void)
 	unsigned value = 7;
 	void *parameters[] = { &address };
 
-	begin();
+	use_device_0();
 	CHECK(cuMemAlloc(&address, 654321));
 	CHECK(cuMemcpyHtoD(address, &value, sizeof(value)));
-	CHECK(cuModuleLoadData(&module, kernel_text));
+	CHECK(cuModuleLoadData(&module, kernel_ptx));
 	CHECK(cuModuleGetFunction(&function, module, "store"));
 	CHECK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
 	CHECK(cuCtxSynchronize());

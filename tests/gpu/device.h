@@ -27,14 +27,14 @@ static inline void check(CUresult result, const char *what)
 }
 
 /* Writes 42 to the address in its one parameter. */
-static const char kernel_text[] = ".version 6.0\n.target sm_52\n.address_size 64\n"
-								  ".visible .entry store(.param .u64 place)\n{\n"
-								  "\t.reg .u64 %a;\n\t.reg .u32 %v;\n"
-								  "\tld.param.u64 %a, [place];\n\tcvta.to.global.u64 %a, %a;\n"
-								  "\tmov.u32 %v, 42;\n\tst.global.u32 [%a], %v;\n\tret;\n}\n";
+static const char kernel_ptx[] = ".version 6.0\n.target sm_52\n.address_size 64\n"
+								 ".visible .entry store(.param .u64 place)\n{\n"
+								 "\t.reg .u64 %a;\n\t.reg .u32 %v;\n"
+								 "\tld.param.u64 %a, [place];\n\tcvta.to.global.u64 %a, %a;\n"
+								 "\tmov.u32 %v, 42;\n\tst.global.u32 [%a], %v;\n\tret;\n}\n";
 
 /* Makes the primary context of device 0 current in this thread. */
-static inline CUcontext begin(void)
+static inline CUcontext use_device_0(void)
 {
 	CUcontext context;
 
@@ -44,14 +44,14 @@ static inline CUcontext begin(void)
 	return context;
 }
 
-static inline void rest(double seconds)
+static inline void sleep_seconds(double seconds)
 {
 	struct timespec time = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
 
 	nanosleep(&time, NULL);
 }
 
-static inline int64_t now_ns(void)
+static inline int64_t realtime_ns(void)
 {
 	struct timespec time;
 
@@ -60,7 +60,7 @@ static inline int64_t now_ns(void)
 }
 
 /* Returns the bytes in use on the device of the current context. */
-static inline int64_t used_by_driver(void)
+static inline int64_t used_bytes_from_driver(void)
 {
 	size_t free_bytes, total_bytes;
 
@@ -68,29 +68,33 @@ static inline int64_t used_by_driver(void)
 	return (int64_t)(total_bytes - free_bytes);
 }
 
-/* Returns the bytes in use on device 0 by NVML, which needs no context; -1 without NVML. */
-static inline int64_t used_by_nvml(void)
+/* Returns the bytes in use on device 0 according to NVML, or -1. Needs no context. */
+static inline int64_t used_bytes_from_nvml(void)
 {
 	static void *library, *device;
 	struct {
 		unsigned long long total, free, used;
 	} memory;
-	char place[32];
+	char pci_bus_id[32];
 
 	if (!library) {
 		library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
 		if (!library)
 			return -1;
-		int (*start)(void) = (int (*)(void))dlsym(library, "nvmlInit_v2");
-		int (*find)(const char *, void **) =
+		int (*nvml_init)(void) = (int (*)(void))dlsym(library, "nvmlInit_v2");
+		int (*nvml_find_device)(const char *, void **) =
 			(int (*)(const char *, void **))dlsym(library, "nvmlDeviceGetHandleByPciBusId_v2");
 
-		if (!start || !find || start() || cuDeviceGetPCIBusId(place, sizeof(place), 0) ||
-			find(place, &device))
+		if (!nvml_init || !nvml_find_device || nvml_init() ||
+			cuDeviceGetPCIBusId(pci_bus_id, sizeof(pci_bus_id), 0) ||
+			nvml_find_device(pci_bus_id, &device))
 			device = NULL;
 	}
-	int (*ask)(void *, void *) = (int (*)(void *, void *))dlsym(library, "nvmlDeviceGetMemoryInfo");
-	return device && ask && ask(device, &memory) == 0 ? (int64_t)memory.used : -1;
+	int (*nvml_memory_info)(void *, void *) =
+		(int (*)(void *, void *))dlsym(library, "nvmlDeviceGetMemoryInfo");
+	return device && nvml_memory_info && nvml_memory_info(device, &memory) == 0
+		? (int64_t)memory.used
+		: -1;
 }
 
 #endif

@@ -17,7 +17,7 @@ static CUmemAllocationProp on_device = {
 
 static void ask(void)
 {
-	used_by_driver();
+	used_bytes_from_driver();
 }
 
 /* Waits until the recorder has measured the current state. This takes longer on a busy machine. */
@@ -25,7 +25,7 @@ static void wait_for_recorder(void)
 {
 	const char *preloaded = getenv("LD_PRELOAD");
 
-	rest(WAIT_MS / 2e3);
+	sleep_seconds(WAIT_MS / 2e3);
 	if (preloaded && strstr(preloaded, "gpumemtrace"))
 		wait_for_turn_of("gmt-sampler", ask);
 }
@@ -37,9 +37,9 @@ static void print_holdings(const char *moment)
 	CHECK(cuCtxSynchronize());
 	wait_for_recorder();
 	CHECK(cuMemGetInfo(&free_bytes, &total_bytes));
-	printf("moment %s %lld %zu %zu\n", moment, (long long)now_ns(), total_bytes - free_bytes,
+	printf("moment %s %lld %zu %zu\n", moment, (long long)realtime_ns(), total_bytes - free_bytes,
 		total_bytes);
-	rest(WAIT_MS / 2e3);
+	sleep_seconds(WAIT_MS / 2e3);
 }
 
 /* Holds 32 MiB that are mapped, and an unmapped handle of 16 MiB. */
@@ -112,7 +112,7 @@ static void run_kernel(CUdeviceptr place)
 	CUfunction function;
 	void *parameters[] = { &place };
 
-	CHECK(cuModuleLoadData(&module, kernel_text));
+	CHECK(cuModuleLoadData(&module, kernel_ptx));
 	CHECK(cuModuleGetFunction(&function, module, "store"));
 	CHECK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL));
 }
@@ -123,7 +123,7 @@ int main(int argument_count, char **arguments)
 	CUdeviceptr block, more, pitched, managed;
 	void *pinned;
 
-	begin();
+	use_device_0();
 	CHECK(cuMemAlloc(&block, block_bytes));
 	CHECK(cuMemAllocPitch(&pitched, &pitch, 4096, 4096, 4));
 	printf("device %zu\n", block_bytes + pitch * 4096);

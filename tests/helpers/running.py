@@ -77,7 +77,7 @@ class Running:
         )
 
     def ps(self):
-        """Waits until ps lists the process. Returns its row. The writer makes the file soon after the first event."""
+        """Waits until `gpumemtrace ps` lists the process. Returns its row. The writer makes the file soon after the first event."""
         return wait_for(self.ps_rows)[0]
 
     def ps_rows(self):

@@ -91,7 +91,7 @@ ALLOWED_USES = {
     ("preload/hooks/hooks.c", "gmt_wrap_"),
     # The table of verbs holds the address of each verb and its options, and calls none of them: a verb is one row.
     ("tools/options/command_table.c", "gmt_cmd_"),
-    ("tools/options/command_table.c", "gmt_table_"),
+    ("tools/options/command_table.c", "gmt_option_rows_"),
 }
 # Folders whose files call each other in a circle, each with its reason. At most five.
 ALLOWED_CIRCLES = {

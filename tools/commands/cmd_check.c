@@ -17,46 +17,46 @@
 #include "tools/pipeline/symbol_options.h"
 #include "tools/report/job_files.h"
 
-#define AT(field) offsetof(struct gmt_check_options, field)
-const struct gmt_option_row gmt_table_check[] = {
+#define OFFSET_OF(field) offsetof(struct gmt_check_options, field)
+const struct gmt_option_row gmt_option_rows_check[] = {
 #define GMT_LIMIT(NAME, key, value, meaning, ...) \
-	{ key, 0, GMT_OPTION_TEXTS, value, AT(limits[GMT_LIMIT_##NAME]), meaning },
+	{ key, 0, GMT_OPTION_TEXTS, value, OFFSET_OF(limits[GMT_LIMIT_##NAME]), meaning },
 #include "analysis/gate/limits.def"
 #undef GMT_LIMIT
-	{ "limits", 0, GMT_OPTION_TEXT, "FILE", AT(limits_file),
+	{ "limits", 0, GMT_OPTION_TEXT, "FILE", OFFSET_OF(limits_file),
 		"read the options above from FILE, with lines such as `max-peak = 18GiB`; "
 		"the command line has priority" },
-	{ "baseline", 0, GMT_OPTION_TEXT, "FILE", AT(baseline),
+	{ "baseline", 0, GMT_OPTION_TEXT, "FILE", OFFSET_OF(baseline),
 		"fail if more memory is held than in the baseline FILE" },
-	{ "update-baseline", 0, GMT_OPTION_FLAG, NULL, AT(update_baseline),
+	{ "update-baseline", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(update_baseline),
 		"write FILE of --baseline from these recordings, and do not judge" },
-	{ "suppressions", 0, GMT_OPTION_TEXTS, "FILE", AT(suppressions),
+	{ "suppressions", 0, GMT_OPTION_TEXTS, "FILE", OFFSET_OF(suppressions),
 		"ignore the findings that FILE lists, with lines such as `leak:function`; may be "
 		"repeated" },
-	{ "no-default-suppressions", 0, GMT_OPTION_FLAG, NULL, AT(no_default_suppressions),
+	{ "no-default-suppressions", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(no_default_suppressions),
 		"do not use the built-in suppressions for known libraries" },
-	{ "gen-suppressions", 0, GMT_OPTION_FLAG, NULL, AT(gen_suppressions),
+	{ "gen-suppressions", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(gen_suppressions),
 		"print suppressions for the findings instead of the verdict" },
-	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(strict),
 		"exit with 4 if a recording is incomplete, or its growth could not be judged" },
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
-	{ "junit", 0, GMT_OPTION_TEXT, "FILE", AT(junit), "also write JUnit XML to FILE" },
-	{ "sarif", 0, GMT_OPTION_TEXT, "FILE", AT(sarif), "also write SARIF 2.1.0 to FILE" },
-	{ "source-root", 0, GMT_OPTION_TEXT, "DIR", AT(source_root),
+	{ "json", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(json), "JSON instead of text" },
+	{ "junit", 0, GMT_OPTION_TEXT, "FILE", OFFSET_OF(junit), "also write JUnit XML to FILE" },
+	{ "sarif", 0, GMT_OPTION_TEXT, "FILE", OFFSET_OF(sarif), "also write SARIF 2.1.0 to FILE" },
+	{ "source-root", 0, GMT_OPTION_TEXT, "DIR", OFFSET_OF(source_root),
 		"the folder to which paths in SARIF and annotations are relative (default: "
 		"the git repository in which the program ran)" },
-	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
-	GMT_OWNERS_OPTION(AT(owners)),
-	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames),
+	GMT_SYMBOLS_OPTIONS(OFFSET_OF(symbol_paths), OFFSET_OF(no_symbol_cache)),
+	GMT_OWNERS_OPTION(OFFSET_OF(owners)),
+	{ "frames", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(frames),
 		"lines of stack for each finding (default: 8)" },
-	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", OFFSET_OF(color),
 		"colours (default: on a terminal)" },
-	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write the verdict to FILE" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", OFFSET_OF(output), "write the verdict to FILE" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(force),
 		"allow outputs to replace a recording or an input file" },
 	{ 0 },
 };
-#undef AT
+#undef OFFSET_OF
 
 /* The files to judge, from the operands. */
 struct inputs {

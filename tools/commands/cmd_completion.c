@@ -6,7 +6,7 @@
 #include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
 
-const struct gmt_option_row gmt_table_completion[] = { { 0 } };
+const struct gmt_option_row gmt_option_rows_completion[] = { { 0 } };
 
 static const struct {
 	const char *name;

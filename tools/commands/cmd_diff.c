@@ -24,32 +24,34 @@ struct diff_options {
 
 enum { EXIT_DIFFERENT = 1 };
 
-#define AT(field) offsetof(struct diff_options, field)
-const struct gmt_option_row gmt_table_diff[] = {
+#define OFFSET_OF(field) offsetof(struct diff_options, field)
+const struct gmt_option_row gmt_option_rows_diff[] = {
 	{ "by", 0, GMT_OPTION_WORD, "group|stack|line|operator|module|library|owner|category|part",
-		AT(by),
+		OFFSET_OF(by),
 		"compare by the function of your own line (default), by stack, by line, "
 		"or by another property of the blocks" },
-	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total", AT(sort),
+	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total", OFFSET_OF(sort),
 		"compare memory held at the peak (default), at the end, or the sum of all allocations" },
-	{ "threshold", 0, GMT_OPTION_TEXT, "SIZE", AT(threshold),
+	{ "threshold", 0, GMT_OPTION_TEXT, "SIZE", OFFSET_OF(threshold),
 		"hide smaller differences: 512, 64K, 1MiB; one line shows their sum" },
-	{ "exit-code", 0, GMT_OPTION_FLAG, NULL, AT(exit_code),
+	{ "exit-code", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(exit_code),
 		"exit with 1 if a difference reaches the threshold" },
-	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "rows of each list (default: 20; JSON: all)" },
-	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames),
+	{ "limit", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(limit),
+		"rows of each list (default: 20; JSON: all)" },
+	{ "frames", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(frames),
 		"lines of stack below each row (default: 6 by stack, else none)" },
-	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, with every row" },
-	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict), "exit with 4 if a recording is incomplete" },
-	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
+	GMT_SYMBOLS_OPTIONS(OFFSET_OF(symbol_paths), OFFSET_OF(no_symbol_cache)),
+	{ "json", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(json), "JSON instead of text, with every row" },
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(strict),
+		"exit with 4 if a recording is incomplete" },
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", OFFSET_OF(color),
 		"colours (default: on a terminal)" },
-	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", OFFSET_OF(output), "write to FILE" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(force),
 		"allow --output to replace a recording or an input file" },
 	{ 0 },
 };
-#undef AT
+#undef OFFSET_OF
 
 /* The results of one recording. */
 struct side {

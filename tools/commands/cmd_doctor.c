@@ -10,16 +10,16 @@ struct doctor_options {
 	int color;
 };
 
-#define AT(field) offsetof(struct doctor_options, field)
-const struct gmt_option_row gmt_table_doctor[] = {
-	{ "run", 0, GMT_OPTION_FLAG, NULL, AT(run),
+#define OFFSET_OF(field) offsetof(struct doctor_options, field)
+const struct gmt_option_row gmt_option_rows_doctor[] = {
+	{ "run", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(run),
 		"also run and record the command, show what was recorded, and remove the recording" },
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
-	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
+	{ "json", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(json), "JSON instead of text" },
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", OFFSET_OF(color),
 		"colours (default: on a terminal)" },
 	{ 0 },
 };
-#undef AT
+#undef OFFSET_OF
 
 enum {
 	CANNOT_BE_RECORDED = 1,

@@ -21,22 +21,22 @@ struct dump_options {
 	struct gmt_dump_choice choice;
 };
 
-#define AT(field) offsetof(struct dump_options, field)
-const struct gmt_option_row gmt_table_dump[] = {
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "one JSON object per line" },
-	{ "record", 0, GMT_OPTION_TEXTS, "NAME", AT(records),
+#define OFFSET_OF(field) offsetof(struct dump_options, field)
+const struct gmt_option_row gmt_option_rows_dump[] = {
+	{ "json", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(json), "one JSON object per line" },
+	{ "record", 0, GMT_OPTION_TEXTS, "NAME", OFFSET_OF(records),
 		"print only records of this kind; may be repeated" },
-	{ "from", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(choice.from_option),
+	{ "from", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET_OF(choice.from_option),
 		"skip records before this moment: " GMT_MOMENT_MEANING },
-	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(choice.until_option),
+	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET_OF(choice.until_option),
 		"skip records after this moment" },
-	{ "device", 0, GMT_OPTION_NUMBER, "N", AT(choice.device),
+	{ "device", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(choice.device),
 		"skip records of other devices and of the host" },
-	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(strict),
 		"exit with 4 if the file is incomplete or damaged" },
 	{ 0 },
 };
-#undef AT
+#undef OFFSET_OF
 
 static bool is_record(const char *name)
 {

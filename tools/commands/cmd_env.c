@@ -19,23 +19,23 @@ struct env_options {
 	struct gmt_option_passed recorder;
 };
 
-#define AT(field) offsetof(struct env_options, field)
-const struct gmt_option_row gmt_table_env[] = {
-	{ "export", 0, GMT_OPTION_FLAG, NULL, AT(export),
+#define OFFSET_OF(field) offsetof(struct env_options, field)
+const struct gmt_option_row gmt_option_rows_env[] = {
+	{ "export", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(export),
 		"print one line for `eval` in a shell, which keeps the other libraries in LD_PRELOAD" },
-	{ "path", 0, GMT_OPTION_FLAG, NULL, AT(path),
+	{ "path", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(path),
 		"print only the path of the recorder: LD_PRELOAD=$(gpumemtrace env --path) python "
 		"train.py" },
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "print the variables as JSON" },
-	{ "docker", 0, GMT_OPTION_FLAG, NULL, AT(docker),
+	{ "json", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(json), "print the variables as JSON" },
+	{ "docker", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(docker),
 		"print lines for a Dockerfile that add the recorder to an image" },
 #define GMT_OPTION(name, fallback, values, meaning) \
-	GMT_RECORDER_ROW(name, values, AT(recorder), meaning)
+	GMT_RECORDER_ROW(name, values, OFFSET_OF(recorder), meaning)
 #include "options/recorder_options.def"
 #undef GMT_OPTION
 	{ 0 },
 };
-#undef AT
+#undef OFFSET_OF
 
 /* Returns whether a terminal would show all of the text unchanged. */
 static bool is_safe(const char *text)

@@ -28,52 +28,52 @@ static const char LAYER_WORDS[] =
 	;
 #define PARTITION_WORDS "job|host|rank"
 
-#define AT(field) offsetof(struct gmt_export_options, field)
-const struct gmt_option_row gmt_table_export[] = {
-	{ "format", 0, GMT_OPTION_WORD, FORMAT_WORDS + 1, AT(format),
+#define OFFSET_OF(field) offsetof(struct gmt_export_options, field)
+const struct gmt_option_row gmt_option_rows_export[] = {
+	{ "format", 0, GMT_OPTION_WORD, FORMAT_WORDS + 1, OFFSET_OF(format),
 		"format of the output (default: parquet); docs/exports.md says which program opens it" },
-	{ "output", 'o', GMT_OPTION_TEXT, "PATH", AT(output),
+	{ "output", 'o', GMT_OPTION_TEXT, "PATH", OFFSET_OF(output),
 		"the file to write, or - for stdout (default: the recording's name with the format's "
 		"suffix); for parquet, arrow and csv the new folder, which gets DIR/TABLE/JOB.parquet" },
-	{ "at", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(at),
+	{ "at", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET_OF(at),
 		"the memory that is live at this moment (default: peak; of torch: end)" },
-	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(until),
+	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET_OF(until),
 		"only what happened up to this moment: " GMT_MOMENT_MEANING },
-	{ "from", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(stretch.from),
+	{ "from", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET_OF(stretch.from),
 		"only what happened from this moment on" },
-	{ "phase", 0, GMT_OPTION_TEXT, "NAME", AT(stretch.phase),
+	{ "phase", 0, GMT_OPTION_TEXT, "NAME", OFFSET_OF(stretch.phase),
 		"only what happened in the last phase of this name" },
-	{ "layer", 0, GMT_OPTION_WORD, LAYER_WORDS + 1, AT(layer),
+	{ "layer", 0, GMT_OPTION_WORD, LAYER_WORDS + 1, OFFSET_OF(layer),
 		"the memory of this layer (default: the one that the report begins with)" },
-	{ "device", 0, GMT_OPTION_TEXT, "N|host", AT(device),
+	{ "device", 0, GMT_OPTION_TEXT, "N|host", OFFSET_OF(device),
 		"the memory of this GPU, or of the host (default: all)" },
-	{ "value", 0, GMT_OPTION_WORD, GMT_EXPORT_VALUE_WORDS, AT(value),
+	{ "value", 0, GMT_OPTION_WORD, GMT_EXPORT_VALUE_WORDS, OFFSET_OF(value),
 		"the number of each stack: bytes or blocks that are live at --at (default: bytes), or the "
 		"bytes or number of all allocations" },
-	{ "max-events", 0, GMT_OPTION_NUMBER, "N", AT(max_events),
+	{ "max-events", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(max_events),
 		"at most this many events, the newest (default of torch: 200000, more make its viewer "
 		"slow)" },
-	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", AT(native),
+	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", OFFSET_OF(native),
 		"native frames: all except the Python interpreter's (default), all, "
 		"or none if the stack has Python frames" },
-	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
-	GMT_OWNERS_OPTION(AT(owners)),
-	{ "table", 0, GMT_OPTION_TEXTS, "NAME", AT(tables),
+	GMT_SYMBOLS_OPTIONS(OFFSET_OF(symbol_paths), OFFSET_OF(no_symbol_cache)),
+	GMT_OWNERS_OPTION(OFFSET_OF(owners)),
+	{ "table", 0, GMT_OPTION_TEXTS, "NAME", OFFSET_OF(tables),
 		"write table NAME only, such as sites; may be repeated (default: all tables)" },
-	{ "partition", 0, GMT_OPTION_WORDS, PARTITION_WORDS, AT(partition),
+	{ "partition", 0, GMT_OPTION_WORDS, PARTITION_WORDS, OFFSET_OF(partition),
 		"write a folder for each job, host or rank, such as DIR/sites/rank=3 (default: one file "
 		"for each job, which engines read faster)" },
-	{ "parallel", 0, GMT_OPTION_NUMBER, "N", AT(parallel),
+	{ "parallel", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(parallel),
 		"number of processes that read recordings (default: one for each processor)" },
-	{ "python", 0, GMT_OPTION_TEXT, "PROGRAM", AT(python),
+	{ "python", 0, GMT_OPTION_TEXT, "PROGRAM", OFFSET_OF(python),
 		"the Python that has pyarrow (default: the one of this installation, else python3)" },
-	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(strict),
 		"exit with 4 if a recording is incomplete or could not be read" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
+	{ "force", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(force),
 		"replace an older export in the folder, or a recording" },
 	{ 0 },
 };
-#undef AT
+#undef OFFSET_OF
 
 static int export_tables(const struct gmt_export_options *options, int count, char **paths)
 {

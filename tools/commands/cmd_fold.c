@@ -24,19 +24,23 @@ struct fold_options {
 	uint64_t events, seconds, steps, sites;
 };
 
-#define AT(field) offsetof(struct fold_options, field)
-const struct gmt_option_row gmt_table_fold[] = {
-	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write the smaller recording here" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
+#define OFFSET_OF(field) offsetof(struct fold_options, field)
+const struct gmt_option_row gmt_option_rows_fold[] = {
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", OFFSET_OF(output),
+		"write the smaller recording here" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(force),
 		"allow --output to replace a recording or an input file" },
-	{ "keep-events", 0, GMT_OPTION_NUMBER, "N", AT(events), "keep the last N events unchanged" },
-	{ "keep-seconds", 0, GMT_OPTION_NUMBER, "S", AT(seconds), "keep the last S seconds unchanged" },
-	{ "keep-steps", 0, GMT_OPTION_NUMBER, "N", AT(steps), "keep the last N steps unchanged" },
-	{ "max-sites", 0, GMT_OPTION_NUMBER, "N", AT(sites),
+	{ "keep-events", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(events),
+		"keep the last N events unchanged" },
+	{ "keep-seconds", 0, GMT_OPTION_NUMBER, "S", OFFSET_OF(seconds),
+		"keep the last S seconds unchanged" },
+	{ "keep-steps", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(steps),
+		"keep the last N steps unchanged" },
+	{ "max-sites", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(sites),
 		"merge the sites after the first N into sites without a stack" },
 	{ 0 },
 };
-#undef AT
+#undef OFFSET_OF
 
 /* The output while it is written. */
 struct output {

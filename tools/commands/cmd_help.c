@@ -3,7 +3,7 @@
 #include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
 
-const struct gmt_option_row gmt_table_help[] = { { 0 } };
+const struct gmt_option_row gmt_option_rows_help[] = { { 0 } };
 
 int gmt_cmd_help(const struct gmt_command *command, int argc, char **argv)
 {

@@ -14,18 +14,19 @@ struct info_options {
 	int color;
 };
 
-#define AT(field) offsetof(struct info_options, field)
-const struct gmt_option_row gmt_table_info[] = {
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, one line for each file" },
-	{ "coverage", 0, GMT_OPTION_FLAG, NULL, AT(coverage),
+#define OFFSET_OF(field) offsetof(struct info_options, field)
+const struct gmt_option_row gmt_option_rows_info[] = {
+	{ "json", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(json),
+		"JSON instead of text, one line for each file" },
+	{ "coverage", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(coverage),
 		"show which functions were called, never called, or looked up but not hooked" },
-	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(strict),
 		"exit with 4 if the recording is incomplete" },
-	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", OFFSET_OF(color),
 		"colours (default: on a terminal)" },
 	{ 0 },
 };
-#undef AT
+#undef OFFSET_OF
 
 static int info_file(const char *path, const struct info_options *options, bool *ret_incomplete)
 {

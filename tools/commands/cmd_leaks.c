@@ -25,29 +25,30 @@ struct leaks_options {
 	struct gmt_option_texts definitions, symbol_paths;
 };
 
-#define AT(field) offsetof(struct leaks_options, field)
-const struct gmt_option_row gmt_table_leaks[] = {
-	{ "definition", 0, GMT_OPTION_TEXTS, "NAME[,NAME...]", AT(definitions),
+#define OFFSET_OF(field) offsetof(struct leaks_options, field)
+const struct gmt_option_row gmt_option_rows_leaks[] = {
+	{ "definition", 0, GMT_OPTION_TEXTS, "NAME[,NAME...]", OFFSET_OF(definitions),
 		"definitions of a leak: growth, unexplained, phase, age, exit or all (default: "
 		"growth, unexplained, phase; also exit for memory outside PyTorch)" },
-	{ "warmup", 0, GMT_OPTION_NUMBER, "STEPS", AT(warmup),
+	{ "warmup", 0, GMT_OPTION_NUMBER, "STEPS", OFFSET_OF(warmup),
 		"steps at the start that are not judged (default: a fifth of the steps, 1 to 10)" },
-	{ "age-steps", 0, GMT_OPTION_NUMBER, "STEPS", AT(age_steps),
+	{ "age-steps", 0, GMT_OPTION_NUMBER, "STEPS", OFFSET_OF(age_steps),
 		"definition age: a block that lives for more steps is a leak" },
-	{ "age-seconds", 0, GMT_OPTION_NUMBER, "SECONDS", AT(age_seconds),
+	{ "age-seconds", 0, GMT_OPTION_NUMBER, "SECONDS", OFFSET_OF(age_seconds),
 		"definition age: a block that lives longer is a leak" },
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(files.json),
+	{ "json", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(files.json),
 		"JSON instead of text, with whole stacks; one line for each file" },
-	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(until),
+	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET_OF(until),
 		"report the state at this moment: " GMT_MOMENT_MEANING },
-	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
-	GMT_OWNERS_OPTION(AT(files.owners)),
-	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit), "findings to show (default: all)" },
-	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames), "lines of stack for each (default: 8)" },
-	GMT_REPORT_EACH_LAST_OPTIONS(AT(files)),
+	GMT_SYMBOLS_OPTIONS(OFFSET_OF(symbol_paths), OFFSET_OF(no_symbol_cache)),
+	GMT_OWNERS_OPTION(OFFSET_OF(files.owners)),
+	{ "limit", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(limit), "findings to show (default: all)" },
+	{ "frames", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(frames),
+		"lines of stack for each (default: 8)" },
+	GMT_REPORT_EACH_LAST_OPTIONS(OFFSET_OF(files)),
 	{ 0 },
 };
-#undef AT
+#undef OFFSET_OF
 
 static bool equals_word(const char *text, size_t length, const char *word)
 {

@@ -11,12 +11,12 @@ struct pause_options {
 	bool json;
 };
 
-#define AT(field) offsetof(struct pause_options, field)
-const struct gmt_option_row gmt_table_pause[] = {
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
+#define OFFSET_OF(field) offsetof(struct pause_options, field)
+const struct gmt_option_row gmt_option_rows_pause[] = {
+	{ "json", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(json), "JSON instead of text" },
 	{ 0 },
 };
-#undef AT
+#undef OFFSET_OF
 
 int gmt_cmd_pause(const struct gmt_command *command, int argc, char **argv)
 {
@@ -28,14 +28,14 @@ int gmt_cmd_pause(const struct gmt_command *command, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (!gmt_running_processes_operand(command->name, argc, argv, &pid))
+	if (!gmt_running_processes_parse_pid(command->name, argc, argv, &pid))
 		return GMT_EXIT_USAGE;
 	code = gmt_running_processes_request(pid, pauses ? GMT_CONTROL_PAUSE : GMT_CONTROL_RESUME, NULL,
 		answer, sizeof(answer));
 	if (code)
 		return code;
 	if (options.json)
-		gmt_running_processes_print(pid, "state", pauses ? "paused" : "recording");
+		gmt_running_processes_print_json(pid, "state", pauses ? "paused" : "recording");
 	else
 		printf("process %u: %s\n", pid,
 			pauses ? "the recorder now takes no stacks" : "the recorder takes stacks again");

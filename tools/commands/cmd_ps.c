@@ -15,12 +15,12 @@ struct ps_options {
 	bool json;
 };
 
-#define AT(field) offsetof(struct ps_options, field)
-const struct gmt_option_row gmt_table_ps[] = {
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
+#define OFFSET_OF(field) offsetof(struct ps_options, field)
+const struct gmt_option_row gmt_option_rows_ps[] = {
+	{ "json", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(json), "JSON instead of text" },
 	{ 0 },
 };
-#undef AT
+#undef OFFSET_OF
 
 struct lister {
 	struct gmt_json *json; /* NULL: text */

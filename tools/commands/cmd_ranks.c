@@ -22,31 +22,31 @@ struct ranks_options {
 	struct gmt_option_texts symbol_paths;
 };
 
-#define AT(field) offsetof(struct ranks_options, field)
-const struct gmt_option_row gmt_table_ranks[] = {
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text, with all ranks" },
-	{ "full", 0, GMT_OPTION_FLAG, NULL, AT(full),
+#define OFFSET_OF(field) offsetof(struct ranks_options, field)
+const struct gmt_option_row gmt_option_rows_ranks[] = {
+	{ "json", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(json), "JSON instead of text, with all ranks" },
+	{ "full", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(full),
 		"print all ranks, lines and remarks (default: one screen)" },
-	{ "html", 0, GMT_OPTION_OPTIONAL_TEXT, "FILE", AT(html),
+	{ "html", 0, GMT_OPTION_OPTIONAL_TEXT, "FILE", OFFSET_OF(html),
 		"one HTML page with a map of all ranks and steps, to open in a browser "
 		"(default: the folder's name with .html)" },
-	{ "pages", 0, GMT_OPTION_TEXT, "N|all", AT(pages),
+	{ "pages", 0, GMT_OPTION_TEXT, "N|all", OFFSET_OF(pages),
 		"with --html: put the histories of up to N recordings into the page, those of the ranks "
 		"that stand out first (default: 8)" },
-	{ "job", 0, GMT_OPTION_TEXT, "NAME", AT(job),
+	{ "job", 0, GMT_OPTION_TEXT, "NAME", OFFSET_OF(job),
 		"for files of several jobs: the job whose name contains NAME "
 		"(default: the job with most files)" },
-	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
-	{ "strict", 0, GMT_OPTION_FLAG, NULL, AT(strict),
+	GMT_SYMBOLS_OPTIONS(OFFSET_OF(symbol_paths), OFFSET_OF(no_symbol_cache)),
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(strict),
 		"exit with 4 if a rank is missing or its recording is incomplete" },
-	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", AT(color),
+	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", OFFSET_OF(color),
 		"colours (default: on a terminal)" },
-	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output), "write to FILE" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", OFFSET_OF(output), "write to FILE" },
+	{ "force", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(force),
 		"allow --output to replace a recording or an input file" },
 	{ 0 },
 };
-#undef AT
+#undef OFFSET_OF
 
 /* What the verb does with the files. */
 struct task {

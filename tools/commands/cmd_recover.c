@@ -18,23 +18,24 @@ struct recover_options {
 	struct gmt_recover_options recovery;
 };
 
-#define AT(field) offsetof(struct recover_options, field)
-const struct gmt_option_row gmt_table_recover[] = {
-	{ "all", 0, GMT_OPTION_FLAG, NULL, AT(all),
+#define OFFSET_OF(field) offsetof(struct recover_options, field)
+const struct gmt_option_row gmt_option_rows_recover[] = {
+	{ "all", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(all),
 		"recover all your recordings whose process was killed on this machine" },
-	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(recovery.output),
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", OFFSET_OF(recovery.output),
 		"write a new FILE instead of completing the recording in place" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(recovery.force), "allow -o to replace a recording" },
-	{ "keep", 0, GMT_OPTION_FLAG, NULL, AT(recovery.keep),
+	{ "force", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(recovery.force),
+		"allow -o to replace a recording" },
+	{ "keep", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(recovery.keep),
 		"keep the shared memory of recordings that were completed" },
-	{ "discard", 0, GMT_OPTION_FLAG, NULL, AT(recovery.discard),
+	{ "discard", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(recovery.discard),
 		"also remove shared memory whose recording is gone, or that cannot be used" },
-	{ "dry-run", 0, GMT_OPTION_FLAG, NULL, AT(recovery.is_dry),
+	{ "dry-run", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(recovery.is_dry),
 		"show what would be done, without changes" },
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(json), "JSON instead of text" },
+	{ "json", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(json), "JSON instead of text" },
 	{ 0 },
 };
-#undef AT
+#undef OFFSET_OF
 
 struct recover_run {
 	const struct recover_options *options;

@@ -34,7 +34,7 @@ struct report_options {
 
 enum { SORT_PEAK, SORT_LIVE, SORT_TOTAL, SORT_ALL };
 
-#define AT(field) offsetof(struct report_options, field)
+#define OFFSET_OF(field) offsetof(struct report_options, field)
 /* The words of option --section, in the order of enum gmt_report_section. */
 static const char SECTION_WORDS[] =
 #define GMT_REPORT_SECTION(NAME, name, ...) "|" name
@@ -48,40 +48,40 @@ static const char BY_WORDS[] =
 #undef GMT_TABLE_KEY
 	;
 
-const struct gmt_option_row gmt_table_report[] = {
-	{ "json", 0, GMT_OPTION_FLAG, NULL, AT(files.json),
+const struct gmt_option_row gmt_option_rows_report[] = {
+	{ "json", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(files.json),
 		"JSON instead of text, with all sites and whole stacks; one line for each file" },
-	{ "html", 0, GMT_OPTION_OPTIONAL_TEXT, "FILE", AT(html),
+	{ "html", 0, GMT_OPTION_OPTIONAL_TEXT, "FILE", OFFSET_OF(html),
 		"one HTML page with the whole history, to open in a browser "
 		"(default: the recording's name with .html)" },
-	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(until),
+	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET_OF(until),
 		"report the state at this moment: " GMT_MOMENT_MEANING },
-	{ "from", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, AT(stretch.from),
+	{ "from", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET_OF(stretch.from),
 		"with --json: only what happened from this moment to the end or to --until: what was "
 		"allocated, what is left of it, the peak in between" },
-	{ "phase", 0, GMT_OPTION_TEXT, "NAME", AT(stretch.phase),
+	{ "phase", 0, GMT_OPTION_TEXT, "NAME", OFFSET_OF(stretch.phase),
 		"with --json: only what happened in the last phase of this name" },
-	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
-	GMT_OWNERS_OPTION(AT(files.owners)),
-	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total|all", AT(sort),
+	GMT_SYMBOLS_OPTIONS(OFFSET_OF(symbol_paths), OFFSET_OF(no_symbol_cache)),
+	GMT_OWNERS_OPTION(OFFSET_OF(files.owners)),
+	{ "sort", 0, GMT_OPTION_WORD, "peak|live|total|all", OFFSET_OF(sort),
 		"show only the list of sites sorted by this (default: all three lists; JSON: by peak)" },
-	{ "limit", 0, GMT_OPTION_NUMBER, "N", AT(limit),
+	{ "limit", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(limit),
 		"sites in a list (default: 10 in the first list, 5 in the others; JSON: all)" },
-	{ "by", 0, GMT_OPTION_WORD, BY_WORDS + 1, AT(by),
+	{ "by", 0, GMT_OPTION_WORD, BY_WORDS + 1, OFFSET_OF(by),
 		"print only a table grouped by this (JSON: in addition)" },
-	{ "full", 0, GMT_OPTION_FLAG, NULL, AT(full),
+	{ "full", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(full),
 		"print all sections (default: the first screen, which has the answers)" },
-	{ "section", 0, GMT_OPTION_WORDS, SECTION_WORDS + 1, AT(sections),
+	{ "section", 0, GMT_OPTION_WORDS, SECTION_WORDS + 1, OFFSET_OF(sections),
 		"print only these sections, in full; several as NAME,NAME (JSON always has all)" },
-	{ "frames", 0, GMT_OPTION_NUMBER, "N", AT(frames),
+	{ "frames", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(frames),
 		"lines of stack for each site (default: 6)" },
-	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", AT(native),
+	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", OFFSET_OF(native),
 		"native frames: all except the Python interpreter's (default), all, "
 		"or none if the stack has Python frames" },
-	GMT_REPORT_EACH_LAST_OPTIONS(AT(files)),
+	GMT_REPORT_EACH_LAST_OPTIONS(OFFSET_OF(files)),
 	{ 0 },
 };
-#undef AT
+#undef OFFSET_OF
 
 enum { UNSET = -1 };
 

@@ -2,7 +2,7 @@
 #include "tools/options/command.h"
 
 /* The offset is that of `json` in struct pause_options of cmd_pause.c. */
-const struct gmt_option_row gmt_table_resume[] = {
+const struct gmt_option_row gmt_option_rows_resume[] = {
 	{ "json", 0, GMT_OPTION_FLAG, NULL, 0, "JSON instead of text" },
 	{ 0 },
 };

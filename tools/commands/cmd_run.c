@@ -29,27 +29,27 @@ struct run_options {
 	struct gmt_option_passed recorder;
 };
 
-#define AT(field) offsetof(struct run_options, field)
-const struct gmt_option_row gmt_table_run[] = {
-	{ "quiet", 'q', GMT_OPTION_FLAG, NULL, AT(quiet),
+#define OFFSET_OF(field) offsetof(struct run_options, field)
+const struct gmt_option_row gmt_option_rows_run[] = {
+	{ "quiet", 'q', GMT_OPTION_FLAG, NULL, OFFSET_OF(quiet),
 		"do not list the recorded files, and do not print the first screen of the report" },
-	{ "check", 0, GMT_OPTION_OPTIONAL_TEXT, "FILE|OPTIONS", AT(check),
+	{ "check", 0, GMT_OPTION_OPTIONAL_TEXT, "FILE|OPTIONS", OFFSET_OF(check),
 		"judge the recordings after the program, as `check` does: by a limits file, or by options "
 		"of `check` in quotes" },
-	{ "html", 0, GMT_OPTION_OPTIONAL_TEXT, "FILE", AT(html),
+	{ "html", 0, GMT_OPTION_OPTIONAL_TEXT, "FILE", OFFSET_OF(html),
 		"write the page of `report --html` after the program (default: the first recording's name "
 		"with .html)" },
-	{ "summary", 0, GMT_OPTION_FLAG, NULL, AT(summary),
+	{ "summary", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(summary),
 		"write a summary next to each recording after the program, as `summarize` does" },
-	{ "audit", 0, GMT_OPTION_FLAG, NULL, AT(audit),
+	{ "audit", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(audit),
 		"also record libraries in dlmopen namespaces (LD_AUDIT); the program starts more slowly" },
 #define GMT_OPTION(name, fallback, values, meaning) \
-	GMT_RECORDER_ROW(name, values, AT(recorder), meaning)
+	GMT_RECORDER_ROW(name, values, OFFSET_OF(recorder), meaning)
 #include "options/recorder_options.def"
 #undef GMT_OPTION
 	{ 0 },
 };
-#undef AT
+#undef OFFSET_OF
 
 enum { MAX_SHOWN_NAMES = 8, NOTHING_TO_JUDGE = 3 };
 

@@ -19,17 +19,17 @@ struct summarize_options {
 	struct gmt_option_texts symbol_paths;
 };
 
-#define AT(field) offsetof(struct summarize_options, field)
-const struct gmt_option_row gmt_table_summarize[] = {
-	{ "output", 'o', GMT_OPTION_TEXT, "FILE", AT(output),
+#define OFFSET_OF(field) offsetof(struct summarize_options, field)
+const struct gmt_option_row gmt_option_rows_summarize[] = {
+	{ "output", 'o', GMT_OPTION_TEXT, "FILE", OFFSET_OF(output),
 		"write the summary of one recording to FILE (default: next to each recording, with "
 		"" GMT_JOB_SUMMARY_SUFFIX " in place of .gmt.gz)" },
-	{ "force", 0, GMT_OPTION_FLAG, NULL, AT(force),
+	{ "force", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(force),
 		"allow --output to replace a recording or an input file" },
-	GMT_SYMBOLS_OPTIONS(AT(symbol_paths), AT(no_symbol_cache)),
+	GMT_SYMBOLS_OPTIONS(OFFSET_OF(symbol_paths), OFFSET_OF(no_symbol_cache)),
 	{ 0 },
 };
-#undef AT
+#undef OFFSET_OF
 
 enum { GZIP_LEVEL = 9 };
 

@@ -6,7 +6,7 @@
 #include "tools/output/message.h"
 #include "format/format.h"
 
-const struct gmt_option_row gmt_table_version[] = { { 0 } };
+const struct gmt_option_row gmt_option_rows_version[] = { { 0 } };
 
 int gmt_cmd_version(const struct gmt_command *command, int argc, char **argv)
 {

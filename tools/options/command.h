@@ -20,7 +20,7 @@ struct gmt_command {
 };
 
 #define GMT_COMMAND(verb, operands, meaning) \
-	extern const struct gmt_option_row gmt_table_##verb[]; \
+	extern const struct gmt_option_row gmt_option_rows_##verb[]; \
 	int gmt_cmd_##verb(const struct gmt_command *command, int argc, char **argv);
 #include "tools/options/commands.def"
 #undef GMT_COMMAND

@@ -11,7 +11,7 @@ const struct gmt_command gmt_commands[] = {
 	{ .name = #verb, \
 		.operands = arguments, \
 		.meaning = text, \
-		.options = gmt_table_##verb, \
+		.options = gmt_option_rows_##verb, \
 		.run = gmt_cmd_##verb },
 #include "tools/options/commands.def"
 #undef GMT_COMMAND

@@ -14,7 +14,7 @@
 #include "analysis/oom/ooms.h"
 #include "analysis/overview/overview.h"
 #include "analysis/page/page.h"
-#include "analysis/history/sites.h"
+#include "analysis/history/site_table.h"
 #include "analysis/steps/step_parts.h"
 #include "analysis/tables/summary.h"
 #include "analysis/allocator/allocator_state.h"

@@ -309,7 +309,7 @@ int gmt_running_processes_request(uint32_t pid, enum gmt_control_verb verb, cons
 	return GMT_EXIT_UNREADABLE;
 }
 
-void gmt_running_processes_print(uint32_t pid, const char *key, const char *text)
+void gmt_running_processes_print_json(uint32_t pid, const char *key, const char *text)
 {
 	struct gmt_json json = { .file = stdout, .pretty = true, .inline_depth = 2 };
 
@@ -320,7 +320,7 @@ void gmt_running_processes_print(uint32_t pid, const char *key, const char *text
 	putchar('\n');
 }
 
-bool gmt_running_processes_operand(const char *verb, int argc, char **argv, uint32_t *ret_pid)
+bool gmt_running_processes_parse_pid(const char *verb, int argc, char **argv, uint32_t *ret_pid)
 {
 	uint64_t pid;
 

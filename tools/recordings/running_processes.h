@@ -41,12 +41,12 @@ int gmt_running_processes_request(uint32_t pid, enum gmt_control_verb verb, cons
 	char *ret_answer, size_t answer_bytes);
 
 /* Prints the result of a request to a process, as JSON. */
-void gmt_running_processes_print(uint32_t pid, const char *key, const char *text);
+void gmt_running_processes_print_json(uint32_t pid, const char *key, const char *text);
 
 /*
- * Reads the process id that is the operand of a verb. If it is not valid, prints an error and
- * returns false.
+ * Parses the process id, the only argument of `snapshot`, `pause` and `resume`. If it is not valid,
+ * prints an error and returns false.
  */
-bool gmt_running_processes_operand(const char *verb, int argc, char **argv, uint32_t *ret_pid);
+bool gmt_running_processes_parse_pid(const char *verb, int argc, char **argv, uint32_t *ret_pid);
 
 #endif

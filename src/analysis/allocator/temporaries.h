@@ -11,7 +11,7 @@
 
 #include "analysis/allocator/short_lived.h"
 #include "analysis/history/history.h"
-#include "analysis/history/sites.h"
+#include "analysis/history/site_table.h"
 
 struct gmt_temporary {
 	uint32_t layer;

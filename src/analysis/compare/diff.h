@@ -17,7 +17,7 @@
 #include "analysis/recording/warnings.h"
 #include "analysis/history/history.h"
 #include "analysis/compare/site_key.h"
-#include "analysis/history/sites.h"
+#include "analysis/history/site_table.h"
 
 enum gmt_diff_amount {
 #define GMT_DIFF_AMOUNT(NAME, name) GMT_DIFF_##NAME,

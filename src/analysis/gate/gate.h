@@ -14,7 +14,7 @@
 #include "analysis/gate/limits.h"
 #include "analysis/oom/ooms.h"
 #include "analysis/compare/site_key.h"
-#include "analysis/history/sites.h"
+#include "analysis/history/site_table.h"
 #include "analysis/gate/suppressions.h"
 #include "analysis/gate/verdict.h"
 #include "reader/steps/timeline.h"

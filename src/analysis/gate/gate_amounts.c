@@ -34,7 +34,7 @@ static uint64_t suppressed_at_peak(const struct gmt_judge *judge, const struct g
 	if (!gmt_suppressions_have(judge->gate->suppressions, kinds))
 		return 0;
 
-	const struct gmt_site *sites = gmt_sites_of(judge->input->sites, account->layer,
+	const struct gmt_site *sites = gmt_sites_of_account(judge->input->sites, account->layer,
 		account->device, GMT_SITES_BY_PEAK, &count);
 	for (size_t i = 0; i < count && sites[i].peak_bytes; i++)
 		if (gmt_judge_suppresses(judge, kinds, sites[i].stack, sites[i].peak_bytes))
@@ -48,7 +48,7 @@ static void report_peak(const struct gmt_judge *judge, uint32_t check,
 {
 	struct gmt_verdict *verdict = judge->verdict;
 	size_t count;
-	const struct gmt_site *sites = gmt_sites_of(judge->input->sites, account->layer,
+	const struct gmt_site *sites = gmt_sites_of_account(judge->input->sites, account->layer,
 		account->device, GMT_SITES_BY_PEAK, &count);
 
 	if (!count)

@@ -39,7 +39,7 @@ static bool collect_sites(const struct gmt_judge *judge, const struct gmt_accoun
 	int32_t rank, struct gmt_baseline *found)
 {
 	size_t count;
-	const struct gmt_site *sites = gmt_sites_of(judge->input->sites, account->layer,
+	const struct gmt_site *sites = gmt_sites_of_account(judge->input->sites, account->layer,
 		account->device, GMT_SITES_BY_PEAK, &count);
 	bool done = true;
 
@@ -261,7 +261,7 @@ static void set_stack(const struct gmt_judge *judge, struct gmt_finding *finding
 	const char *key = finding->key;
 	size_t count;
 	const struct gmt_site *sites =
-		gmt_sites_of(input->sites, layer->layer, layer->device, GMT_SITES_BY_PEAK, &count);
+		gmt_sites_of_account(input->sites, layer->layer, layer->device, GMT_SITES_BY_PEAK, &count);
 
 	for (size_t i = 0; grows && i < input->leaks->rows.count; i++) {
 		const struct gmt_leak *leak = &input->leaks->rows.items[i];

@@ -5,7 +5,7 @@
 /* The summary of a process from the analyses of its recording. */
 
 #include "analysis/history/history.h"
-#include "analysis/history/sites.h"
+#include "analysis/history/site_table.h"
 #include "analysis/job/process_summary.h"
 #include "analysis/job/time_curve.h"
 #include "analysis/leaks/leaks.h"

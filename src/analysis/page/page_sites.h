@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "analysis/history/history.h"
-#include "analysis/history/sites.h"
+#include "analysis/history/site_table.h"
 #include "containers/intern.h"
 #include "containers/map.h"
 #include "containers/vec.h"

@@ -2,7 +2,7 @@
 #ifndef GMT_ANALYSIS_PAGE_PAGE_SITES_CHOICE_H
 #define GMT_ANALYSIS_PAGE_PAGE_SITES_CHOICE_H
 
-#include "analysis/history/sites.h"
+#include "analysis/history/site_table.h"
 #include "containers/vec.h"
 #include "reader/replay/replay.h"
 

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "analysis/history/history.h"
-#include "analysis/history/sites.h"
+#include "analysis/history/site_table.h"
 #include "analysis/allocator/allocator_state.h"
 #include "containers/intern.h"
 #include "containers/vec.h"

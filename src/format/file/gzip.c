@@ -8,18 +8,22 @@
 #include "containers/arena.h"
 #include "format/encoding/zlib_memory.h"
 
-enum { GZIP_WINDOW = 15 + 16, MEMORY_LEVEL = 8, MAX_PUSH = 1 << 30 };
+enum {
+	GZIP_WINDOW = 15 + 16, /* 15: the largest window; + 16: a gzip header */
+	MEMORY_LEVEL = 8,
+	MAX_WRITE = 1 << 30,
+};
 
 struct gmt_gzip {
 	struct gmt_arena arena; /* holds this structure too */
 	z_stream stream;
-	gmt_gzip_take *take;
+	gmt_gzip_receive *receive;
 	void *user;
 	bool has_failed;
-	unsigned char out[1 << 14];
+	unsigned char output[1 << 14];
 };
 
-struct gmt_gzip *gmt_gzip_open(int level, gmt_gzip_take *take, void *user)
+struct gmt_gzip *gmt_gzip_open(int level, gmt_gzip_receive *receive, void *user)
 {
 	struct gmt_arena arena = { 0 };
 	struct gmt_gzip *gzip = gmt_arena_alloc(&arena, sizeof(*gzip));
@@ -27,7 +31,7 @@ struct gmt_gzip *gmt_gzip_open(int level, gmt_gzip_take *take, void *user)
 	if (!gzip)
 		return NULL;
 	gzip->arena = arena;
-	gzip->take = take;
+	gzip->receive = receive;
 	gzip->user = user;
 	gmt_zlib_use_arena(&gzip->stream, &gzip->arena);
 	if (deflateInit2(&gzip->stream, level, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
@@ -39,26 +43,26 @@ struct gmt_gzip *gmt_gzip_open(int level, gmt_gzip_take *take, void *user)
 	return gzip;
 }
 
-/* Compresses what was pushed, or with Z_FINISH everything. */
+/* Compresses the pending input. Z_FINISH also ends the stream. */
 static void compress_input(struct gmt_gzip *gzip, int flush)
 {
 	do {
-		gzip->stream.next_out = gzip->out;
-		gzip->stream.avail_out = sizeof(gzip->out);
+		gzip->stream.next_out = gzip->output;
+		gzip->stream.avail_out = sizeof(gzip->output);
 		deflate(&gzip->stream, flush);
 
-		size_t length = sizeof(gzip->out) - gzip->stream.avail_out;
+		size_t length = sizeof(gzip->output) - gzip->stream.avail_out;
 		if (length && !gzip->has_failed)
-			gzip->has_failed = !gzip->take(gzip->user, gzip->out, length);
+			gzip->has_failed = !gzip->receive(gzip->user, gzip->output, length);
 	} while (!gzip->stream.avail_out);
 }
 
-bool gmt_gzip_push(struct gmt_gzip *gzip, const void *bytes, size_t length)
+bool gmt_gzip_write(struct gmt_gzip *gzip, const void *bytes, size_t length)
 {
 	const unsigned char *at = bytes;
 
 	while (length && !gzip->has_failed) {
-		unsigned part = length < MAX_PUSH ? (unsigned)length : MAX_PUSH;
+		unsigned part = length < MAX_WRITE ? (unsigned)length : MAX_WRITE;
 
 		/* zlib does not change its input, but its type lacks the const. */
 		gzip->stream.next_in = (unsigned char *)(uintptr_t)at;

@@ -13,18 +13,18 @@
 struct gmt_gzip;
 
 /* Receives bytes of the stream. Returns false to stop. */
-typedef bool gmt_gzip_take(void *user, const unsigned char *bytes, size_t length);
+typedef bool gmt_gzip_receive(void *user, const unsigned char *bytes, size_t length);
 
 /*
  * Begins a stream. `level` is zlib's level, 1 to 9. Returns NULL when out of memory. End it with
  * gmt_gzip_close.
  */
-struct gmt_gzip *gmt_gzip_open(int level, gmt_gzip_take *take, void *user);
+struct gmt_gzip *gmt_gzip_open(int level, gmt_gzip_receive *receive, void *user);
 
-/* Adds bytes. Returns false if `take` did. */
-bool gmt_gzip_push(struct gmt_gzip *gzip, const void *bytes, size_t length);
+/* Adds bytes. Returns false if `receive` did. */
+bool gmt_gzip_write(struct gmt_gzip *gzip, const void *bytes, size_t length);
 
-/* Ends the stream and frees it. Returns false if `take` ever did. */
+/* Ends the stream and frees it. Returns false if `receive` ever did. */
 bool gmt_gzip_close(struct gmt_gzip *gzip);
 
 #endif

@@ -13,7 +13,7 @@ enum { FIRST_WINDOW_EVENTS = 1 << 13, MAX_WINDOW_EVENTS = 1 << 19, FIRST_PLACES 
 /* Returns the least stamp in the window. */
 static uint64_t min_stamp(const struct gmt_order *order)
 {
-	const struct gmt_order_key *window = order->window.items;
+	const struct gmt_stamp_key *window = order->window.items;
 
 	if (!order->sorted)
 		return order->min_stamp;
@@ -55,7 +55,7 @@ static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_recor
 		if (!gmt_events_row_of(order->shapes, &rows[i], &order->rows.items[slot]))
 			return false;
 		order->window.items[at + i] =
-			(struct gmt_order_key){ .stamp = rows[i].stamp, .slot = slot };
+			(struct gmt_stamp_key){ .stamp = rows[i].stamp, .slot = slot };
 	}
 	return true;
 }
@@ -140,7 +140,7 @@ static struct gmt_order_run *run_for(struct gmt_order *order, uint64_t stamp)
 /* Packs the first `count` events of the window, which must be sorted, and frees their slots. */
 static bool pack_events(struct gmt_order *order, struct gmt_events *to, size_t count)
 {
-	const struct gmt_order_key *keys = order->window.items;
+	const struct gmt_stamp_key *keys = order->window.items;
 	const struct gmt_events_row *rows[GMT_EVENTS_CHUNK];
 
 	for (size_t done = 0, some; done < count; done += some) {
@@ -172,7 +172,7 @@ static bool emit(struct gmt_order *order, bool all)
 		return true;
 	count = all ? order->window.count : order->window.count / 2;
 	if (order->is_disordered &&
-		!gmt_order_sort(&order->sorter, order->window.items, order->window.count))
+		!gmt_stamp_sort(&order->sorter, order->window.items, order->window.count))
 		return false;
 
 	struct gmt_order_run *run = run_for(order, order->window.items[0].stamp);
@@ -328,7 +328,7 @@ void gmt_order_fini(struct gmt_order *order)
 	gmt_vec_fini(&order->window);
 	gmt_vec_fini(&order->rows);
 	gmt_vec_fini(&order->free);
-	gmt_order_sorter_fini(&order->sorter);
+	gmt_stamp_sorter_fini(&order->sorter);
 }
 
 static int by_stamp(const void *left, const void *right)

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #include "reader/load/events.h"
-#include "reader/load/order_keys.h"
+#include "reader/load/sort_by_stamp.h"
 #include "reader/load/recording.h"
 
 struct gmt_order_run {
@@ -36,7 +36,7 @@ struct gmt_order_run {
 struct gmt_order {
 	struct gmt_event_shapes *shapes; /* the shapes whose numbers the rows hold */
 	/* keys of the waiting events; the first `sorted` keys are in order */
-	GMT_VEC(struct gmt_order_key) window;
+	GMT_VEC(struct gmt_stamp_key) window;
 	size_t sorted, window_events;
 	/* the waiting events, by `slot` of their key; rows never move */
 	GMT_VEC(struct gmt_events_row) rows;
@@ -47,7 +47,7 @@ struct gmt_order {
 	uint64_t min_stamp;
 	bool is_disordered;   /* the window must be sorted */
 	bool is_new_part;
-	struct gmt_order_sorter sorter;
+	struct gmt_stamp_sorter sorter;
 	GMT_VEC(struct gmt_order_run) runs;
 };
 
@@ -90,7 +90,7 @@ static inline struct gmt_events_row *gmt_order_push(struct gmt_order *order, uin
 	if (at == order->sorted || stamp < order->min_stamp)
 		order->min_stamp = stamp;
 	order->is_disordered |= at && stamp < order->window.items[at - 1].stamp;
-	order->window.items[at] = (struct gmt_order_key){ .stamp = stamp, .slot = slot };
+	order->window.items[at] = (struct gmt_stamp_key){ .stamp = stamp, .slot = slot };
 	return &order->rows.items[slot];
 }
 

@@ -157,8 +157,8 @@ static bool requested(void *user, const struct gmt_interpret_event *event, uint3
 
 	if (!allocating_thread->thread)
 		allocating_thread->thread = event->thread;
-	else if (allocating_thread->thread != event->thread && !allocating_thread->several)
-		allocating_thread->several =
+	else if (allocating_thread->thread != event->thread && !allocating_thread->has_several)
+		allocating_thread->has_several =
 			!are_namesakes(session, allocating_thread->thread, event->thread);
 	return true;
 }
@@ -348,10 +348,10 @@ static bool take_compacted_thread(void *user, const struct gmt_past_site *row, u
 		&session->replay->site_threads.items[site];
 
 	if (allocating_thread->thread && allocating_thread->thread != row->thread)
-		allocating_thread->several |=
+		allocating_thread->has_several |=
 			!have_one_name(session->recording, allocating_thread->thread, row->thread);
 	allocating_thread->thread = row->thread;
-	allocating_thread->several |= row->several;
+	allocating_thread->has_several |= row->several;
 	session->replay->compacted_sites.items[row - session->recording->compacted.sites.items] =
 		site + 1;
 	return true;

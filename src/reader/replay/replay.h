@@ -40,7 +40,7 @@ struct gmt_replay_refused_free {
 /* The threads that allocated a site's blocks. */
 struct gmt_replay_allocating_thread {
 	uint32_t thread; /* id of the first such thread; 0: no thread yet */
-	bool several; /* threads with other names allocated too */
+	bool has_several; /* threads with other names allocated too */
 };
 
 /* Live bytes and blocks of an account, space, site or heap. */

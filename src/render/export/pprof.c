@@ -85,7 +85,7 @@ static void write_message(struct writer *writer, uint32_t field)
 	gmt_protobuf_clear(&writer->field);
 	gmt_protobuf_message(&writer->field, field, &writer->message);
 	writer->failed |= writer->field.failed;
-	gmt_gzip_push(writer->gzip, writer->field.bytes.items, writer->field.bytes.count);
+	gmt_gzip_write(writer->gzip, writer->field.bytes.items, writer->field.bytes.count);
 	gmt_protobuf_clear(&writer->message);
 }
 
@@ -93,7 +93,7 @@ static void write_number(struct writer *writer, uint32_t field, uint64_t value)
 {
 	gmt_protobuf_clear(&writer->field);
 	gmt_protobuf_number(&writer->field, field, value);
-	gmt_gzip_push(writer->gzip, writer->field.bytes.items, writer->field.bytes.count);
+	gmt_gzip_write(writer->gzip, writer->field.bytes.items, writer->field.bytes.count);
 }
 
 static void write_sample_types(struct writer *writer)
@@ -239,7 +239,7 @@ static void write_strings(struct writer *writer)
 		gmt_protobuf_text(&writer->field, PROFILE_STRING_TABLE,
 			id ? gmt_intern_get(&writer->strings, id - 1)->bytes : "");
 		writer->failed |= writer->field.failed;
-		gmt_gzip_push(writer->gzip, writer->field.bytes.items, writer->field.bytes.count);
+		gmt_gzip_write(writer->gzip, writer->field.bytes.items, writer->field.bytes.count);
 	}
 }
 

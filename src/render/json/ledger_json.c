@@ -22,7 +22,7 @@ static void render_moment(const struct gmt_ledger_entry *entry, struct gmt_json 
 	gmt_json_key_u64(json, "imported_bytes", entry->imported_bytes);
 }
 
-void gmt_ledger_json(const struct gmt_ledger *ledger, struct gmt_json *json)
+void gmt_ledger_write_json(const struct gmt_ledger *ledger, struct gmt_json *json)
 {
 	gmt_json_key_array(json, "ledger");
 	for (size_t i = 0; i < ledger->entries.count; i++) {
@@ -47,11 +47,11 @@ void gmt_ledger_json(const struct gmt_ledger *ledger, struct gmt_json *json)
 	gmt_json_end_array(json);
 }
 
-void gmt_ledger_json_refusal(const struct gmt_ledger *ledger, int32_t device, size_t oom,
-	struct gmt_json *json)
+void gmt_ledger_write_refusal_json(const struct gmt_ledger *ledger, int32_t device,
+	size_t oom_index, struct gmt_json *json)
 {
 	const struct gmt_ledger_entry *entry =
-		gmt_ledger_find(ledger, device, GMT_LEDGER_AT_REFUSAL, oom);
+		gmt_ledger_find(ledger, device, GMT_LEDGER_AT_REFUSAL, oom_index);
 
 	gmt_json_key(json, "ledger");
 	if (!entry) {

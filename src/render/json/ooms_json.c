@@ -59,8 +59,8 @@ static void render_row(const struct gmt_report *report, const struct gmt_ooms_st
 	gmt_json_key_bool(json, "recovered", row->recovered);
 	gmt_json_key_u64(json, "driver_refusals", row->driver_refusals);
 	gmt_json_key_known(json, "step", has_step, step);
-	gmt_ledger_json_refusal(report->ledger, row->device, (size_t)(row - report->ooms->rows.items),
-		json);
+	gmt_ledger_write_refusal_json(report->ledger, row->device,
+		(size_t)(row - report->ooms->rows.items), json);
 	render_holders(report, row, json);
 	gmt_owner_json(report->traces, row->stack, row->layer, row->device, json);
 	gmt_json_key_u64(json, "own_frame", gmt_traces_own_line(report->traces, row->stack));

@@ -283,7 +283,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	for (size_t i = 0; i < report->summary->devices.count; i++)
 		render_device(&report->summary->devices.items[i], json);
 	gmt_json_end_array(json);
-	gmt_ledger_json(report->ledger, json);
+	gmt_ledger_write_json(report->ledger, json);
 	gmt_custom_heaps_json(&(struct gmt_custom_heaps_view){ report->recording, report->traces,
 							  report->heaps },
 		json);

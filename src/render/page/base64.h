@@ -15,7 +15,7 @@ struct gmt_base64 {
 	unsigned rest_count;
 };
 
-/* Adds bytes; `user` is a struct gmt_base64. Returns true (gmt_gzip_take). */
+/* Adds bytes; `user` is a struct gmt_base64. Returns true (gmt_gzip_receive). */
 bool gmt_base64_take(void *user, const unsigned char *bytes, size_t length);
 
 /* Writes the last group. */

@@ -218,9 +218,9 @@ static bool write_content(struct gmt_packet *packet, FILE *file)
 	if (!gzip)
 		return false;
 	gmt_put_u32(length, (uint32_t)packet->header_bytes);
-	gmt_gzip_push(gzip, length, sizeof(length));
-	gmt_gzip_push(gzip, packet->header, packet->header_bytes);
-	gmt_gzip_push(gzip, packet->bytes.items, packet->bytes.count);
+	gmt_gzip_write(gzip, length, sizeof(length));
+	gmt_gzip_write(gzip, packet->header, packet->header_bytes);
+	gmt_gzip_write(gzip, packet->bytes.items, packet->bytes.count);
 	if (!gmt_gzip_close(gzip))
 		return false;
 	gmt_base64_end(&base64);

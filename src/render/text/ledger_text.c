@@ -52,7 +52,7 @@ static void write_notes(const struct gmt_console *console, const struct gmt_ledg
 			gmt_text_size(end->imported_bytes).text);
 }
 
-void gmt_ledger_text(const struct gmt_ledger *ledger, int32_t device,
+void gmt_ledger_write_text(const struct gmt_ledger *ledger, int32_t device,
 	const struct gmt_console *console)
 {
 	const struct gmt_ledger_entry *end = gmt_ledger_find(ledger, device, GMT_LEDGER_AT_END, 0),
@@ -82,8 +82,8 @@ void gmt_ledger_text(const struct gmt_ledger *ledger, int32_t device,
 	write_notes(console, end, peak);
 }
 
-bool gmt_ledger_text_refusal(const struct gmt_ledger *ledger, int32_t device, size_t oom,
-	FILE *file)
+bool gmt_ledger_write_refusal_text(const struct gmt_ledger *ledger, int32_t device,
+	size_t oom_index, FILE *file)
 {
 	static const enum gmt_ledger_line lines[] = {
 		GMT_LEDGER_POOL_CACHED,
@@ -96,7 +96,7 @@ bool gmt_ledger_text_refusal(const struct gmt_ledger *ledger, int32_t device, si
 		GMT_LEDGER_UNEXPLAINED,
 	};
 	const struct gmt_ledger_entry *entry =
-		gmt_ledger_find(ledger, device, GMT_LEDGER_AT_REFUSAL, oom);
+		gmt_ledger_find(ledger, device, GMT_LEDGER_AT_REFUSAL, oom_index);
 	bool any = false;
 
 	if (!entry || !entry->has_answer ||

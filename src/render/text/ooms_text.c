@@ -140,7 +140,7 @@ static void write_outside(const struct writer *writer, const struct gmt_oom_row 
 		return;
 	fprintf(writer->file,
 		"%s were in use outside of the recording: ", gmt_text_size(used - known).text);
-	if (!gmt_ledger_text_refusal(writer->report->ledger, row->device,
+	if (!gmt_ledger_write_refusal_text(writer->report->ledger, row->device,
 			(size_t)(row - writer->report->ooms->rows.items), writer->file))
 		fputs("contexts, code, other processes", writer->file);
 	fputs(". ", writer->file);

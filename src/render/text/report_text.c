@@ -230,7 +230,7 @@ static bool write_list(struct writer *writer, const struct gmt_account *account,
 	gmt_console_heading(&writer->console, title);
 
 	const struct gmt_site *sites =
-		gmt_sites_of(report->sites, account->layer, account->device, key, &count);
+		gmt_sites_of_account(report->sites, account->layer, account->device, key, &count);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t bytes = gmt_sites_value(&sites[i], key);
 
@@ -331,7 +331,8 @@ static bool write_ledger(struct writer *writer)
 	const struct gmt_report *report = writer->report;
 
 	for (size_t i = 0; i < report->summary->devices.count && i < DEVICES_SHOWN; i++)
-		gmt_ledger_text(report->ledger, report->summary->devices.items[i].device, &writer->console);
+		gmt_ledger_write_text(report->ledger, report->summary->devices.items[i].device,
+			&writer->console);
 	return true;
 }
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "python/python_unchanged.h"
+#include "python/python_unchanged_frames.h"
 
 enum { SLOTS = 16, CODES = 3, ROUNDS = 100000, DEATHS = 7 };
 

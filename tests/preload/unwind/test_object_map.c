@@ -22,14 +22,14 @@
 #include "runtime/log.h"
 #include "interpose/objects.h"
 
-enum { STOPPED_MS = 300, FOR_EVER_MS = 10000 };
+enum { STOPPED_MS = 300, TOO_LONG_MS = 10000 };
 
-/* Replaces the other parts of the recorder. */
+/* Stand-ins for what object_map.c needs from the rest of the recorder. */
 struct gmt_config gmt_config;
 
 static _Atomic bool is_visiting; /* a thread visits the map and holds its lock */
-static _Atomic int stops_ms; /* the visiting thread sleeps so long */
-static _Atomic int notes;
+static _Atomic int sleep_ms; /* the visiting thread sleeps so long */
+static _Atomic int note_count;
 
 void gmt_rule_cache_pause(void)
 {
@@ -43,7 +43,7 @@ void gmt_rule_cache_resume(bool forget)
 void gmt_log_note(const char *text)
 {
 	assert_non_null(strstr(text, "may have no name"));
-	atomic_fetch_add(&notes, 1);
+	atomic_fetch_add(&note_count, 1);
 }
 
 uint64_t gmt_clock_monotonic_ns(void)
@@ -58,7 +58,7 @@ void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void 
 	void *argument)
 {
 	atomic_store(&is_visiting, true);
-	usleep((useconds_t)atomic_exchange(&stops_ms, 0) * 1000);
+	usleep((useconds_t)atomic_exchange(&sleep_ms, 0) * 1000);
 	dl_iterate_phdr(look, argument);
 	atomic_store(&is_visiting, false);
 }
@@ -75,7 +75,7 @@ static pthread_t start_scan(int for_ms)
 	pthread_t thread;
 
 	gmt_object_map_mark_used();
-	atomic_store(&stops_ms, for_ms);
+	atomic_store(&sleep_ms, for_ms);
 	assert_int_equal(pthread_create(&thread, NULL, scan, NULL), 0);
 	while (!atomic_load(&is_visiting))
 		usleep(100);
@@ -93,20 +93,20 @@ static void a_library_is_recorded_before_it_is_unloaded_while_the_writer_is_stop
 	gmt_object_map_scan_before_unload();
 	assert_false(atomic_load(&is_visiting));
 	assert_true(gmt_object_map_get(0, &module));
-	assert_int_equal(atomic_load(&notes), 0);
+	assert_int_equal(atomic_load(&note_count), 0);
 	pthread_join(thread, NULL);
 }
 
 static void the_wait_for_the_writer_is_limited_and_leaves_a_note(void **state)
 {
 	uint64_t start_ns = gmt_clock_monotonic_ns();
-	pthread_t thread = start_scan(FOR_EVER_MS);
+	pthread_t thread = start_scan(TOO_LONG_MS);
 
 	(void)state;
 	gmt_object_map_scan_before_unload();
 	assert_true(atomic_load(&is_visiting));
-	assert_true(gmt_clock_monotonic_ns() - start_ns < (uint64_t)FOR_EVER_MS * 1000000);
-	assert_int_equal(atomic_load(&notes), 1);
+	assert_true(gmt_clock_monotonic_ns() - start_ns < (uint64_t)TOO_LONG_MS * 1000000);
+	assert_int_equal(atomic_load(&note_count), 1);
 	pthread_join(thread, NULL);
 }
 

@@ -3,7 +3,7 @@
 
 import torch
 
-import truth
+import held_truth
 
 weights = [torch.randn(1024, 1024, device='cuda', requires_grad=True) for _ in range(4)]
 optimizer = torch.optim.SGD(weights, lr=0.01, momentum=0.9)
@@ -17,5 +17,5 @@ for step in range(6):
     loss.backward()
     del hidden
     optimizer.step()
-truth.declare(**truth.of_optimizers(optimizer), inputs=[batch])
+held_truth.declare(**held_truth.tensors_of_optimizers(optimizer), inputs=[batch])
 del loss

@@ -3,7 +3,7 @@
 
 import torch
 
-import truth
+import held_truth
 
 
 class Attention(torch.nn.Module):
@@ -26,4 +26,4 @@ for step in range(6):
     optimizer.zero_grad()
     model(batch).sum().backward()
     optimizer.step()
-truth.declare(**truth.of_optimizers(optimizer), buffers=list(model.buffers()), inputs=[batch])
+held_truth.declare(**held_truth.tensors_of_optimizers(optimizer), buffers=list(model.buffers()), inputs=[batch])

@@ -3,7 +3,7 @@
 
 import torch
 
-import truth
+import held_truth
 
 model = torch.nn.Sequential(torch.nn.Linear(512, 512), torch.nn.Tanh(), torch.nn.Linear(512, 512)).cuda()
 optimizer = torch.optim.LBFGS(model.parameters(), lr=0.01, max_iter=4, history_size=3)
@@ -19,4 +19,4 @@ def closure():
 
 for step in range(20):
     optimizer.step(closure)
-truth.declare(**truth.of_optimizers(optimizer), inputs=[batch, wanted])
+held_truth.declare(**held_truth.tensors_of_optimizers(optimizer), inputs=[batch, wanted])

@@ -3,7 +3,7 @@
 
 import torch
 
-import truth
+import held_truth
 
 model = torch.nn.Sequential(torch.nn.Linear(1024, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 1024)).cuda()
 parameters = list(model.parameters())
@@ -18,4 +18,4 @@ for step in range(6):
     flat.zero_()
     model(batch).sum().backward()
     optimizer.step()
-truth.declare(**truth.of_optimizers(optimizer), inputs=[batch])
+held_truth.declare(**held_truth.tensors_of_optimizers(optimizer), inputs=[batch])

@@ -3,7 +3,7 @@
 
 import torch
 
-import truth
+import held_truth
 
 table = torch.randn(8192, 1024, device='cuda')
 labels = torch.randint(0, 10, (8192,), device='cuda')
@@ -18,4 +18,4 @@ for step in range(8):
     loss = torch.nn.functional.cross_entropy(results, wanted)
     loss.backward()
     optimizer.step()
-truth.declare(**truth.of_optimizers(optimizer), inputs=[table, labels, rows, batch, wanted])
+held_truth.declare(**held_truth.tensors_of_optimizers(optimizer), inputs=[table, labels, rows, batch, wanted])

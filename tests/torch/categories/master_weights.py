@@ -3,7 +3,7 @@
 
 import torch
 
-import truth
+import held_truth
 
 model = torch.nn.Sequential(torch.nn.Linear(1024, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 1024)).cuda().bfloat16()
 masters = [parameter.detach().clone().float() for parameter in model.parameters()]
@@ -18,7 +18,7 @@ for step in range(6):
     with torch.no_grad():
         for master, parameter in zip(masters, model.parameters()):
             parameter.copy_(master)
-held = truth.of_optimizers(optimizer)
+held = held_truth.tensors_of_optimizers(optimizer)
 held['parameters'] += model.parameters()
 held['gradients'] += [parameter.grad for parameter in model.parameters()]
-truth.declare(**held)
+held_truth.declare(**held)

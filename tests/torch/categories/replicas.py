@@ -6,7 +6,7 @@ import tempfile
 import torch
 import torch.distributed
 
-import truth
+import held_truth
 
 with tempfile.TemporaryDirectory() as folder:
     torch.distributed.init_process_group('nccl', init_method=f'file://{folder}/meet', rank=0, world_size=1)
@@ -18,5 +18,5 @@ with tempfile.TemporaryDirectory() as folder:
         optimizer.zero_grad(set_to_none=False)
         model(batch).sum().backward()
         optimizer.step()
-    truth.declare(**truth.of_optimizers(optimizer), inputs=[batch])
+    held_truth.declare(**held_truth.tensors_of_optimizers(optimizer), inputs=[batch])
     torch.distributed.destroy_process_group()

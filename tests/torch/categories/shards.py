@@ -7,7 +7,7 @@ import torch
 import torch.distributed
 from torch.distributed.fsdp import fully_shard
 
-import truth
+import held_truth
 
 with tempfile.TemporaryDirectory() as folder:
     torch.distributed.init_process_group('nccl', init_method=f'file://{folder}/meet', rank=0, world_size=1)
@@ -23,7 +23,7 @@ with tempfile.TemporaryDirectory() as folder:
         optimizer.step()
     parts = {
         category: [tensor.to_local() if hasattr(tensor, 'to_local') else tensor for tensor in tensors]
-        for category, tensors in truth.of_optimizers(optimizer).items()
+        for category, tensors in held_truth.tensors_of_optimizers(optimizer).items()
     }
-    truth.declare(**parts, inputs=[batch])
+    held_truth.declare(**parts, inputs=[batch])
     torch.distributed.destroy_process_group()

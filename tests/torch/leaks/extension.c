@@ -26,8 +26,8 @@ int scratch_free(void *address)
 }
 
 /*
- * Imitates a fused operator: allocates scratch memory and returns it for the next call of the
- * caller.
+ * Imitates a fused operator: allocates scratch memory and returns it; the caller must free it with
+ * scratch_free.
  */
 void *fused_scale(const void *input, unsigned long size_bytes)
 {

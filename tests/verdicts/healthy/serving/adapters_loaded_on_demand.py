@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Loads the adapter of a customer when it is asked for, and unloads the one that was used least recently when five are loaded."""
+"""Loads a customer's adapter on demand, keeps five, and unloads the least recently used."""
 from collections import OrderedDict
 import random
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_PYTHON_PYTHON_UNCHANGED_H
-#define GMT_PYTHON_PYTHON_UNCHANGED_H
+#ifndef GMT_PYTHON_PYTHON_UNCHANGED_FRAMES_H
+#define GMT_PYTHON_PYTHON_UNCHANGED_FRAMES_H
 
 /*
- * Finds the frames of a thread's last Python stack that are still there. In the flow: the walk over
- * frames -> unchanged -> trace. Internal to python*.c.
+ * Finds the frames of a thread's Python stack that are unchanged since the last capture. In the
+ * flow: the walk over frames -> unchanged -> trace. Internal to python*.c.
  */
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Scores a corpus in one pass with the loss of each token kept on the device, and reports the perplexity when it is through."""
+"""Scores a corpus in one pass with the loss of each token kept on the device, and reports the perplexity at the end."""
 import torch
 from torch import nn
 

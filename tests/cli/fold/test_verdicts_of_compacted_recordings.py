@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""leaks and check on a compacted recording: the verdicts of the whole recording, or a note that they do not judge."""
+"""leaks and check on a compacted recording: the verdicts of the whole recording, or a note on what could not be judged."""
 
 import json
 import unittest

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reader/load/order_keys.h"
+#include "reader/load/sort_by_stamp.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@
 enum { LOOKED_AT_PILES = 32 };
 
 /* Lists where each sorted run of keys begins, and the end of the last run. */
-static bool list_runs(struct gmt_order_sorter *sorter, const struct gmt_order_key *keys,
+static bool list_runs(struct gmt_stamp_sorter *sorter, const struct gmt_stamp_key *keys,
 	size_t count)
 {
 	sorter->starts.count = 0;
@@ -32,30 +32,30 @@ static bool list_runs(struct gmt_order_sorter *sorter, const struct gmt_order_ke
  * stamp, the pile that ends last. Makes a new pile if there is no such pile. Returns NULL when out
  * of memory.
  */
-static struct gmt_order_pile *pile_for(struct gmt_order_sorter *sorter, uint64_t stamp)
+static struct gmt_stamp_pile *pile_for(struct gmt_stamp_sorter *sorter, uint64_t stamp)
 {
 	size_t count = sorter->piles.count,
 		   first = count > LOOKED_AT_PILES ? count - LOOKED_AT_PILES : 0;
-	struct gmt_order_pile *best = NULL;
+	struct gmt_stamp_pile *best = NULL;
 
 	for (size_t i = first; i < count; i++) {
-		struct gmt_order_pile *pile = &sorter->piles.items[i];
+		struct gmt_stamp_pile *pile = &sorter->piles.items[i];
 
 		if (pile->last_stamp <= stamp && (!best || pile->last_stamp > best->last_stamp))
 			best = pile;
 	}
 	if (!best && (best = gmt_vec_push(&sorter->piles)))
-		*best = (struct gmt_order_pile){ 0 };
+		*best = (struct gmt_stamp_pile){ 0 };
 	return best;
 }
 
-static bool deal_runs(struct gmt_order_sorter *sorter, const struct gmt_order_key *keys)
+static bool deal_runs(struct gmt_stamp_sorter *sorter, const struct gmt_stamp_key *keys)
 {
 	const uint32_t *starts = sorter->starts.items;
 
 	sorter->piles.count = sorter->dealt.count = 0;
 	for (size_t run = 0; run + 1 < sorter->starts.count; run++) {
-		struct gmt_order_pile *pile = pile_for(sorter, keys[starts[run]].stamp);
+		struct gmt_stamp_pile *pile = pile_for(sorter, keys[starts[run]].stamp);
 		uint32_t *dealt = gmt_vec_push(&sorter->dealt);
 
 		if (!pile || !dealt)
@@ -71,7 +71,7 @@ static bool deal_runs(struct gmt_order_sorter *sorter, const struct gmt_order_ke
  * Copies the keys into `from`, pile by pile. Sets `starts` to the beginning of each pile and the
  * end of the last.
  */
-static void put_in_piles(struct gmt_order_sorter *sorter, const struct gmt_order_key *keys)
+static void put_in_piles(struct gmt_stamp_sorter *sorter, const struct gmt_stamp_key *keys)
 {
 	uint32_t end = 0;
 
@@ -80,13 +80,13 @@ static void put_in_piles(struct gmt_order_sorter *sorter, const struct gmt_order
 		end += sorter->piles.items[i].count;
 	}
 	for (size_t run = 0; run < sorter->dealt.count; run++) {
-		struct gmt_order_pile *pile = &sorter->piles.items[sorter->dealt.items[run]];
-		struct gmt_order_key *to = sorter->from.items + pile->end;
+		struct gmt_stamp_pile *pile = &sorter->piles.items[sorter->dealt.items[run]];
+		struct gmt_stamp_key *to = sorter->from.items + pile->end;
 		uint32_t first = sorter->starts.items[run], next = sorter->starts.items[run + 1];
 
 		for (uint32_t i = first; i < next; i++)
 			*to++ =
-				(struct gmt_order_key){ .stamp = keys[i].stamp, .rank = i, .slot = keys[i].slot };
+				(struct gmt_stamp_key){ .stamp = keys[i].stamp, .rank = i, .slot = keys[i].slot };
 		pile->end += next - first;
 	}
 	/* `starts` has room: there are at most as many piles as runs. */
@@ -99,15 +99,15 @@ static void put_in_piles(struct gmt_order_sorter *sorter, const struct gmt_order
  * Merges two sorted sequences. Branch-free, because the processor cannot predict which key comes
  * next.
  */
-static void merge(const struct gmt_order_key *left, const struct gmt_order_key *middle,
-	const struct gmt_order_key *end, struct gmt_order_key *to)
+static void merge(const struct gmt_stamp_key *left, const struct gmt_stamp_key *middle,
+	const struct gmt_stamp_key *end, struct gmt_stamp_key *to)
 {
-	const struct gmt_order_key *right = middle;
+	const struct gmt_stamp_key *right = middle;
 
 	while (left < middle && right < end) {
 		size_t is_right = (size_t)(right->stamp < left->stamp) |
 			((size_t)(right->stamp == left->stamp) & (size_t)(right->rank < left->rank));
-		const struct gmt_order_key *next = is_right ? right : left;
+		const struct gmt_stamp_key *next = is_right ? right : left;
 
 		*to++ = *next;
 		right += is_right;
@@ -118,9 +118,9 @@ static void merge(const struct gmt_order_key *left, const struct gmt_order_key *
 }
 
 /* Merges neighboring piles, pass by pass, until one is left. Returns its keys. */
-static const struct gmt_order_key *merge_piles(struct gmt_order_sorter *sorter)
+static const struct gmt_stamp_key *merge_piles(struct gmt_stamp_sorter *sorter)
 {
-	struct gmt_order_key *from = sorter->from.items, *to = sorter->to.items;
+	struct gmt_stamp_key *from = sorter->from.items, *to = sorter->to.items;
 	uint32_t *starts = sorter->starts.items;
 
 	for (size_t piles = sorter->starts.count - 1; piles > 1; piles = (piles + 1) / 2) {
@@ -134,14 +134,14 @@ static const struct gmt_order_key *merge_piles(struct gmt_order_sorter *sorter)
 		}
 		starts[(piles + 1) / 2] = end;
 
-		struct gmt_order_key *merged = to;
+		struct gmt_stamp_key *merged = to;
 		to = from;
 		from = merged;
 	}
 	return from;
 }
 
-bool gmt_order_sort(struct gmt_order_sorter *sorter, struct gmt_order_key *keys, size_t count)
+bool gmt_stamp_sort(struct gmt_stamp_sorter *sorter, struct gmt_stamp_key *keys, size_t count)
 {
 	/* Forget the previous sort. */
 	sorter->from.count = sorter->to.count = 0;
@@ -153,7 +153,7 @@ bool gmt_order_sort(struct gmt_order_sorter *sorter, struct gmt_order_key *keys,
 	return true;
 }
 
-void gmt_order_sorter_fini(struct gmt_order_sorter *sorter)
+void gmt_stamp_sorter_fini(struct gmt_stamp_sorter *sorter)
 {
 	gmt_vec_fini(&sorter->starts);
 	gmt_vec_fini(&sorter->dealt);

@@ -26,7 +26,7 @@ def tensors_in(value):
     return []
 
 
-def of_optimizers(*optimizers):
+def tensors_of_optimizers(*optimizers):
     parameters = [
         parameter for optimizer in optimizers for group in optimizer.param_groups for parameter in group['params']
     ]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "python/python_unchanged.h"
+#include "python/python_unchanged_frames.h"
 
 /*
  * Why the frames taken from the last stack are those that a walk would find (gmt_python_walk_next).

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Copies each batch to the device in the first epoch and keeps it for the epochs that follow, as the data fit."""
+"""Copies each batch to the device in the first epoch and keeps it for all later epochs; the whole data set fits."""
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset

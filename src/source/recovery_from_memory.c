@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * For a file that lacks more than the part after its last sync point, because it was cut or
- * removed. The recorder's memory still has the definitions that the rest of the events need.
+ * Recovers a recording whose file was cut or removed, so that even synced parts are missing. The
+ * recorder's memory still has the definitions that the rest of the events need.
  */
 
 static void read_apis(struct gmt_recovery *recovery)
@@ -87,7 +87,7 @@ static void add_process(struct gmt_recovery *recovery)
 	recovery->has_process = true;
 }
 
-void gmt_recovery_add_beginning(struct gmt_recovery *recovery)
+void gmt_recovery_add_preamble(struct gmt_recovery *recovery)
 {
 	size_t bytes, length;
 	const uint8_t *preamble = gmt_shared_recording_preamble(recovery->shared_recording, &bytes);
@@ -98,8 +98,8 @@ void gmt_recovery_add_beginning(struct gmt_recovery *recovery)
 			at < bytes && (length = gmt_block_read(preamble + at, bytes - at, &block)) != 0;
 			at += length)
 			/*
-			 * Events belong in the journal and in the rings. An event block in the preamble is
-			 * invalid: its events would be counted wrongly.
+			 * The preamble has no events; they are in the journal and in the rings. So an event
+			 * block here is damage.
 			 */
 			if (block.kind == GMT_RECORD_EVENT || !gmt_recovery_is_readable(recovery, &block)) {
 				recovery->damaged_blocks++;

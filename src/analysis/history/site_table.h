@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_ANALYSIS_HISTORY_SITES_H
-#define GMT_ANALYSIS_HISTORY_SITES_H
+#ifndef GMT_ANALYSIS_HISTORY_SITE_TABLE_H
+#define GMT_ANALYSIS_HISTORY_SITE_TABLE_H
 
 /*
  * A table of sites that can be sorted. A row has the bytes and blocks that a site holds, held at
@@ -34,7 +34,7 @@ struct gmt_site {
 
 struct gmt_sites {
 	GMT_VEC(struct gmt_site) rows; /* only sites that had a block */
-	bool grouped; /* the rows are sorted by layer and device */
+	bool is_grouped; /* the rows are sorted by layer and device */
 };
 
 enum gmt_sites_order { GMT_SITES_BY_PEAK, GMT_SITES_BY_LIVE, GMT_SITES_BY_TOTAL };
@@ -47,17 +47,17 @@ enum gmt_status gmt_sites_compute(struct gmt_sites *ret_sites, const struct gmt_
 	const struct gmt_traces *traces, struct gmt_error *error);
 
 /* Sorts the rows, the largest first. The order of equal rows depends only on the recording. */
-void gmt_sites_sort(struct gmt_sites *sites, enum gmt_sites_order key);
+void gmt_sites_sort(struct gmt_sites *sites, enum gmt_sites_order order);
 
 /*
- * Returns the sites of one layer on one device, sorted by `key`. They are *ret_count adjacent rows
- * of `sites`, which this call reorders. Valid until the next sort.
+ * Returns the sites of one layer on one device, sorted by `order`. They are *ret_count adjacent
+ * rows of `sites`, which this call reorders. Valid until the next sort.
  */
-const struct gmt_site *gmt_sites_of(struct gmt_sites *sites, uint32_t layer, int32_t device,
-	enum gmt_sites_order key, size_t *ret_count);
+const struct gmt_site *gmt_sites_of_account(struct gmt_sites *sites, uint32_t layer, int32_t device,
+	enum gmt_sites_order order, size_t *ret_count);
 
-/* Returns the number that `key` sorts by. */
-uint64_t gmt_sites_value(const struct gmt_site *site, enum gmt_sites_order key);
+/* Returns the number that `order` sorts by. */
+uint64_t gmt_sites_value(const struct gmt_site *site, enum gmt_sites_order order);
 
 void gmt_sites_fini(struct gmt_sites *sites);
 
