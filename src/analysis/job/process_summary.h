@@ -4,9 +4,9 @@
 
 /*
  * What `ranks` needs of one process: made from a recording (process_summary_make.h), or read from a
- * summary file (gmt_summary_decode). Both give the same numbers. All summaries of a job are in one store,
- * so that equal texts and lines exist once and have one number. In the flow: recording or summary
- * file -> process summary -> job.
+ * summary file (gmt_summary_decode). Both give the same numbers. All summaries of a job are in one
+ * store, so that equal texts and lines exist once and have one number. In the flow: recording or
+ * summary file -> process summary -> job.
  */
 
 #include <stdbool.h>
