@@ -46,6 +46,10 @@ class Reporting(unittest.TestCase):
             ],
         )
 
+    def test_control_characters_in_the_output_of_a_test_do_not_end_the_summary(self):
+        summary = self.summary_of("not ok 1 - bad\n", "FAIL", cases=("<failure>\x1b[31mred\x1b[0m \x00</failure>", ""))
+        self.assertEqual(summary[-1], "1 passed, 1 failed, 0 skipped")
+
     def test_a_long_failure_is_shown_from_both_ends(self):
         summary = self.summary_of(
             "not ok 1 - bad\n" + "".join(f"# {line}\n" for line in range(500)), "FAIL", cases=("<failure/>",)
