@@ -56,8 +56,8 @@ bool gmt_recording_memory_open_in_memory(struct gmt_recording_memory *ret_memory
 	uint32_t why_bytes);
 
 /*
- * Writes the owner, and then the magic: from here on, a reader accepts what is in the memory if the
- * process is killed.
+ * Writes the owner and then the magic. If the process is killed after this call, a reader accepts
+ * the memory.
  */
 void gmt_recording_memory_sign(struct gmt_recording_memory *memory,
 	const struct gmt_shared_recording_owner *owner);

@@ -5,8 +5,8 @@
 /*
  * Compacts a recording. The compactor summarizes everything up to a moment, the cut. It keeps the
  * blocks that are live at the cut, and all events after the cut, unchanged. In the flow: decoded
- * rows -> compactor -> rows -> encode. The recorder (in its modes `window` and `aggregate`) and
- * `gpumemtrace fold` use it. docs/compaction.md documents what is kept.
+ * rows -> compactor -> rows -> encode. The recorder and the verb `fold` call it. docs/compaction.md
+ * documents what is kept.
  *
  * 	gmt_compact_open(&options, &compactor, &error)
  * 	for each block of the input, in the file's order:

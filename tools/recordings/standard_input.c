@@ -30,9 +30,9 @@ const char *gmt_standard_input_name(const char *operand)
 
 static bool is_file(void)
 {
-	struct stat about;
+	struct stat status;
 
-	return !fstat(STDIN_FILENO, &about) && S_ISREG(about.st_mode);
+	return !fstat(STDIN_FILENO, &status) && S_ISREG(status.st_mode);
 }
 
 static int64_t read_pipe(void *user, void *buffer, size_t bytes)

@@ -75,25 +75,20 @@ void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_account *acc
 	const struct gmt_limit_peak *limit =
 		gmt_judge_peak_limit(judge->gate->limits, account->layer, account->device);
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_PEAK, account);
-	uint64_t bytes = account->peak_bytes, left_out;
+	uint64_t left_out;
 
-	check.measured = (double)bytes;
-	check.unit = "bytes";
 	if (!limit) {
 		check.state = GMT_CHECK_SKIPPED;
+		check.measured = (double)account->peak_bytes;
+		check.unit = "bytes";
 		check.text = gmt_verdict_line(judge->verdict,
-			"%s; not judged, because no --max-peak is given for it", gmt_text_size(bytes).text);
+			"%s; not judged, because no --max-peak is given for it",
+			gmt_text_size(account->peak_bytes).text);
 		gmt_verdict_add_check(judge->verdict, check);
 		return;
 	}
 	left_out = suppressed_at_peak(judge, account);
-	bytes -= left_out < bytes ? left_out : bytes;
-	check.state = bytes > limit->bytes ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
-	check.measured = (double)bytes;
-	check.limit = (double)limit->bytes;
-	check.text = gmt_verdict_line(judge->verdict, "peak %s%s%s, %s allowed",
-		gmt_text_size(bytes).text, left_out ? " without suppressed " : "",
-		left_out ? gmt_text_size(left_out).text : "", gmt_text_size(limit->bytes).text);
+	gmt_judge_compare_peak(judge->verdict, &check, limit, account->peak_bytes, left_out);
 
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
 	if (check.state == GMT_CHECK_FAILED)

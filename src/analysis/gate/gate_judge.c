@@ -2,20 +2,18 @@
 #include "analysis/gate/gate.h"
 
 #include "analysis/gate/gate_judge.h"
+#include "base/text.h"
 
 struct gmt_verdict_check gmt_judge_check(const struct gmt_judge *judge, enum gmt_rule rule,
 	const struct gmt_account *account)
 {
-	return (struct gmt_verdict_check){
-		.rule = rule,
-		.subject = judge->subject,
-		.layer = account ? account->layer : 0,
-		.device = account ? account->device : GMT_DEVICE_UNKNOWN,
-		.measured = -1,
-		.limit = -1,
-		.unit = "",
-		.text = "",
-	};
+	struct gmt_verdict_check check = gmt_verdict_empty_check(rule, judge->subject);
+
+	if (account) {
+		check.layer = account->layer;
+		check.device = account->device;
+	}
+	return check;
 }
 
 bool gmt_judge_suppresses(const struct gmt_judge *judge, unsigned kinds, uint32_t stack,
@@ -53,4 +51,18 @@ const char *gmt_judge_place(const struct gmt_judge *judge, uint32_t stack, uint3
 	return own_line < count ? gmt_verdict_frame_name(judge->verdict, judge->input->recording,
 								  judge->input->traces, places[own_line])
 							: "(no stack)";
+}
+
+void gmt_judge_compare_peak(struct gmt_verdict *verdict, struct gmt_verdict_check *check,
+	const struct gmt_limit_peak *limit, uint64_t peak_bytes, uint64_t left_out_bytes)
+{
+	uint64_t bytes = left_out_bytes < peak_bytes ? peak_bytes - left_out_bytes : 0;
+
+	check->state = bytes > limit->bytes ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
+	check->measured = (double)bytes;
+	check->limit = (double)limit->bytes;
+	check->unit = "bytes";
+	check->text = gmt_verdict_line(verdict, "peak %s%s%s, %s allowed", gmt_text_size(bytes).text,
+		left_out_bytes ? " without suppressed " : "",
+		left_out_bytes ? gmt_text_size(left_out_bytes).text : "", gmt_text_size(limit->bytes).text);
 }

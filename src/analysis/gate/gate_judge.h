@@ -32,6 +32,10 @@ unsigned gmt_judge_suppression_kinds(enum gmt_leak_definition definition);
 const struct gmt_limit_peak *gmt_judge_peak_limit(const struct gmt_limits *limits, uint32_t layer,
 	int32_t device);
 
+/* Fills in the result of a check of a peak. `left_out_bytes` of it are suppressed. */
+void gmt_judge_compare_peak(struct gmt_verdict *verdict, struct gmt_verdict_check *check,
+	const struct gmt_limit_peak *limit, uint64_t peak_bytes, uint64_t left_out_bytes);
+
 /* Returns one frame as a line of text for evidence. */
 const char *gmt_judge_place(const struct gmt_judge *judge, uint32_t stack, uint32_t own_line);
 

@@ -28,16 +28,13 @@ static const char *text_of(const struct judge *judge, uint32_t text)
 static struct gmt_verdict_check check_of(const struct judge *judge, enum gmt_rule rule,
 	const struct gmt_summarized_account *account)
 {
-	return (struct gmt_verdict_check){
-		.rule = rule,
-		.subject = judge->subject,
-		.layer = account ? account->layer : 0,
-		.device = account ? account->device : GMT_DEVICE_UNKNOWN,
-		.measured = -1,
-		.limit = -1,
-		.unit = "",
-		.text = "",
-	};
+	struct gmt_verdict_check check = gmt_verdict_empty_check(rule, judge->subject);
+
+	if (account) {
+		check.layer = account->layer;
+		check.device = account->device;
+	}
+	return check;
 }
 
 static void skip(const struct judge *judge, enum gmt_rule rule,
@@ -318,7 +315,7 @@ static void judge_peak(const struct judge *judge, const struct gmt_summarized_ac
 	const struct gmt_limit_peak *limit =
 		gmt_judge_peak_limit(judge->gate->limits, account->layer, account->device);
 	struct gmt_verdict_check check = check_of(judge, GMT_RULE_PEAK, account);
-	uint64_t bytes = account->peak_bytes, left_out = 0;
+	uint64_t left_out = 0;
 
 	if (!limit) {
 		skip(judge, GMT_RULE_PEAK, account, "no --max-peak is given for it");
@@ -333,14 +330,7 @@ static void judge_peak(const struct judge *judge, const struct gmt_summarized_ac
 			left_out += place->peak_bytes;
 	}
 	judge->verdict->suppressed_bytes += left_out;
-	bytes -= left_out < bytes ? left_out : bytes;
-	check.state = bytes > limit->bytes ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
-	check.measured = (double)bytes;
-	check.limit = (double)limit->bytes;
-	check.unit = "bytes";
-	check.text = gmt_verdict_line(judge->verdict, "peak %s%s%s, %s allowed",
-		gmt_text_size(bytes).text, left_out ? " without suppressed " : "",
-		left_out ? gmt_text_size(left_out).text : "", gmt_text_size(limit->bytes).text);
+	gmt_judge_compare_peak(judge->verdict, &check, limit, account->peak_bytes, left_out);
 
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
 	if (check.state == GMT_CHECK_FAILED)

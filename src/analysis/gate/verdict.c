@@ -49,6 +49,19 @@ static const char *copy_text(struct gmt_verdict *verdict, const char *text)
 	return copy ? copy : "";
 }
 
+struct gmt_verdict_check gmt_verdict_empty_check(enum gmt_rule rule, uint32_t subject)
+{
+	return (struct gmt_verdict_check){
+		.rule = rule,
+		.subject = subject,
+		.device = GMT_DEVICE_UNKNOWN,
+		.measured = -1,
+		.limit = -1,
+		.unit = "",
+		.text = "",
+	};
+}
+
 uint32_t gmt_verdict_add_check(struct gmt_verdict *verdict, struct gmt_verdict_check check)
 {
 	struct gmt_verdict_check *row = gmt_vec_push(&verdict->checks);

@@ -107,6 +107,9 @@ const char *gmt_check_state_name(enum gmt_check_state state);
 const char *gmt_verdict_line(struct gmt_verdict *verdict, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Returns an empty check of a rule for a subject as a whole: without a layer and a device. */
+struct gmt_verdict_check gmt_verdict_empty_check(enum gmt_rule rule, uint32_t subject);
+
 /*
  * Adds a copy of a check and returns its number. Never fails: out_of_memory records that something
  * is missing.

@@ -15,6 +15,7 @@
 
 #include "base/budget.h"
 #include "render/export/chrome_slices.h"
+#include "render/export/export_replay.h"
 #include "render/export/frames.h"
 
 /* PyTorch's profiler counts from the last multiple of three months since 1970. */
@@ -208,7 +209,7 @@ static bool on_before(void *user, const struct gmt_replay *replay,
 	return true;
 }
 
-/* Adds what the folded events left. */
+/* Adds what the compacted events left. */
 static bool on_compacted(void *user, const struct gmt_replay *replay)
 {
 	struct writer *writer = user;
@@ -237,7 +238,6 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 
 static enum gmt_status write_events(struct writer *writer, struct gmt_error *error)
 {
-	const struct gmt_export *export = writer->chrome.export;
 	const struct gmt_replay_observer observer = {
 		.before = on_before,
 		.next_needed_stamp = &gmt_replay_quiet,
@@ -248,15 +248,8 @@ static enum gmt_status write_events(struct writer *writer, struct gmt_error *err
 		.finished = on_finished,
 		.user = writer,
 	};
-	const struct gmt_replay_options options = {
-		.until_ns = export->until_ns, .observers = &observer, .observer_count = 1
-	};
-	struct gmt_replay replay = { 0 };
-	enum gmt_status status =
-		gmt_replay_run(&replay, export->recording, export->traces, &options, error);
 
-	gmt_replay_fini(&replay);
-	return status;
+	return gmt_export_replay(writer->chrome.export, &observer, error);
 }
 
 static enum gmt_status write_all(struct writer *writer, uint64_t base_ns, struct gmt_error *error)

@@ -8,8 +8,8 @@
 #include "base/text.h"
 
 /*
- * Phases of one thread and source nest, but ranges that a program numbers itself may overlap. Then
- * the later one goes to the next lane, which is a track of its own.
+ * Phases of one thread and source nest, but ranges that a program numbers itself may overlap. Of
+ * two ranges that overlap, the later one is written to the next lane. Each lane is a track.
  */
 enum { LANES = 16 };
 

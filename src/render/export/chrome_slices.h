@@ -7,7 +7,8 @@
 #include "render/export/chrome_writer.h"
 
 /*
- * Writes the steps and phases, each list on tracks of its own. Returns false when out of memory.
+ * Writes the steps and the phases. Each series of steps has one track; the phases have one or
+ * more. Returns false when out of memory.
  */
 bool gmt_chrome_slices(struct gmt_chrome *chrome);
 

@@ -16,7 +16,7 @@
 
 #include "base/text.h"
 #include "reader/load/clock.h"
-#include "render/export/export.h"
+#include "render/export/export_replay.h"
 #include "render/export/frames.h"
 #include "render/json.h"
 
@@ -43,11 +43,7 @@ struct writer {
 static struct point *find_point(struct writer *writer, const struct gmt_replay *replay,
 	uint32_t site)
 {
-	const struct gmt_accounting *accounting = &replay->accounting;
-	const struct gmt_account *account =
-		&accounting->accounts.items[accounting->sites.items[site].account];
-
-	return gmt_profile_includes(&writer->export->choice, account->layer, account->device)
+	return gmt_export_includes_site(writer->export, replay, site)
 		? &writer->points.items[replay->site_stacks.items[site]]
 		: NULL;
 }
@@ -99,22 +95,14 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 /* Follows the blocks of each stack. */
 static enum gmt_status follow_blocks(struct writer *writer, struct gmt_error *error)
 {
-	const struct gmt_export *export = writer->export;
 	const struct gmt_replay_observer observer = {
 		.began = on_began, .ended = on_ended, .finished = on_finished, .user = writer
 	};
-	const struct gmt_replay_options options = {
-		.until_ns = export->until_ns, .observers = &observer, .observer_count = 1
-	};
-	struct gmt_replay replay = { 0 };
-	enum gmt_status status;
 
 	/* The reserved memory is zeroed. */
-	if (!gmt_vec_reserve(&writer->points, export->traces->stacks.entries.count + 1))
+	if (!gmt_vec_reserve(&writer->points, writer->export->traces->stacks.entries.count + 1))
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	status = gmt_replay_run(&replay, export->recording, export->traces, &options, error);
-	gmt_replay_fini(&replay);
-	return status;
+	return gmt_export_replay(writer->export, &observer, error);
 }
 
 static void write_command(struct writer *writer)
@@ -178,7 +166,7 @@ static void write_point(struct writer *writer, uint32_t stack, const uint64_t *v
 	gmt_json_key_u64(json, "tb", values[GMT_PROFILE_ALLOCATED_BYTES]);
 	gmt_json_key_u64(json, "tbk", values[GMT_PROFILE_ALLOCATIONS]);
 	gmt_json_key_u64(json, "tl", point->lifetime_ns / 1000);
-	/* In a folded recording, the point's own peak may lie in events that are gone. */
+	/* In a compacted recording, the point's own peak may lie in events that are gone. */
 	gmt_json_key_u64(json, "mb",
 		largest(point->max_bytes,
 			largest(values[GMT_PROFILE_PEAK_BYTES], values[GMT_PROFILE_LIVE_BYTES])));

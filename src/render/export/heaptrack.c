@@ -18,7 +18,7 @@
 #include "base/budget.h"
 #include "containers/intern.h"
 #include "reader/load/clock.h"
-#include "render/export/export.h"
+#include "render/export/export_replay.h"
 #include "render/export/frames.h"
 
 enum { HEAPTRACK_VERSION = 0x10400, FILE_VERSION = 3, PAGE_BYTES = 4096 };
@@ -178,21 +178,12 @@ static bool write_change(struct writer *writer, char sign, uint64_t size_bytes, 
 	return true;
 }
 
-static bool is_included(const struct writer *writer, const struct gmt_replay *replay, uint32_t site)
-{
-	const struct gmt_accounting *accounting = &replay->accounting;
-	const struct gmt_account *account =
-		&accounting->accounts.items[accounting->sites.items[site].account];
-
-	return gmt_profile_includes(&writer->export->choice, account->layer, account->device);
-}
-
 static bool on_began(void *user, const struct gmt_replay *replay,
 	const struct gmt_recording_event *event, uint32_t site)
 {
 	struct writer *writer = user;
 
-	return !is_included(writer, replay, site) ||
+	return !gmt_export_includes_site(writer->export, replay, site) ||
 		write_change(writer, '+', event->size_bytes, replay->site_stacks.items[site], event->stamp);
 }
 
@@ -201,7 +192,7 @@ static bool on_ended(void *user, const struct gmt_replay *replay,
 {
 	struct writer *writer = user;
 
-	return !is_included(writer, replay, block->site) ||
+	return !gmt_export_includes_site(writer->export, replay, block->site) ||
 		write_change(writer, '-', block->size_bytes, replay->site_stacks.items[block->site],
 			event->stamp);
 }
@@ -238,15 +229,10 @@ enum gmt_status gmt_export_heaptrack(struct gmt_export *export, FILE *file, stru
 	const struct gmt_replay_observer observer = {
 		.began = on_began, .ended = on_ended, .finished = on_finished, .user = &writer
 	};
-	const struct gmt_replay_options options = {
-		.until_ns = export->until_ns, .observers = &observer, .observer_count = 1
-	};
-	struct gmt_replay replay = { 0 };
 	enum gmt_status status = write_head(&writer)
-		? gmt_replay_run(&replay, export->recording, export->traces, &options, error)
+		? gmt_export_replay(export, &observer, error)
 		: gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 
-	gmt_replay_fini(&replay);
 	gmt_intern_fini(&writer.texts);
 	gmt_intern_fini(&writer.nodes);
 	gmt_intern_fini(&writer.allocations);

@@ -6,7 +6,7 @@
 #include "base/budget.h"
 #include "containers/vec.h"
 #include "reader/load/clock.h"
-#include "render/export/export.h"
+#include "render/export/export_replay.h"
 #include "render/export/frames.h"
 #include "render/json.h"
 #include "render/space.h"
@@ -193,7 +193,6 @@ static bool on_before(void *user, const struct gmt_replay *replay,
 
 static enum gmt_status write_events(struct writer *writer, struct gmt_error *error)
 {
-	const struct gmt_export *export = writer->export;
 	const struct gmt_replay_observer observer = {
 		.before = on_before,
 		.next_needed_stamp = &gmt_replay_quiet,
@@ -202,15 +201,8 @@ static enum gmt_status write_events(struct writer *writer, struct gmt_error *err
 		.ended = on_ended,
 		.user = writer,
 	};
-	const struct gmt_replay_options options = {
-		.until_ns = export->until_ns, .observers = &observer, .observer_count = 1
-	};
-	struct gmt_replay replay = { 0 };
-	enum gmt_status status =
-		gmt_replay_run(&replay, export->recording, export->traces, &options, error);
 
-	gmt_replay_fini(&replay);
-	return status;
+	return gmt_export_replay(writer->export, &observer, error);
 }
 
 enum gmt_status gmt_export_ndjson(struct gmt_export *export, FILE *file, struct gmt_error *error)

@@ -268,7 +268,10 @@ static bool note_refusals(struct gmt_torch_events *events)
 enum gmt_status gmt_torch_events_run(struct gmt_torch_events *events, struct gmt_error *error)
 {
 	const struct gmt_export *export = events->export;
-	/* The allocator comes first: it knows the memory in which a block lies. */
+	/*
+	 * Observer 0, filled in below, is the allocator. It sees each event first, so that it can say
+	 * in which segment a block lies.
+	 */
 	struct gmt_replay_observer observers[2] = { { 0 },
 		{
 			.before = on_before,
