@@ -30,6 +30,15 @@ struct gpumemtrace_recording {
 	GMT_VEC(char *) warnings; /* from malloc */
 };
 
+/* Held while state of the process is used: work budget, memory limit, messages, symbol cache. */
+extern pthread_mutex_t gmt_read_process_lock;
+
+/*
+ * Returns a recording with one user, for a recording that the caller loads into its pipeline. NULL:
+ * out of memory.
+ */
+struct gpumemtrace_recording *gmt_read_recording_new(void);
+
 /* Adds a user. Any thread that is a user may call it. */
 void gmt_read_recording_share(struct gpumemtrace_recording *recording);
 
