@@ -57,12 +57,13 @@ ORDER = [
     "tools/completion",
     "tools/recordings",
     "tools/pipeline",
+    "library",
     "tools/report",
+    "tools/database",
     "tools/export",
     "tools/doctor",
     "tools/commands",
     "tools",
-    "library",
 ]
 # The recorder may use the folders of src/ up to this one.
 LAST_OF_RECORDER = "compaction"
@@ -106,6 +107,7 @@ FOREIGN = {
     r"libunwind.*\.h": r"preload/unwind/.*",
     r"pthread\.h": r"((preload|simcuda)/.*|src/source/read_ahead\.c|src/analysis/page/page_queue\.c|library/recording\.h)",
     r"cuda.*\.h": r"(preload|simcuda)/.*",
+    r"sqlite3\.h": r"tools/database/.*",
 }
 
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "render/export/export.h"
+#include "tools/export/export_database.h"
 #include "tools/export/export_file.h"
 #include "tools/export/export_tables.h"
 #include "tools/options/command.h"
@@ -93,19 +94,23 @@ int gmt_cmd_export(const struct gmt_command *command, int argc, char **argv)
 		.max_events = UINT64_MAX,
 	};
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
+	enum gmt_export_kind kind;
 
 	if (code >= 0)
 		return code;
 	if (!gmt_export_options_check(&options))
 		return GMT_EXIT_USAGE;
-	if (gmt_export_formats[options.format].kind == GMT_EXPORT_TABLES)
+	kind = gmt_export_formats[options.format].kind;
+	if (kind == GMT_EXPORT_TABLES)
 		return export_tables(&options, argc, argv);
-	if (argc > 1) {
+	if (argc > 1 && kind != GMT_EXPORT_DATABASE) {
 		gmt_message_error("export: --format=%s takes one recording",
 			gmt_export_formats[options.format].name);
 		return GMT_EXIT_USAGE;
 	}
 	if (!gmt_newest_recording_instead("export", &argc, argv))
 		return GMT_EXIT_USAGE;
+	if (kind == GMT_EXPORT_DATABASE)
+		return gmt_export_database(&options, argc, argv);
 	return gmt_export_file(&options, argv[0]);
 }

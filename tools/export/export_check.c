@@ -14,7 +14,7 @@ static const char *foreign_option(const struct gmt_export_options *options)
 		unsigned option;
 		bool is_given;
 	} rows[] = {
-		{ "table", GMT_EXPORT_ENGINE, options->tables.count },
+		{ "table", GMT_EXPORT_TABLE, options->tables.count },
 		{ "partition", GMT_EXPORT_ENGINE, options->partition },
 		{ "parallel", GMT_EXPORT_ENGINE, options->parallel },
 		{ "python", GMT_EXPORT_ENGINE, options->python },

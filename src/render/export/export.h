@@ -39,13 +39,14 @@ typedef enum gmt_status gmt_export_writer(struct gmt_export *export, FILE *file,
 
 enum gmt_export_kind {
 	GMT_EXPORT_TABLES, /* a folder, which the Python package writes */
+	GMT_EXPORT_DATABASE, /* the same tables in a file of SQLite (tools/database) */
 	GMT_EXPORT_PROFILE,
 	GMT_EXPORT_EVENTS,
 };
 
 /* The options of `export` that only some formats have, as bits. */
 enum gmt_export_option {
-	GMT_EXPORT_ENGINE = 1 << 0, /* --table, --partition, --parallel, --python */
+	GMT_EXPORT_ENGINE = 1 << 0, /* --partition, --parallel, --python */
 	GMT_EXPORT_STACKS = 1 << 1, /* --native, --owners, --symbol-path, --no-symbol-cache */
 	GMT_EXPORT_UNTIL = 1 << 2,
 	GMT_EXPORT_FROM = 1 << 3,
@@ -56,6 +57,7 @@ enum gmt_export_option {
 	GMT_EXPORT_ONE_DEVICE = 1 << 11, /* in addition: without --device, the fullest one */
 	GMT_EXPORT_VALUE = 1 << 7,
 	GMT_EXPORT_MAX_EVENTS = 1 << 8,
+	GMT_EXPORT_TABLE = 1 << 12,
 	/* not an option: without --at and --until, the file ends where the program's work ends */
 	GMT_EXPORT_TO_WORK_END = 1 << 10,
 };
@@ -72,7 +74,7 @@ struct gmt_export_format_info {
 	const char *suffix; /* of the file's name, with its dot */
 	enum gmt_export_kind kind;
 	unsigned options; /* enum gmt_export_option, or-ed */
-	gmt_export_writer *write; /* NULL for tables */
+	gmt_export_writer *write; /* NULL for tables and databases */
 	const char *viewer; /* who opens it */
 };
 
@@ -81,6 +83,7 @@ extern const struct gmt_export_format_info gmt_export_formats[GMT_EXPORT_FORMATS
 #define GMT_EXPORT_FORMAT(NAME, name, suffix, kind, options, write, viewer) \
 	GMT_EXPORT_WRITER_##kind(write)
 #define GMT_EXPORT_WRITER_TABLES(write)
+#define GMT_EXPORT_WRITER_DATABASE(write)
 #define GMT_EXPORT_WRITER_PROFILE(write) gmt_export_writer write;
 #define GMT_EXPORT_WRITER_EVENTS(write) gmt_export_writer write;
 #include "render/export/export_formats.def"

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs SQL on recordings: the tables of the library, in a database of SQLite. */
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/database/sql_session.h"
+#include "tools/options/command.h"
+#include "tools/output/exit_codes.h"
+#include "tools/output/message.h"
+#include "tools/pipeline/owner_options.h"
+#include "tools/pipeline/symbol_options.h"
+#include "tools/recordings/newest_recording.h"
+
+struct sql_options {
+	bool json, csv, strict;
+	struct gmt_option_texts symbol_paths, owners;
+	bool no_symbol_cache;
+	int native;
+};
+
+#define OFFSET_OF(field) offsetof(struct sql_options, field)
+const struct gmt_option_row gmt_option_rows_sql[] = {
+	{ "json", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(json), "rows as an array of JSON objects" },
+	{ "csv", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(csv), "rows as comma-separated values" },
+	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", OFFSET_OF(native),
+		"native frames: all except the Python interpreter's (default), all, "
+		"or none if the stack has Python frames" },
+	GMT_SYMBOLS_OPTIONS(OFFSET_OF(symbol_paths), OFFSET_OF(no_symbol_cache)),
+	GMT_OWNERS_OPTION(OFFSET_OF(owners)),
+	{ "strict", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(strict),
+		"exit with 4 if a recording is incomplete" },
+	{ 0 },
+};
+#undef OFFSET_OF
+
+/* Takes the statement from the operands: the last one, unless it is a file. NULL: there is none. */
+static const char *take_statement(int *argc, char **argv)
+{
+	const char *last = *argc ? argv[*argc - 1] : NULL;
+
+	if (!last || strcmp(last, "-") == 0 || access(last, F_OK) == 0)
+		return NULL;
+	/* A name without a blank is a file that is missing, except for commands such as .schema. */
+	if (*last != '.' && !strpbrk(last, " \t\n;"))
+		return NULL;
+	--*argc;
+	return last;
+}
+
+int gmt_cmd_sql(const struct gmt_command *command, int argc, char **argv)
+{
+	struct sql_options options = { 0 };
+	int code = gmt_options_parse(command, &options, false, &argc, argv);
+	struct gmt_sql_session session = { 0 };
+	const char *statement;
+
+	if (code >= 0)
+		return code;
+	if (options.json && options.csv) {
+		gmt_message_error("sql: --json and --csv exclude each other");
+		return GMT_EXIT_USAGE;
+	}
+	statement = take_statement(&argc, argv);
+	if (!gmt_newest_recording_instead("sql", &argc, argv))
+		return GMT_EXIT_USAGE;
+
+	const struct gmt_recording_tables_options tables = {
+		.symbol_paths = &options.symbol_paths,
+		.owners = &options.owners,
+		.no_symbol_cache = options.no_symbol_cache,
+		.native = options.native,
+	};
+	const struct gmt_sql_output output = {
+		.form = options.json ? GMT_SQL_JSON
+			: options.csv    ? GMT_SQL_CSV
+							 : GMT_SQL_TEXT,
+		.file = stdout,
+	};
+
+	code = gmt_sql_session_open(&session, (const char *const *)argv, (size_t)argc, &tables);
+	if (!code)
+		code = statement ? gmt_sql_session_run(&session, statement, &output)
+						 : gmt_sql_session_read(&session, &output);
+	if (!code && session.is_incomplete && options.strict)
+		code = GMT_EXIT_INCOMPLETE;
+	gmt_sql_session_close(&session);
+	return code;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_TOOLS_DATABASE_DATABASE_SCHEMA_H
+#define GMT_TOOLS_DATABASE_DATABASE_SCHEMA_H
+
+/* The statements of SQL that create tables and views, and that insert rows. */
+
+#include "library/tables.h"
+
+#define GMT_STORED_TABLE "stored_"
+
+/*
+ * Returns the statements that create the tables in `tables` (bit N: gmt_read_table_at(N)) and all
+ * views. From malloc; NULL: out of memory.
+ */
+char *gmt_database_schema(uint64_t tables);
+
+/* Returns the statement that inserts a row into a stored table. From malloc; NULL: out of memory. */
+char *gmt_database_insert(const struct gmt_read_table *table);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/export/export_database.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/safe_text.h"
+#include "render/export/export.h"
+#include "system/file_bytes.h"
+#include "tools/database/recording_tables.h"
+#include "tools/output/exit_codes.h"
+#include "tools/output/message.h"
+#include "tools/output/output.h"
+#include "tools/output/output_name.h"
+
+/* The file that SQLite writes. */
+struct target {
+	char path[PATH_MAX];
+	int copy_from; /* the file is a temporary one, and this is its descriptor; -1: it is the output */
+};
+
+/* Finds the name of an open regular file. Returns false if it has none, as a pipe has not. */
+static bool find_name(int fd, char ret_path[PATH_MAX])
+{
+	char link[64];
+	struct stat open_file, named_file;
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, ret_path, PATH_MAX - 1);
+	if (length < 0)
+		return false;
+	ret_path[length] = 0;
+	return !fstat(fd, &open_file) && !lstat(ret_path, &named_file) && S_ISREG(named_file.st_mode) &&
+		open_file.st_dev == named_file.st_dev && open_file.st_ino == named_file.st_ino;
+}
+
+/* SQLite needs a file with a name. If the output has none, it gets a copy of a temporary file. */
+static bool choose_target(const struct gmt_output *output, bool is_stdout,
+	struct target *ret_target)
+{
+	const char *folder = getenv("TMPDIR");
+
+	ret_target->copy_from = -1;
+	if (!is_stdout && find_name(gmt_output_descriptor(output), ret_target->path))
+		return true;
+	if (snprintf(ret_target->path, sizeof(ret_target->path), "%s/gpumemtrace-XXXXXX",
+			folder && *folder ? folder : "/var/tmp") >= (int)sizeof(ret_target->path))
+		return false;
+	ret_target->copy_from = mkstemp(ret_target->path);
+	return ret_target->copy_from >= 0;
+}
+
+static bool write_all(int fd, const char *bytes, size_t length)
+{
+	while (length) {
+		ssize_t written = write(fd, bytes, length);
+
+		if (written < 0 && errno != EINTR)
+			return false;
+		bytes += written > 0 ? written : 0;
+		length -= written > 0 ? (size_t)written : 0;
+	}
+	return true;
+}
+
+static bool copy(int from, int to)
+{
+	enum { BYTES = 1 << 18 };
+	char *bytes = malloc(BYTES);
+	uint64_t offset = 0;
+	size_t length;
+	bool done = bytes;
+
+	while (done && (length = gmt_file_read_at(from, offset, bytes, BYTES))) {
+		done = write_all(to, bytes, length);
+		offset += length;
+	}
+	free(bytes);
+	return done;
+}
+
+/* Returns the bit of the table with this name; 0: there is none. */
+static uint64_t table_bit(const char *name)
+{
+	const struct gmt_read_table *table;
+
+	for (size_t i = 0; (table = gmt_read_table_at(i)); i++)
+		if (strcmp(table->name, name) == 0)
+			return UINT64_C(1) << i;
+	return 0;
+}
+
+/*
+ * Returns the tables that --table names, as bits; 0 after an error. Without --table: all, except
+ * for `curve`, which is as large as `events` and follows from `blocks`.
+ */
+static uint64_t wanted_tables(const struct gmt_export_options *options)
+{
+	uint64_t wanted = 0;
+
+	for (size_t i = 0; i < options->tables.count; i++) {
+		uint64_t bit = table_bit(options->tables.items[i]);
+
+		if (!bit) {
+			gmt_message_error("export: --table: no table has the name `%s`",
+				options->tables.items[i]);
+			return 0;
+		}
+		wanted |= bit;
+	}
+	return wanted ? wanted : GMT_DATABASE_ALL_TABLES & ~table_bit("curve");
+}
+
+/* Fills the database. `name` is that of the output, for messages. */
+static int fill(const struct gmt_export_options *options, const struct target *target,
+	const char *name, char **paths, size_t count, bool *ret_incomplete)
+{
+	const struct gmt_recording_tables_options tables = {
+		.symbol_paths = &options->symbol_paths,
+		.owners = &options->owners,
+		.no_symbol_cache = options->no_symbol_cache,
+		.native = options->native == GMT_EXPORT_UNSET ? 0 : options->native,
+	};
+	struct gmt_database database = { 0 };
+	struct gmt_error error = { 0 };
+	uint64_t wanted = wanted_tables(options);
+	int code = 0;
+
+	if (gmt_database_open(&database, target->path, name, wanted, &error))
+		code = gmt_message_failure(&error);
+	if (target->copy_from >= 0)
+		unlink(target->path);
+	if (!code)
+		code = gmt_recording_tables_fill(&database, (const char *const *)paths, count, wanted,
+			&tables, ret_incomplete);
+	gmt_database_close(&database);
+	return code;
+}
+
+static int write_database(const struct gmt_export_options *options, const char *name,
+	struct gmt_output *output, char **paths, size_t count, bool *ret_incomplete)
+{
+	struct target target;
+	int code;
+
+	if (!choose_target(output, strcmp(name, "-") == 0, &target)) {
+		gmt_message_error("%s: no temporary file: %s; set TMPDIR to a folder with space", name,
+			strerror(errno));
+		return GMT_EXIT_UNREADABLE;
+	}
+	code = fill(options, &target, name, paths, count, ret_incomplete);
+	if (target.copy_from < 0)
+		return code;
+	if (!code && !copy(target.copy_from, gmt_output_descriptor(output))) {
+		gmt_message_error("%s: %s", name, strerror(errno));
+		code = GMT_EXIT_UNREADABLE;
+	}
+	close(target.copy_from);
+	return code;
+}
+
+int gmt_export_database(const struct gmt_export_options *options, int count, char **paths)
+{
+	char buffer[PATH_MAX];
+	const char *to = options->output
+		? options->output
+		: gmt_output_name(paths[0], gmt_export_formats[options->format].suffix, buffer);
+	const struct gmt_output_rules rules = {
+		.inputs = { { (const char *const *)paths, (size_t)count },
+			{ options->owners.items, options->owners.count } },
+		.force = options->force,
+	};
+	bool is_incomplete = false;
+	struct gmt_output *output;
+	int code;
+
+	if (!wanted_tables(options))
+		return GMT_EXIT_USAGE;
+	output = gmt_output_open_bytes(strcmp(to, "-") ? to : "/dev/stdout", &rules);
+	if (!output)
+		return GMT_EXIT_UNREADABLE;
+	code = write_database(options, to, output, paths, (size_t)count, &is_incomplete);
+	if (!code && is_incomplete && options->strict)
+		code = GMT_EXIT_INCOMPLETE;
+	if (code && code != GMT_EXIT_INCOMPLETE)
+		gmt_output_discard(output);
+	else
+		code = gmt_output_close(output, code);
+	if ((!code || code == GMT_EXIT_INCOMPLETE) && strcmp(to, "-") != 0) {
+		gmt_safe_print(stdout, "wrote ");
+		gmt_safe_print(stdout, to);
+		puts("; next: gpumemtrace sql FILE \"select ...\"");
+	}
+	return code;
+}
