@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 #include "gpumemtrace-read.h"
-#include "library/cursor.h"
+#include "library/tables/cursor.h"
 
 /* The texts of a column. Freed with its last user. */
 struct gmt_dictionary {

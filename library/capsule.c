@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "gpumemtrace-read.h"
-#include "library/tables.h"
+#include "library/tables/tables.h"
 
 typedef void *pointer_of_capsule(void *capsule, const char *name);
 

@@ -7,7 +7,7 @@
 
 #include "gpumemtrace-read.h"
 #include "library/messages.h"
-#include "library/recording.h"
+#include "library/tables/recording.h"
 #include "tools/output/memory_limit.h"
 #include "tools/recordings/load_input.h"
 

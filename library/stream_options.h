@@ -5,7 +5,7 @@
 /* The options of a stream (struct gpumemtrace_read_options), after a check against the table. */
 
 #include "gpumemtrace-read.h"
-#include "library/cursor.h"
+#include "library/tables/cursor.h"
 
 struct gmt_stream_options {
 	const struct gmt_read_table *table;

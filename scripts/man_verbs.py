@@ -176,6 +176,17 @@ ABOUT = {
         ),
         ("ranks", "report"),
     ),
+    "sql": About(
+        ("read", "usage", "no_file", "strict"),
+        (
+            (
+                "Show the blocks of 1 GiB and more, with their lines:",
+                "gpumemtrace sql train.gmt.gz 'select * from blocks where size_bytes >= 1 << 30'",
+            ),
+            ("List the tables and their columns:", "gpumemtrace sql train.gmt.gz .schema"),
+        ),
+        ("export", "report"),
+    ),
     "recover": About(
         ("done", "usage", "no_memory"),
         (

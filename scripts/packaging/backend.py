@@ -59,7 +59,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     check_machine()
     for program in ("cc", "pkg-config"):
         if not shutil.which(program):
-            refuse(f"no {program}: compiling needs a C compiler, pkg-config, and zlib, libelf and libdw with headers")
+            libraries = "zlib, libelf, libdw and libsqlite3 with headers"
+            refuse(f"no {program}: compiling needs a C compiler, pkg-config, and {libraries}")
     with tempfile.TemporaryDirectory(prefix="gpumemtrace-build.") as folder:
         build, root = os.path.join(folder, "build"), os.path.join(folder, "root")
         setup = ["meson", "setup", *cuda_headers(), "-Dsimcuda=false", "--buildtype=release", "--prefix=/"]

@@ -26,6 +26,7 @@ This wheel contains gpumemtrace (COPYING, MIT) and parts of other projects:
 
   libelf, libdw   from elfutils, in the program gpumemtrace/bin/gpumemtrace and in the library
                   gpumemtrace/lib/libgpumemtrace-read.so.1 (elfutils*.txt)
+  SQLite          in the program (sqlite3.txt)
   zlib            in the same program and library, and in gpumemtrace/lib/gpumemtrace/libgpumemtrace.so (zlib.txt)
   libunwind       as gpumemtrace/lib/gpumemtrace/libgmtunw.so.8, with liblzma in it (libunwind.txt, xz-utils.txt)
   libc++abi       in the same program and library (LLVM.txt)

@@ -6,7 +6,7 @@
  */
 #include "device.h"
 
-#include "../helpers/own_tasks.h"
+#include "../programs/own_tasks.h"
 
 enum { WAIT_MS = 800 }; /* the recorder queries the device a few times per second */
 

@@ -121,7 +121,15 @@ class Packages(unittest.TestCase):
         for path in self.wheels.values():
             self.assertLess(os.path.getsize(path), MAX_BYTES)
             names = must(sys.executable, "-m", "zipfile", "--list", path)
-            for name in ("COPYING", "NOTICE", "elfutils-LGPL-3.txt", "libunwind.txt", "zlib.txt", "xz-utils.txt"):
+            for name in (
+                "COPYING",
+                "NOTICE",
+                "elfutils-LGPL-3.txt",
+                "libunwind.txt",
+                "zlib.txt",
+                "xz-utils.txt",
+                "sqlite3.txt",
+            ):
                 self.assertRegex(names, rf"dist-info/licenses/{name}\b")
             print(f"# {os.path.basename(path)}: {os.path.getsize(path)} bytes")
 

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""The job of docs/engines.md, and its questions as SQL with the answers that the page shows."""
+"""The job of docs/data/engines.md, and its questions as SQL with the answers that the page shows."""
 
-import dataclasses
 import json
 import os
-import re
 
 import cli
 import job_story
+import sql_page
 import stories
 from definitions import Kind
 from recording import MiB
 
-PAGE = os.path.join(stories.SOURCE, "docs", "engines.md")
+PAGE = os.path.join(stories.SOURCE, "docs", "data", "engines.md")
 WORLD = 9
 TABLES = ("process", "sites", "curve", "findings", "events", "devices")  # that the questions use
 
@@ -53,31 +52,9 @@ def ranks(folder):
     return json.loads(done.stdout)
 
 
-@dataclasses.dataclass
-class Question:
-    title: str
-    statements: list  # SQL; the last one is the question
-    answer: list  # lines
-
-
 def questions():
-    """Returns the questions of the page: each begins with a comment, `-- 1. ...`, and ends with the answer."""
-    with open(PAGE, encoding="utf-8") as file:
-        (block,) = re.findall(r"^```sql\n(.*?)^```\n", file.read(), re.M | re.S)
-    blocks = re.findall(r"^-- (\d+\.[^\n]*)\n(.*?)(?:\n\n|\Z)", block, re.M | re.S)
-    found = []
-    for title, body in blocks:
-        lines = body.splitlines()
-        answer = [line[3:].strip() for line in lines if line.startswith("-- ")]
-        sql = "\n".join(line for line in lines if not line.startswith("--"))
-        found.append(Question(title, [one.strip() for one in sql.split(";") if one.strip()], answer))
-    return found
-
-
-def shown(rows):
-    """Returns rows as the page shows them. A long answer is cut after three rows."""
-    lines = [", ".join("null" if value is None else str(value) for value in row) for row in rows]
-    return lines if len(lines) <= 4 else [*lines[:3], "..."]
+    """Returns the questions of the page."""
+    return sql_page.questions(PAGE)
 
 
 def check(test, answers, folder):
@@ -152,7 +129,7 @@ def update(answers):
     for question, rows in zip(questions(), answers):
         before = "\n".join(f"-- {line}" for line in question.answer)
         at = page.index(before, page.index(f"-- {question.title}\n") + len(question.title))
-        after = "\n".join(f"-- {line}" for line in shown(rows))
+        after = "\n".join(f"-- {line}" for line in sql_page.shown(rows))
         page = page[:at] + after + page[at + len(before) :]
     with open(PAGE, "w", encoding="utf-8") as file:
         file.write(page)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The questions of docs/engines.md in DuckDB, and the job in Dask: the answers are those of `ranks --json`."""
+"""The questions of docs/data/engines.md in DuckDB, and the job in Dask: the answers are those of `ranks --json`."""
 
 import os
 import re
@@ -15,6 +15,7 @@ stories.enter_environment(os.path.abspath(__file__))
 import cli  # noqa: E402 (these need the environment)
 import duckdb  # noqa: E402
 import engine_job  # noqa: E402
+import sql_page  # noqa: E402
 import tap  # noqa: E402
 
 import gpumemtrace  # noqa: E402
@@ -60,7 +61,7 @@ class Questions(unittest.TestCase):
         if os.environ.get("GMT_TEST_UPDATE"):
             engine_job.update(answers)
         for question, rows in zip(engine_job.questions(), answers):
-            self.assertEqual(question.answer, engine_job.shown(rows), question.title)
+            self.assertEqual(question.answer, sql_page.shown(rows), question.title)
 
     def test_the_page_names_the_version_of_the_tables(self):
         with open(engine_job.PAGE, encoding="utf-8") as file:

@@ -57,13 +57,14 @@ ORDER = [
     "tools/completion",
     "tools/recordings",
     "tools/pipeline",
-    "library",
+    "library/tables",
     "tools/report",
     "tools/database",
     "tools/export",
     "tools/doctor",
     "tools/commands",
     "tools",
+    "library",
 ]
 # The recorder may use the folders of src/ up to this one.
 LAST_OF_RECORDER = "compaction"
@@ -105,7 +106,7 @@ FOREIGN = {
     r"zlib\.h": r"src/format/.*\.c",
     r"(elfutils/.*|dwarf|gelf|libelf)\.h": r"src/reader/symbols/symbols\w*\.c",
     r"libunwind.*\.h": r"preload/unwind/.*",
-    r"pthread\.h": r"((preload|simcuda)/.*|src/source/read_ahead\.c|src/analysis/page/page_queue\.c|library/recording\.h)",
+    r"pthread\.h": r"((preload|simcuda)/.*|src/source/read_ahead\.c|src/analysis/page/page_queue\.c|library/tables/recording\.h)",
     r"cuda.*\.h": r"(preload|simcuda)/.*",
     r"sqlite3\.h": r"tools/database/.*",
 }

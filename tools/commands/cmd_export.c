@@ -32,7 +32,8 @@ static const char LAYER_WORDS[] =
 #define OFFSET_OF(field) offsetof(struct gmt_export_options, field)
 const struct gmt_option_row gmt_option_rows_export[] = {
 	{ "format", 0, GMT_OPTION_WORD, FORMAT_WORDS + 1, OFFSET_OF(format),
-		"format of the output (default: parquet); docs/exports.md says which program opens it" },
+		"format of the output (default: parquet); docs/data/exports.md says which program opens "
+		"it" },
 	{ "output", 'o', GMT_OPTION_TEXT, "PATH", OFFSET_OF(output),
 		"the file to write, or - for stdout (default: the recording's name with the format's "
 		"suffix); for parquet, arrow and csv the new folder, which gets DIR/TABLE/JOB.parquet" },

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "library/cursor.h"
+#include "library/tables/cursor.h"
 #include "tools/database/database_schema.h"
 
 enum { ROWS_AT_ONCE = 256 };

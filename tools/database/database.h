@@ -3,8 +3,8 @@
 #define GMT_TOOLS_DATABASE_DATABASE_H
 
 /*
- * The tables of recordings (library/tables.def) in a database of SQLite. The flow: recording ->
- * rows of a table -> database.
+ * The tables of recordings (library/tables/tables.def) in a database of SQLite. The flow:
+ * recording -> rows of a table -> database.
  *
  * Each table is stored as "stored_NAME", with a number in place of each text. The view NAME shows
  * the texts, which are in the table `texts`. Both have one more column, `recording`: the number of
@@ -20,7 +20,7 @@
 
 #include "base/status.h"
 #include "containers/intern.h"
-#include "library/recording.h"
+#include "library/tables/recording.h"
 
 struct gmt_database {
 	sqlite3 *connection;

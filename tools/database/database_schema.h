@@ -4,7 +4,7 @@
 
 /* The statements of SQL that create tables and views, and that insert rows. */
 
-#include "library/tables.h"
+#include "library/tables/tables.h"
 
 #define GMT_STORED_TABLE "stored_"
 
@@ -14,7 +14,9 @@
  */
 char *gmt_database_schema(uint64_t tables);
 
-/* Returns the statement that inserts a row into a stored table. From malloc; NULL: out of memory. */
+/*
+ * Returns the statement that inserts a row into a stored table. From malloc; NULL: out of memory.
+ */
 char *gmt_database_insert(const struct gmt_read_table *table);
 
 #endif

@@ -8,7 +8,7 @@
  * null. What is not there: kernels, copies, calls of the CUDA API.
  */
 
-/* The statements of SQL that create the views. They read the views of library/tables.def. */
+/* The statements of SQL that create the views. They read the views of library/tables/tables.def. */
 extern const char gmt_nsight_views[];
 
 #endif

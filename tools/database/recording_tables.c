@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/database/recording_tables.h"
 
-#include "library/recording.h"
+#include "library/tables/recording.h"
 #include "reader/symbols/symbols_cache.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/owner_options.h"
@@ -60,7 +60,6 @@ static int add(struct gmt_database *database, const char *path, uint32_t number,
 	code = gmt_input_load(path, &recording->pipeline.recording);
 	if (!code &&
 		(name_frames(recording, options, owners, &error) ||
-			gmt_database_add_recording(database, number, path, &error) ||
 			fill(database, recording, number, wanted, &error)))
 		code = gmt_message_failure(&error);
 	if (!code) {
@@ -70,6 +69,16 @@ static int add(struct gmt_database *database, const char *path, uint32_t number,
 	}
 	gmt_read_recording_drop(recording);
 	return code;
+}
+
+int gmt_recording_tables_list(struct gmt_database *database, const char *const *paths, size_t count)
+{
+	struct gmt_error error = { 0 };
+
+	for (size_t i = 0; i < count; i++)
+		if (gmt_database_add_recording(database, (uint32_t)i, paths[i], &error))
+			return gmt_message_failure(&error);
+	return 0;
 }
 
 int gmt_recording_tables_fill(struct gmt_database *database, const char *const *paths, size_t count,

@@ -15,6 +15,13 @@ struct gmt_recording_tables_options {
 };
 
 /*
+ * Adds a row for each recording to the table `recordings`, once. Prints errors. Returns 0 or an
+ * exit code.
+ */
+int gmt_recording_tables_list(struct gmt_database *database, const char *const *paths,
+	size_t count);
+
+/*
  * Loads the recordings in `paths`, one after another, and adds the rows of each table in `wanted`:
  * bit N is gmt_read_table_at(N). The number of a recording is its index in `paths`. Prints errors,
  * and warnings about recordings of which only a part can be read. Returns 0 or an exit code. Sets

@@ -97,7 +97,7 @@ int gmt_sql_session_open(struct gmt_sql_session *ret_session, const char *const 
 			SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, sql_bytes, NULL, NULL) ||
 		sqlite3_set_authorizer(database->connection, note_table, ret_session))
 		return gmt_message_failure((gmt_database_fail(database, &error), &error));
-	return 0;
+	return gmt_recording_tables_list(database, paths, ret_session->path_count);
 }
 
 /* Fills the tables that the prepared statement reads, and that have no rows yet. */

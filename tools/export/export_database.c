@@ -21,7 +21,7 @@
 /* The file that SQLite writes. */
 struct target {
 	char path[PATH_MAX];
-	int copy_from; /* the file is a temporary one, and this is its descriptor; -1: it is the output */
+	int copy_from; /* descriptor of a temporary file; -1: the file is the output */
 };
 
 /* Finds the name of an open regular file. Returns false if it has none, as a pipe has not. */
@@ -136,6 +136,8 @@ static int fill(const struct gmt_export_options *options, const struct target *t
 		code = gmt_message_failure(&error);
 	if (target->copy_from >= 0)
 		unlink(target->path);
+	if (!code)
+		code = gmt_recording_tables_list(&database, (const char *const *)paths, count);
 	if (!code)
 		code = gmt_recording_tables_fill(&database, (const char *const *)paths, count, wanted,
 			&tables, ret_incomplete);

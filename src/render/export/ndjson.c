@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events as JSON, one object on each line. docs/exports.md describes the keys. A stack is a line of
- * its own, before the first event that refers to it.
+ * Events as JSON, one object on each line. docs/data/exports.md describes the keys. A stack is a
+ * line of its own, before the first event that refers to it.
  */
 #include "base/budget.h"
 #include "containers/vec.h"

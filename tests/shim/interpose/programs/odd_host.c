@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../../helpers/own_tasks.h"
+#include "../../../programs/own_tasks.h"
 
 enum {
 	CALLS = 100,

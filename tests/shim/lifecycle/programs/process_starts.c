@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../../helpers/own_tasks.h"
+#include "../../../programs/own_tasks.h"
 
 enum {
 	OWN = 1111,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "library/recording.h"
+#include "library/tables/recording.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The tables `steps` and `phases`. */
-#include "library/table_texts.h"
+#include "library/tables/table_texts.h"
 
 GMT_TABLE_FUNCTIONS(steps)
 GMT_TABLE_FUNCTIONS(phases)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "library/table_texts.h"
+#include "library/tables/table_texts.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "library/tables.h"
+#include "library/tables/tables.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@
 	void gmt_close_##name(struct gmt_read_cursor *cursor);
 #define GMT_READ_COLUMN(table, type, name, work, nulls, meaning)
 #define GMT_READ_END(name)
-#include "library/tables.def"
+#include "library/tables/tables.def"
 #undef GMT_READ_TABLE
 #undef GMT_READ_COLUMN
 #undef GMT_READ_END
@@ -26,7 +26,7 @@
 #define GMT_READ_END(name) \
 	} \
 	;
-#include "library/tables.def"
+#include "library/tables/tables.def"
 #undef GMT_READ_TABLE
 #undef GMT_READ_COLUMN
 #undef GMT_READ_END
@@ -46,7 +46,7 @@ static const struct gmt_read_table tables[] = {
 	},
 #define GMT_READ_COLUMN(table, type, name, work, nulls, meaning)
 #define GMT_READ_END(name)
-#include "library/tables.def"
+#include "library/tables/tables.def"
 #undef GMT_READ_TABLE
 #undef GMT_READ_COLUMN
 #undef GMT_READ_END

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The tables `sites` and `findings`. */
 #include "analysis/history/categories.h"
-#include "library/table_texts.h"
+#include "library/tables/table_texts.h"
 
 GMT_TABLE_FUNCTIONS(sites)
 GMT_TABLE_FUNCTIONS(findings)

@@ -4,7 +4,7 @@
 
 #include "analysis/job/launcher.h"
 #include "analysis/job/process_summary_make.h"
-#include "library/table_texts.h"
+#include "library/tables/table_texts.h"
 #include "reader/steps/phases.h"
 
 GMT_TABLE_FUNCTIONS(devices)

@@ -9,7 +9,7 @@
 
 #include "containers/intern.h"
 #include "containers/vec.h"
-#include "library/recording.h"
+#include "library/tables/recording.h"
 
 /* The rows that are wanted. */
 struct gmt_read_filter {

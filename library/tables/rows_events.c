@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "containers/bisect.h"
-#include "library/table_texts.h"
+#include "library/tables/table_texts.h"
 
 enum { APIS = 1 << 16 };
 

@@ -2,7 +2,7 @@
 /* The table `curve`. */
 #include <stdlib.h>
 
-#include "library/table_texts.h"
+#include "library/tables/table_texts.h"
 
 struct curve_state {
 	struct gmt_events_reader reader;

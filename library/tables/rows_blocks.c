@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/history/categories.h"
-#include "library/table_texts.h"
+#include "library/tables/table_texts.h"
 
 /* What the blocks of a site have in common. Texts below 0: none. */
 struct site_texts {

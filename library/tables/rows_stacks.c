@@ -2,7 +2,7 @@
 /* The tables `stacks` and `frames`. */
 #include <stdlib.h>
 
-#include "library/table_texts.h"
+#include "library/tables/table_texts.h"
 
 GMT_TABLE_FUNCTIONS(stacks)
 GMT_TABLE_FUNCTIONS(frames)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "library/block_list.h"
+#include "library/tables/block_list.h"
 
 #include <stdlib.h>
 

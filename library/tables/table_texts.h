@@ -7,7 +7,7 @@
  * interned once, when the table is opened. So all batches have the same dictionary.
  */
 
-#include "library/cursor.h"
+#include "library/tables/cursor.h"
 
 /* Indices of a table's columns. GMT_READ_NO_COLUMN: the table does not have the column. */
 struct gmt_stack_columns {

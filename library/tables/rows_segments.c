@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table `segments`. */
-#include "library/table_texts.h"
+#include "library/tables/table_texts.h"
 
 GMT_TABLE_FUNCTIONS(segments)
 

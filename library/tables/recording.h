@@ -15,8 +15,8 @@
 
 #include "base/budget.h"
 #include "containers/vec.h"
-#include "library/block_list.h"
-#include "library/tables.h"
+#include "library/tables/block_list.h"
+#include "library/tables/tables.h"
 #include "tools/pipeline/pipeline.h"
 
 struct gpumemtrace_recording {

@@ -55,7 +55,7 @@ typedef int32_t gmt_cell_TEXT;
 #define GMT_READ_END(name) \
 	} \
 	;
-#include "library/tables.def"
+#include "library/tables/tables.def"
 #undef GMT_READ_TABLE
 #undef GMT_READ_COLUMN
 #undef GMT_READ_END
@@ -67,7 +67,7 @@ typedef int32_t gmt_cell_TEXT;
 	GMT_COLUMNS_##name \
 	} \
 	;
-#include "library/tables.def"
+#include "library/tables/tables.def"
 #undef GMT_READ_TABLE
 #undef GMT_READ_COLUMN
 #undef GMT_READ_END
@@ -93,7 +93,7 @@ struct gmt_read_column {
 	size_t offset; /* in the row */
 };
 
-struct gmt_read_cursor; /* library/cursor.h */
+struct gmt_read_cursor; /* library/tables/cursor.h */
 
 /* The functions of a table: how its rows are made. They hold the recording's lock. */
 struct gmt_read_table {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "library/cursor.h"
+#include "library/tables/cursor.h"
 
 #include <stdlib.h>
 #include <string.h>
