@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events as JSON, one object on each line. docs/data/exports.md describes the keys. A stack is a
+ * Events as JSON, one object on each line. docs/data/ndjson.md describes the keys. A stack is a
  * line of its own, before the first event that refers to it.
  */
 #include "base/budget.h"

@@ -57,7 +57,7 @@ class Ndjson(unittest.TestCase):
         self.assertEqual({line["layer"] for line in of_type(lines, "alloc", "free")}, {"torch"})
 
     def test_each_type_has_its_documented_keys(self):
-        page = cli.read_source("docs", "data", "exports.md")
+        page = cli.read_source("docs", "data", "ndjson.md")
         lines = read(self.path)
         documented = {}
         for row in page.splitlines():

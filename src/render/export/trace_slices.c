@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/export/chrome_slices.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/budget.h"
 #include "base/text.h"
+#include "reader/load/clock.h"
+#include "render/export/trace.h"
 
 /*
  * Phases of one thread and source nest, but ranges that a program numbers itself may overlap. Of
@@ -16,45 +16,45 @@ enum { LANES = 16 };
 /* The ends of the open slices of a lane, the outermost first. */
 struct lane {
 	GMT_VEC(uint64_t) ends_ns;
-	uint32_t track; /* 0: not named yet */
+	uint32_t track_plus_1; /* 0: it has no track yet */
 };
 
 struct phases {
-	struct gmt_chrome *chrome;
+	struct gmt_trace *trace;
 	struct lane lanes[LANES];
 	uint32_t next_track;
 	uint64_t left_out;
 };
 
 /* Gets the times of a slice, cut at the end of the export. Returns false if it begins later. */
-static bool get_span(const struct gmt_chrome *chrome, uint64_t begin, uint64_t end,
-	struct gmt_chrome_span *ret_span)
+static bool get_span(const struct gmt_trace *trace, uint64_t begin, uint64_t end,
+	struct gmt_trace_span *ret_span)
 {
-	ret_span->begin_ns = gmt_clock_time_ns(chrome->export->recording, begin);
-	ret_span->end_ns = gmt_clock_time_ns(chrome->export->recording, end);
-	if (ret_span->end_ns > chrome->end_ns)
-		ret_span->end_ns = chrome->end_ns;
+	ret_span->begin_ns = gmt_clock_time_ns(trace->export->recording, begin);
+	ret_span->end_ns = gmt_clock_time_ns(trace->export->recording, end);
+	if (ret_span->end_ns > trace->end_ns)
+		ret_span->end_ns = trace->end_ns;
 	return ret_span->begin_ns <= ret_span->end_ns;
 }
 
-static void write_steps(struct gmt_chrome *chrome, const struct gmt_step_series *series,
+static void write_steps(struct gmt_trace *trace, const struct gmt_step_series *series,
 	uint32_t track)
 {
 	char name[80];
 
 	snprintf(name, sizeof(name), "steps (%s)", gmt_step_source_name(series->source));
-	gmt_chrome_name(chrome, "thread_name", name, track);
+	trace->form->name_track(trace, name, track);
 	for (size_t i = 0; i < series->steps.count && !gmt_budget_output_is_cut(); i++) {
-		struct gmt_chrome_span span;
+		struct gmt_trace_span span;
 
 		snprintf(name, sizeof(name), "step %zu", i);
-		if (get_span(chrome, series->steps.items[i].begin, series->steps.items[i].end, &span))
-			gmt_chrome_slice(chrome, name, span, track);
+		if (get_span(trace, series->steps.items[i].begin, series->steps.items[i].end, &span))
+			trace->form->slice(trace, name, span, track);
 	}
 }
 
 /* Returns whether the slice nests in the lane. Ends the lane's slices that are over. */
-static bool fits(struct lane *lane, struct gmt_chrome_span span)
+static bool fits(struct lane *lane, struct gmt_trace_span span)
 {
 	size_t count = lane->ends_ns.count;
 
@@ -68,18 +68,18 @@ static void name_lane(struct phases *phases, struct lane *lane, const struct gmt
 {
 	char name[64];
 
-	lane->track = phases->next_track++;
+	lane->track_plus_1 = ++phases->next_track;
 	snprintf(name, sizeof(name), "phases, thread %" PRIu32, phase->thread);
-	gmt_chrome_name(phases->chrome, "thread_name", name, lane->track);
+	phases->trace->form->name_track(phases->trace, name, lane->track_plus_1 - 1);
 }
 
 static bool write_phase(struct phases *phases, const struct gmt_phase *phase)
 {
-	struct gmt_chrome_span span;
+	struct gmt_trace_span span;
 	struct lane *lane = phases->lanes;
 	uint64_t *end_ns;
 
-	if (!get_span(phases->chrome, phase->begin, phase->end, &span))
+	if (!get_span(phases->trace, phase->begin, phase->end, &span))
 		return true;
 	while (lane < phases->lanes + LANES && !fits(lane, span))
 		lane++;
@@ -87,12 +87,12 @@ static bool write_phase(struct phases *phases, const struct gmt_phase *phase)
 		phases->left_out++;
 		return true;
 	}
-	if (!lane->track)
+	if (!lane->track_plus_1)
 		name_lane(phases, lane, phase);
 	if (!(end_ns = gmt_vec_push(&lane->ends_ns)))
 		return false;
 	*end_ns = span.end_ns;
-	gmt_chrome_slice(phases->chrome, phase->name, span, lane->track);
+	phases->trace->form->slice(phases->trace, phase->name, span, lane->track_plus_1 - 1);
 	return true;
 }
 
@@ -125,17 +125,17 @@ static bool write_in_order(struct phases *phases, const struct gmt_phase *const 
 				sorted[i]->source != sorted[i - 1]->source))
 			for (size_t lane = 0; lane < LANES; lane++) {
 				phases->lanes[lane].ends_ns.count = 0;
-				phases->lanes[lane].track = 0;
+				phases->lanes[lane].track_plus_1 = 0;
 			}
 		done = write_phase(phases, sorted[i]);
 	}
 	return done;
 }
 
-static bool write_phases(struct gmt_chrome *chrome, uint32_t first_track)
+static bool write_phases(struct gmt_trace *trace, uint32_t first_track)
 {
-	const struct gmt_timeline *timeline = chrome->export->timeline;
-	struct phases phases = { .chrome = chrome, .next_track = first_track };
+	const struct gmt_timeline *timeline = trace->export->timeline;
+	struct phases phases = { .trace = trace, .next_track = first_track };
 	size_t count = timeline->phases.count;
 	const struct gmt_phase **sorted = calloc(count + 1, sizeof(*sorted));
 	bool done;
@@ -147,7 +147,7 @@ static bool write_phases(struct gmt_chrome *chrome, uint32_t first_track)
 	qsort(sorted, count, sizeof(*sorted), compare);
 	done = write_in_order(&phases, sorted, count);
 	if (phases.left_out)
-		snprintf(chrome->export->left_out, sizeof(chrome->export->left_out),
+		snprintf(trace->export->left_out, sizeof(trace->export->left_out),
 			"%s phases are not included, because too many overlap",
 			gmt_text_count(phases.left_out).text);
 	for (size_t lane = 0; lane < LANES; lane++)
@@ -156,12 +156,12 @@ static bool write_phases(struct gmt_chrome *chrome, uint32_t first_track)
 	return done;
 }
 
-bool gmt_chrome_slices(struct gmt_chrome *chrome)
+bool gmt_trace_slices(struct gmt_trace *trace)
 {
-	const struct gmt_timeline *timeline = chrome->export->timeline;
-	uint32_t track = GMT_CHROME_SLICES;
+	const struct gmt_timeline *timeline = trace->export->timeline;
+	uint32_t track = 0;
 
 	for (size_t i = 0; i < timeline->series_count; i++)
-		write_steps(chrome, &timeline->series[i], track++);
-	return write_phases(chrome, track);
+		write_steps(trace, &timeline->series[i], track++);
+	return write_phases(trace, track);
 }
