@@ -62,7 +62,7 @@ static uint64_t track_uuid(const struct gmt_perfetto *perfetto, uint64_t track)
 
 void gmt_perfetto_write(struct gmt_perfetto *perfetto, struct gmt_protobuf *packet)
 {
-	struct gmt_protobuf *out = &perfetto->trace_packet;
+	struct gmt_protobuf *out = &perfetto->trace_field;
 
 	gmt_protobuf_number(packet, GMT_PERFETTO_SEQUENCE, 1);
 	gmt_protobuf_number(packet, GMT_PERFETTO_SEQUENCE_FLAGS, NEEDS_STATE);
@@ -97,11 +97,11 @@ static void write_clocks(struct gmt_perfetto *perfetto)
 	/* The last value of a field counts, and gmt_perfetto_write adds another. */
 	gmt_protobuf_number(&packet, GMT_PERFETTO_SEQUENCE, 1);
 	gmt_protobuf_number(&packet, GMT_PERFETTO_SEQUENCE_FLAGS, IS_CLEARED);
-	gmt_protobuf_message(&perfetto->trace_packet, 1, &packet);
-	fwrite(perfetto->trace_packet.bytes.items, 1, perfetto->trace_packet.bytes.count,
+	gmt_protobuf_message(&perfetto->trace_field, 1, &packet);
+	fwrite(perfetto->trace_field.bytes.items, 1, perfetto->trace_field.bytes.count,
 		perfetto->file);
-	perfetto->failed |= packet.failed || perfetto->trace_packet.failed;
-	gmt_protobuf_clear(&perfetto->trace_packet);
+	perfetto->failed |= packet.failed || perfetto->trace_field.failed;
+	gmt_protobuf_clear(&perfetto->trace_field);
 	gmt_vec_fini(&packet.bytes);
 	gmt_vec_fini(&snapshot.bytes);
 	gmt_vec_fini(&clock.bytes);
@@ -142,38 +142,36 @@ static void name_track(struct gmt_trace *trace, const char *name, uint32_t track
 	write_track(perfetto_of(trace), SLICES + (uint64_t)track, name, 0, NULL);
 }
 
-/* Begins an event on a track. */
-static struct gmt_protobuf begin_event(const struct gmt_perfetto *perfetto, enum event_type type,
+/* Begins an event on a track. write_event ends it. */
+static struct gmt_protobuf *begin_event(struct gmt_perfetto *perfetto, enum event_type type,
 	uint64_t track)
 {
-	struct gmt_protobuf event = { 0 };
+	struct gmt_protobuf *event = &perfetto->event;
 
-	gmt_protobuf_number(&event, EVENT_TYPE, type);
-	gmt_protobuf_number(&event, EVENT_TRACK, track_uuid(perfetto, track));
+	gmt_protobuf_clear(event);
+	gmt_protobuf_number(event, EVENT_TYPE, type);
+	gmt_protobuf_number(event, EVENT_TRACK, track_uuid(perfetto, track));
 	return event;
 }
 
-static void write_event(struct gmt_perfetto *perfetto, struct gmt_protobuf *event, uint64_t time_ns)
+static void write_event(struct gmt_perfetto *perfetto, uint64_t time_ns)
 {
-	struct gmt_protobuf packet = { 0 };
+	struct gmt_protobuf *packet = &perfetto->packet;
 
-	gmt_protobuf_number(&packet, GMT_PERFETTO_TIMESTAMP, perfetto->start_ns + time_ns);
-	gmt_protobuf_message(&packet, GMT_PERFETTO_TRACK_EVENT, event);
-	gmt_perfetto_write(perfetto, &packet);
-	gmt_vec_fini(&packet.bytes);
-	gmt_vec_fini(&event->bytes);
+	gmt_protobuf_number(packet, GMT_PERFETTO_TIMESTAMP, perfetto->start_ns + time_ns);
+	gmt_protobuf_message(packet, GMT_PERFETTO_TRACK_EVENT, &perfetto->event);
+	gmt_perfetto_write(perfetto, packet);
 }
 
 static void write_slice(struct gmt_trace *trace, const char *name, struct gmt_trace_span span,
 	uint32_t track)
 {
 	struct gmt_perfetto *perfetto = perfetto_of(trace);
-	struct gmt_protobuf event = begin_event(perfetto, BEGIN, SLICES + (uint64_t)track);
 
-	gmt_protobuf_text(&event, EVENT_NAME, name);
-	write_event(perfetto, &event, span.begin_ns);
-	event = begin_event(perfetto, END, SLICES + (uint64_t)track);
-	write_event(perfetto, &event, span.end_ns);
+	gmt_protobuf_text(begin_event(perfetto, BEGIN, SLICES + (uint64_t)track), EVENT_NAME, name);
+	write_event(perfetto, span.begin_ns);
+	begin_event(perfetto, END, SLICES + (uint64_t)track);
+	write_event(perfetto, span.end_ns);
 }
 
 /* Returns the track of an account's curve. */
@@ -208,12 +206,11 @@ static void write_value(struct gmt_trace *trace, const struct gmt_account *accou
 	uint64_t time_ns, uint64_t bytes)
 {
 	struct gmt_perfetto *perfetto = perfetto_of(trace);
-	struct gmt_protobuf event;
 
 	describe_curve(perfetto, account);
-	event = begin_event(perfetto, COUNTER, track_of_curve(account));
-	gmt_protobuf_number(&event, EVENT_VALUE, bytes);
-	write_event(perfetto, &event, time_ns);
+	gmt_protobuf_number(begin_event(perfetto, COUNTER, track_of_curve(account)), EVENT_VALUE,
+		bytes);
+	write_event(perfetto, time_ns);
 }
 
 /* Adds an annotation: a text, or a number if `text` is NULL. */
@@ -237,17 +234,17 @@ static void write_refusal(struct gmt_trace *trace, const struct gmt_recording_ev
 	struct gmt_perfetto *perfetto = perfetto_of(trace);
 	const struct gmt_traces *traces = trace->export->traces;
 	uint32_t stack = traces->stack_of_trace[event->trace];
-	struct gmt_protobuf instant = begin_event(perfetto, INSTANT, REFUSALS);
+	struct gmt_protobuf *instant = begin_event(perfetto, INSTANT, REFUSALS);
 	char *line = gmt_trace_stack(traces, stack);
 
-	gmt_protobuf_text(&instant, EVENT_NAME, "refused request");
-	gmt_protobuf_number(&instant, EVENT_CALLSTACK, stack + UINT64_C(1));
-	annotate(&instant, "layer", gmt_layer_name(event->layer), 0);
-	annotate(&instant, "device", gmt_export_device(device).text, 0);
-	annotate(&instant, "bytes", NULL, event->size_bytes);
-	annotate(&instant, "result", NULL, event->result);
-	annotate(&instant, "stack", line ? line : "", 0);
-	write_event(perfetto, &instant, time_ns);
+	gmt_protobuf_text(instant, EVENT_NAME, "refused request");
+	gmt_protobuf_number(instant, EVENT_CALLSTACK, stack + UINT64_C(1));
+	annotate(instant, "layer", gmt_layer_name(event->layer), 0);
+	annotate(instant, "device", gmt_export_device(device).text, 0);
+	annotate(instant, "bytes", NULL, event->size_bytes);
+	annotate(instant, "result", NULL, event->result);
+	annotate(instant, "stack", line ? line : "", 0);
+	write_event(perfetto, time_ns);
 	free(line);
 }
 
@@ -279,7 +276,9 @@ enum gmt_status gmt_export_perfetto(struct gmt_export *export, FILE *file, struc
 	gmt_perfetto_heap_dumps(&perfetto);
 	status = gmt_trace_write(&perfetto.trace, error);
 	gmt_vec_fini(&perfetto.known_curves);
-	gmt_vec_fini(&perfetto.trace_packet.bytes);
+	gmt_vec_fini(&perfetto.trace_field.bytes);
+	gmt_vec_fini(&perfetto.packet.bytes);
+	gmt_vec_fini(&perfetto.event.bytes);
 	if (!status && perfetto.failed)
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	return status;

@@ -27,7 +27,8 @@ struct gmt_perfetto {
 	struct gmt_trace trace; /* the first member: the functions of its form cast it back */
 	FILE *file;
 	uint64_t start_ns; /* start of the recording on the monotonic clock */
-	struct gmt_protobuf trace_packet; /* the packet that is written */
+	/* messages that are written again and again: the trace's next field, a packet, its event */
+	struct gmt_protobuf trace_field, packet, event;
 	bool failed; /* out of memory */
 	GMT_VEC(bool) known_curves; /* for each track of a curve: it has its name */
 };
