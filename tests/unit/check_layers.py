@@ -52,6 +52,8 @@ ORDER = [
     "render/ci",
     "render/page",
     "render/export",
+    "render/export/torch",
+    "render/export/trace",
     "tools/output",
     "tools/options",
     "tools/completion",
@@ -94,6 +96,8 @@ ALLOWED_USES = {
     # The table of verbs holds the address of each verb and its options, and calls none of them: a verb is one row.
     ("tools/options/command_table.c", "gmt_cmd_"),
     ("tools/options/command_table.c", "gmt_option_rows_"),
+    # The table of formats holds the address of each writer, and calls none of them: a format is one row.
+    ("src/render/export/export.c", "gmt_export_"),
 }
 # Folders whose files call each other in a circle, each with its reason. At most five.
 ALLOWED_CIRCLES = {

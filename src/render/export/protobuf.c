@@ -6,7 +6,7 @@
 #include "base/budget.h"
 #include "base/safe_text.h"
 
-enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
+enum { WIRE_VARINT = 0, WIRE_64_BITS = 1, WIRE_BYTES = 2 };
 
 static void add_bytes(struct gmt_protobuf *message, const void *bytes, size_t length)
 {
@@ -67,6 +67,12 @@ static size_t safe_text(const char *text, size_t length, struct gmt_protobuf *me
 		left -= taken;
 	}
 	return sum;
+}
+
+void gmt_protobuf_double(struct gmt_protobuf *message, uint32_t field, double value)
+{
+	add_tag(message, field, WIRE_64_BITS);
+	add_bytes(message, &value, sizeof(value));
 }
 
 void gmt_protobuf_text(struct gmt_protobuf *message, uint32_t field, const char *text)

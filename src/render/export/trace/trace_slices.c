@@ -5,7 +5,7 @@
 #include "base/budget.h"
 #include "base/text.h"
 #include "reader/load/clock.h"
-#include "render/export/trace.h"
+#include "render/export/trace/trace.h"
 
 /*
  * Phases of one thread and source nest, but ranges that a program numbers itself may overlap. Of

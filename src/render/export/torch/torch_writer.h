@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_RENDER_EXPORT_TORCH_WRITER_H
-#define GMT_RENDER_EXPORT_TORCH_WRITER_H
+#ifndef GMT_RENDER_EXPORT_TORCH_TORCH_WRITER_H
+#define GMT_RENDER_EXPORT_TORCH_TORCH_WRITER_H
 
 /* What the parts of a PyTorch snapshot share: the pickle, and what its memo holds. */
 
 #include "analysis/history/categories.h"
-#include "render/export/pickle.h"
-#include "render/export/torch_snapshot.h"
+#include "render/export/torch/pickle.h"
+#include "render/export/torch/torch_snapshot.h"
 
 /* Texts that the file has once. */
 #define GMT_TORCH_TEXTS(TEXT) \

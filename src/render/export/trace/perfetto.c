@@ -8,7 +8,7 @@
 
 #include "base/budget.h"
 #include "reader/load/clock.h"
-#include "render/export/perfetto.h"
+#include "render/export/trace/perfetto.h"
 
 /* Clocks of Linux, in Perfetto's numbers. */
 enum { REALTIME = 1, MONOTONIC = 3, MONOTONIC_COARSE = 4 };
@@ -98,8 +98,7 @@ static void write_clocks(struct gmt_perfetto *perfetto)
 	gmt_protobuf_number(&packet, GMT_PERFETTO_SEQUENCE, 1);
 	gmt_protobuf_number(&packet, GMT_PERFETTO_SEQUENCE_FLAGS, IS_CLEARED);
 	gmt_protobuf_message(&perfetto->trace_field, 1, &packet);
-	fwrite(perfetto->trace_field.bytes.items, 1, perfetto->trace_field.bytes.count,
-		perfetto->file);
+	fwrite(perfetto->trace_field.bytes.items, 1, perfetto->trace_field.bytes.count, perfetto->file);
 	perfetto->failed |= packet.failed || perfetto->trace_field.failed;
 	gmt_protobuf_clear(&perfetto->trace_field);
 	gmt_vec_fini(&packet.bytes);

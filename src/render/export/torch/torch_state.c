@@ -2,7 +2,7 @@
 /* The state at the end of a snapshot: segments, and the blocks and gaps that fill them. */
 #include <stdlib.h>
 
-#include "render/export/torch_writer.h"
+#include "render/export/torch/torch_writer.h"
 
 enum { SMALL_SEGMENT_BYTES = 2 << 20 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_RENDER_EXPORT_TRACE_H
-#define GMT_RENDER_EXPORT_TRACE_H
+#ifndef GMT_RENDER_EXPORT_TRACE_TRACE_H
+#define GMT_RENDER_EXPORT_TRACE_TRACE_H
 
 /*
  * A recording as a timeline: steps and phases as slices on tracks, the live memory of each layer
@@ -20,7 +20,7 @@ struct gmt_trace_span {
 
 struct gmt_trace;
 
-/* How the parts are written. */
+/* How the parts are written. NULL: the form does not have the part. A form has values. */
 struct gmt_trace_form {
 	/* Names a track of slices, before its first slice. Tracks count from 0. */
 	void (*name_track)(struct gmt_trace *trace, const char *name, uint32_t track);

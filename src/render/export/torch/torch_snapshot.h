@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_RENDER_EXPORT_TORCH_SNAPSHOT_H
-#define GMT_RENDER_EXPORT_TORCH_SNAPSHOT_H
+#ifndef GMT_RENDER_EXPORT_TORCH_TORCH_SNAPSHOT_H
+#define GMT_RENDER_EXPORT_TORCH_TORCH_SNAPSHOT_H
 
 /*
  * A memory snapshot of PyTorch (torch.cuda.memory._snapshot()). torch_events.c turns a replay into

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/export/torch_writer.h"
+#include "render/export/torch/torch_writer.h"
 
 #include "render/export/frames.h"
 

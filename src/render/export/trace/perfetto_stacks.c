@@ -2,7 +2,7 @@
 /* Stacks and heap dumps of a trace of Perfetto. */
 #include "base/budget.h"
 #include "reader/load/clock.h"
-#include "render/export/perfetto.h"
+#include "render/export/trace/perfetto.h"
 
 /* Fields of InternedData, and of the messages in it. */
 enum {

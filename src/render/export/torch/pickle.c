@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/export/pickle.h"
+#include "render/export/torch/pickle.h"
 
 #include <string.h>
 

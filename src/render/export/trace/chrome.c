@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "render/export/frames.h"
-#include "render/export/trace.h"
+#include "render/export/trace/trace.h"
 #include "render/json.h"
 
 /* PyTorch's profiler counts from the last multiple of three months since 1970. */

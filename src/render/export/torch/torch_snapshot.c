@@ -8,7 +8,7 @@
 #include "base/budget.h"
 #include "base/text.h"
 #include "reader/load/clock.h"
-#include "render/export/torch_writer.h"
+#include "render/export/torch/torch_writer.h"
 
 /* The viewer takes 10 s to show the allocator's history of so many events. */
 enum { DEFAULT_MAX_EVENTS = 200000 };

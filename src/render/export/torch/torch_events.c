@@ -5,7 +5,7 @@
  * driver's blocks and pages in which PyTorch's blocks lie. A block outside of them, and each block
  * of another layer, gets a segment of its own.
  */
-#include "render/export/torch_snapshot.h"
+#include "render/export/torch/torch_snapshot.h"
 
 uint64_t gmt_torch_address(uint64_t address, uint32_t space)
 {

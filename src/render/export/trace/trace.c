@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/export/trace.h"
+#include "render/export/trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,8 +143,8 @@ static bool on_before(void *user, const struct gmt_replay *replay,
 	int32_t device = is_host ? GMT_DEVICE_HOST : event->device;
 
 	(void)index;
-	if (!gmt_profile_includes(&trace->export->choice, event->layer, device) ||
-		gmt_budget_output_is_cut())
+	if (!trace->form->refusal || gmt_budget_output_is_cut() ||
+		!gmt_profile_includes(&trace->export->choice, event->layer, device))
 		return true;
 	if (!write_changes(writer, replay))
 		return false;
@@ -212,7 +212,7 @@ enum gmt_status gmt_trace_write(struct gmt_trace *trace, struct gmt_error *error
 	struct writer writer = { .trace = trace, .interval_ns = trace->end_ns / INTERVALS + 1 };
 	enum gmt_status status;
 
-	if (!gmt_trace_slices(trace))
+	if (trace->form->slice && !gmt_trace_slices(trace))
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	status = write_events(&writer, error);
 	gmt_vec_fini(&writer.counters);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_RENDER_EXPORT_PERFETTO_H
-#define GMT_RENDER_EXPORT_PERFETTO_H
+#ifndef GMT_RENDER_EXPORT_TRACE_PERFETTO_H
+#define GMT_RENDER_EXPORT_TRACE_PERFETTO_H
 
 /*
  * Parts of a trace of Perfetto: packets, which are messages of Protocol Buffers. Field numbers are
@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "render/export/protobuf.h"
-#include "render/export/trace.h"
+#include "render/export/trace/trace.h"
 
 enum {
 	GMT_PERFETTO_TIMESTAMP = 8,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_RENDER_EXPORT_PICKLE_H
-#define GMT_RENDER_EXPORT_PICKLE_H
+#ifndef GMT_RENDER_EXPORT_TORCH_PICKLE_H
+#define GMT_RENDER_EXPORT_TORCH_PICKLE_H
 
 /*
  * Writes a pickle as a stream. It uses protocol 2 and only the opcodes that PyTorch's viewer in
