@@ -10,12 +10,6 @@
 #include "reader/load/clock.h"
 #include "render/export/trace/perfetto.h"
 
-/* Clocks of Linux, in Perfetto's numbers. */
-enum { REALTIME = 1, MONOTONIC = 3, MONOTONIC_COARSE = 4 };
-
-/* TracePacket.sequence_flags: names and stacks begin here, or earlier packets have them. */
-enum { IS_CLEARED = 1, NEEDS_STATE = 2 };
-
 /* TrackDescriptor, and the messages in it. */
 enum {
 	TRACK_UUID = 1,
@@ -60,29 +54,14 @@ static uint64_t track_uuid(const struct gmt_perfetto *perfetto, uint64_t track)
 	return gmt_hash_u64(process->start_time_ns ^ (uint64_t)process->pid << 32) + track;
 }
 
-void gmt_perfetto_write(struct gmt_perfetto *perfetto, struct gmt_protobuf *packet)
-{
-	struct gmt_protobuf *out = &perfetto->trace_field;
-
-	gmt_protobuf_number(packet, GMT_PERFETTO_SEQUENCE, 1);
-	gmt_protobuf_number(packet, GMT_PERFETTO_SEQUENCE_FLAGS, NEEDS_STATE);
-	gmt_protobuf_number(packet, GMT_PERFETTO_TIMESTAMP_CLOCK, MONOTONIC);
-	gmt_protobuf_message(out, 1, packet);
-	perfetto->failed |= packet->failed || out->failed;
-	if (gmt_budget_write(out->bytes.count))
-		fwrite(out->bytes.items, 1, out->bytes.count, perfetto->file);
-	gmt_protobuf_clear(out);
-	gmt_protobuf_clear(packet);
-}
-
 /* Writes the clocks, and that the sequence of packets begins. */
 static void write_clocks(struct gmt_perfetto *perfetto)
 {
 	enum { CLOCK_SNAPSHOT = 6, CLOCKS = 1, PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIMESTAMP = 2 };
 	const uint64_t clocks[][2] = {
-		{ REALTIME, perfetto->trace.export->recording->process.start_time_ns },
-		{ MONOTONIC, perfetto->start_ns },
-		{ MONOTONIC_COARSE, perfetto->start_ns },
+		{ GMT_PERFETTO_REALTIME, perfetto->trace.export->recording->process.start_time_ns },
+		{ GMT_PERFETTO_MONOTONIC, perfetto->start_ns },
+		{ GMT_PERFETTO_MONOTONIC_COARSE, perfetto->start_ns },
 	};
 	struct gmt_protobuf packet = { 0 }, snapshot = { 0 }, clock = { 0 };
 
@@ -92,11 +71,11 @@ static void write_clocks(struct gmt_perfetto *perfetto)
 		gmt_protobuf_number(&clock, CLOCK_TIMESTAMP, clocks[i][1]);
 		gmt_protobuf_message(&snapshot, CLOCKS, &clock);
 	}
-	gmt_protobuf_number(&snapshot, PRIMARY, MONOTONIC);
+	gmt_protobuf_number(&snapshot, PRIMARY, GMT_PERFETTO_MONOTONIC);
 	gmt_protobuf_message(&packet, CLOCK_SNAPSHOT, &snapshot);
 	/* The last value of a field counts, and gmt_perfetto_write adds another. */
 	gmt_protobuf_number(&packet, GMT_PERFETTO_SEQUENCE, 1);
-	gmt_protobuf_number(&packet, GMT_PERFETTO_SEQUENCE_FLAGS, IS_CLEARED);
+	gmt_protobuf_number(&packet, GMT_PERFETTO_SEQUENCE_FLAGS, GMT_PERFETTO_STATE_CLEARED);
 	gmt_protobuf_message(&perfetto->trace_field, 1, &packet);
 	fwrite(perfetto->trace_field.bytes.items, 1, perfetto->trace_field.bytes.count, perfetto->file);
 	perfetto->failed |= packet.failed || perfetto->trace_field.failed;

@@ -23,6 +23,12 @@ enum {
 	GMT_PERFETTO_TRACK_DESCRIPTOR = 60,
 };
 
+/* Clocks of Linux. */
+enum { GMT_PERFETTO_REALTIME = 1, GMT_PERFETTO_MONOTONIC = 3, GMT_PERFETTO_MONOTONIC_COARSE = 4 };
+
+/* Sequence flags: names and stacks begin with this packet, or earlier packets have them. */
+enum { GMT_PERFETTO_STATE_CLEARED = 1, GMT_PERFETTO_STATE_NEEDED = 2 };
+
 struct gmt_perfetto {
 	struct gmt_trace trace; /* the first member: the functions of its form cast it back */
 	FILE *file;
