@@ -176,6 +176,19 @@ ABOUT = {
         ),
         ("ranks", "report"),
     ),
+    "tree": About(
+        ("read", "usage", "no_file", "strict"),
+        (
+            ("The calls that hold at least a tenth of the peak:", "gpumemtrace tree --least=10 train.gmt.gz"),
+            ("What was live at the end of step 12:", "gpumemtrace tree --at=step:12 train.gmt.gz"),
+        ),
+        ("flamegraph", "report", "export"),
+    ),
+    "flamegraph": About(
+        ("read", "usage", "no_file", "strict"),
+        (("The calls of the first GPU at its peak:", "gpumemtrace flamegraph --device=0 train.gmt.gz"),),
+        ("tree", "export", "report"),
+    ),
     "sql": About(
         ("read", "usage", "no_file", "strict"),
         (

@@ -28,7 +28,18 @@ struct stream {
 static struct stream *streams;
 
 /* The styles that gmt_console_style writes. */
-static const char *const styles[] = { "\033[0m", "\033[1m", "\033[2m", "\033[33m" };
+static const char *const styles[] = {
+	"\033[0m",
+	"\033[1m",
+	"\033[2m",
+	"\033[33m",
+	"\033[30;48;5;229m",
+	"\033[30;48;5;222m",
+	"\033[30;48;5;215m",
+	"\033[30;48;5;208m",
+	"\033[30;48;5;202m",
+	"\033[30;48;5;196m",
+};
 
 static bool write_all(int fd, const unsigned char *at, size_t left)
 {

@@ -37,7 +37,7 @@ bool gmt_safe_stream_install(void);
 /* Returns the descriptor that `file` writes to; -1 if `file` was not opened here. */
 int gmt_safe_stream_descriptor(FILE *file);
 
-/* Lets the four styles of gmt_console_style (render/console.h) pass through `file`. */
+/* Lets the styles of gmt_console_style (render/console.h) pass through `file`. */
 void gmt_safe_stream_allow_styles(FILE *file);
 
 /*

@@ -9,7 +9,18 @@
 
 void gmt_console_style(const struct gmt_console *console, enum gmt_console_style style)
 {
-	static const char *const codes[] = { "\033[0m", "\033[1m", "\033[2m", "\033[33m" };
+	static const char *const codes[] = {
+		"\033[0m",
+		"\033[1m",
+		"\033[2m",
+		"\033[33m",
+		"\033[30;48;5;229m",
+		"\033[30;48;5;222m",
+		"\033[30;48;5;215m",
+		"\033[30;48;5;208m",
+		"\033[30;48;5;202m",
+		"\033[30;48;5;196m",
+	};
 
 	if (console->color)
 		fputs(codes[style], console->file);

@@ -12,7 +12,15 @@
 #include "reader/load/recording.h"
 #include "reader/stacks/traces.h"
 
-enum gmt_console_style { GMT_CONSOLE_NORMAL, GMT_CONSOLE_BOLD, GMT_CONSOLE_DIM, GMT_CONSOLE_WARN };
+enum gmt_console_style {
+	GMT_CONSOLE_NORMAL,
+	GMT_CONSOLE_BOLD,
+	GMT_CONSOLE_DIM,
+	GMT_CONSOLE_WARN,
+	GMT_CONSOLE_HEAT, /* the first of GMT_CONSOLE_HEATS backgrounds, from yellow to red */
+};
+
+enum { GMT_CONSOLE_HEATS = 6 };
 
 struct gmt_console {
 	FILE *file;

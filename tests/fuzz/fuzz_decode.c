@@ -11,7 +11,7 @@
 #include "containers/map.h"
 #include "content.h"
 #include "output.h"
-#include "render/dump.h"
+#include "render/text/dump.h"
 #include "format/encoding/column.h"
 #include "format/encoding/columns.h"
 #include "format/encoding/decode.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "render/dump.h"
+#include "render/text/dump.h"
 #include "tools/options/command.h"
 #include "tools/output/exit_codes.h"
 #include "tools/pipeline/dump_choice.h"

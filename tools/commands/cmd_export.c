@@ -88,18 +88,13 @@ static int export_tables(const struct gmt_export_options *options, int count, ch
 
 int gmt_cmd_export(const struct gmt_command *command, int argc, char **argv)
 {
-	struct gmt_export_options options = {
-		.native = GMT_EXPORT_UNSET,
-		.layer = GMT_EXPORT_UNSET,
-		.value = GMT_EXPORT_UNSET,
-		.max_events = UINT64_MAX,
-	};
+	struct gmt_export_options options = GMT_EXPORT_OPTIONS_UNSET;
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 	enum gmt_export_kind kind;
 
 	if (code >= 0)
 		return code;
-	if (!gmt_export_options_check(&options))
+	if (!gmt_export_options_check(&options, "export", &gmt_export_formats[options.format]))
 		return GMT_EXIT_USAGE;
 	kind = gmt_export_formats[options.format].kind;
 	if (kind == GMT_EXPORT_TABLES)

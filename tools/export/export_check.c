@@ -7,7 +7,8 @@
 #include "tools/output/message.h"
 
 /* Returns the first option that was given although the format does not have it, or NULL. */
-static const char *foreign_option(const struct gmt_export_options *options)
+static const char *foreign_option(const struct gmt_export_options *options,
+	const struct gmt_export_format_info *format)
 {
 	const struct {
 		const char *name;
@@ -33,7 +34,7 @@ static const char *foreign_option(const struct gmt_export_options *options)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (rows[i].is_given && !(gmt_export_formats[options->format].options & rows[i].option))
+		if (rows[i].is_given && !(format->options & rows[i].option))
 			return rows[i].name;
 	return NULL;
 }
@@ -67,22 +68,22 @@ bool gmt_export_device_parse(const char *text, int32_t *ret_device)
 	return true;
 }
 
-bool gmt_export_options_check(const struct gmt_export_options *options)
+bool gmt_export_options_check(const struct gmt_export_options *options, const char *verb,
+	const struct gmt_export_format_info *format)
 {
-	const char *foreign = foreign_option(options), *both = conflict(options);
+	const char *foreign = foreign_option(options, format), *both = conflict(options);
 	int32_t device;
 
 	if (foreign)
-		gmt_message_error("export: --%s has no meaning for --format=%s", foreign,
-			gmt_export_formats[options->format].name);
+		gmt_message_error("%s: --%s has no meaning for --format=%s", verb, foreign, format->name);
 	else if (both)
-		gmt_message_error("export: %s exclude each other", both);
+		gmt_message_error("%s: %s exclude each other", verb, both);
 	else if (options->device && !gmt_export_device_parse(options->device, &device))
-		gmt_message_error("export: --device: `%s` is not valid: it takes a number or `host`",
+		gmt_message_error("%s: --device: `%s` is not valid: it takes a number or `host`", verb,
 			options->device);
 	else if (options->at.kind != GMT_MOMENT_NOT_GIVEN &&
 		options->value >= GMT_EXPORT_VALUE_ALLOCATED)
-		gmt_message_error("export: --at has no meaning for all allocations of --value");
+		gmt_message_error("%s: --at has no meaning for all allocations of --value", verb);
 	else
 		return true;
 	return false;

@@ -22,6 +22,7 @@
 struct state {
 	const struct gmt_export_options *options;
 	const struct gmt_export_format_info *format;
+	const void *user; /* of the writer */
 	struct gmt_owner_rules owners;
 	struct gmt_recording *recording;
 	struct gmt_traces traces;
@@ -188,6 +189,7 @@ static enum gmt_status prepare(struct state *state, struct gmt_error *error)
 		.first = state->range.first,
 		.until_ns = state->range.until_ns,
 		.max_events = state->options->max_events,
+		.user = state->user,
 	};
 	if ((status = choose(state, error)))
 		return status;
@@ -261,6 +263,16 @@ static void fini(struct state *state)
 	gmt_traces_fini(&state->traces);
 	gmt_recording_free(state->recording);
 	gmt_owner_rules_fini(&state->owners);
+}
+
+int gmt_export_show(const struct gmt_export_options *options,
+	const struct gmt_export_format_info *format, const void *user, const char *path, FILE *file)
+{
+	struct state state = { .options = options, .format = format, .user = user };
+	int code = load_and_write(&state, path, file);
+
+	fini(&state);
+	return code;
 }
 
 int gmt_export_file(const struct gmt_export_options *options, const char *path)

@@ -42,4 +42,11 @@ struct gmt_export_options {
 	uint64_t max_events; /* UINT64_MAX: not given */
 };
 
+/* Options of which none is given. */
+#define GMT_EXPORT_OPTIONS_UNSET \
+	{ .native = GMT_EXPORT_UNSET, \
+		.layer = GMT_EXPORT_UNSET, \
+		.value = GMT_EXPORT_UNSET, \
+		.max_events = UINT64_MAX }
+
 #endif

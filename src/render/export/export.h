@@ -29,6 +29,7 @@ struct gmt_export {
 	size_t first;      /* for formats of events: number of the first event to write */
 	uint64_t until_ns; /* for formats of events: end of the replay */
 	uint64_t max_events; /* for formats with option --max-events; UINT64_MAX: not given */
+	const void *user; /* of the writer, if a verb gave its own */
 	/* set by the writer: what the file lacks, for a message to the user. "": nothing */
 	char left_out[200];
 };

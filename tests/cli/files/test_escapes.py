@@ -21,7 +21,7 @@ from hostile_texts import SafeOutput, make_all
 
 # One text with all kinds of bytes that a terminal must not get. A newline is one of them: it would begin a line.
 ODD = b"\x1b[2J\x1b]0;t\x07\x9b31m\xc2\x9b\r\x08\xe2\x80\xae\xe2\x80\xa8\xff\n::error::x ##[error]y"
-STYLES = re.compile(rb"\x1b\[(0|1|2|33)m")
+STYLES = re.compile(rb"\x1b\[([0-2]|33|30;48;5;(229|222|215|208|202|196))m")
 
 
 def option_words(verb):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/dump.h"
+#include "render/text/dump.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_RENDER_DUMP_H
-#define GMT_RENDER_DUMP_H
+#ifndef GMT_RENDER_TEXT_DUMP_H
+#define GMT_RENDER_TEXT_DUMP_H
 
 #include <stdio.h>
 
