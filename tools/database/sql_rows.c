@@ -39,7 +39,7 @@ static void write_padded(FILE *file, const char *text, size_t width, bool to_rig
 
 	if (to_right)
 		fprintf(file, "%*s", spaces, "");
-	fputs(text, file);
+	gmt_safe_print(file, text);
 	if (!to_right && !is_last)
 		fprintf(file, "%*s", spaces, "");
 	fputs(is_last ? "\n" : "  ", file);
@@ -185,19 +185,27 @@ static int write_json(sqlite3_stmt *statement, FILE *file)
 	return result;
 }
 
-static void write_csv_text(FILE *file, const char *text)
+/* Writes a text, in quotes if it has a separator. Returns false when out of memory. */
+static bool write_csv_text(FILE *file, const char *text)
 {
-	if (!text[strcspn(text, ",\"\r\n")]) {
-		fputs(text, file);
-		return;
-	}
-	fputc('"', file);
+	bool is_quoted = text[strcspn(text, ",\"\r\n")];
+	char *quoted = malloc(2 * strlen(text) + 3), *to = quoted;
+
+	if (!quoted)
+		return false;
+	if (is_quoted)
+		*to++ = '"';
 	for (; *text; text++) {
 		if (*text == '"')
-			fputc('"', file);
-		fputc(*text, file);
+			*to++ = '"';
+		*to++ = *text;
 	}
-	fputc('"', file);
+	if (is_quoted)
+		*to++ = '"';
+	*to = 0;
+	gmt_safe_print(file, quoted);
+	free(quoted);
+	return true;
 }
 
 static int write_csv(sqlite3_stmt *statement, FILE *file)
@@ -206,7 +214,8 @@ static int write_csv(sqlite3_stmt *statement, FILE *file)
 
 	for (int i = 0; i < columns; i++) {
 		fputs(i ? "," : "", file);
-		write_csv_text(file, sqlite3_column_name(statement, i));
+		if (!write_csv_text(file, sqlite3_column_name(statement, i)))
+			return SQLITE_NOMEM;
 	}
 	fputs(columns ? "\n" : "", file);
 	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -214,7 +223,8 @@ static int write_csv(sqlite3_stmt *statement, FILE *file)
 			const char *text = (const char *)sqlite3_column_text(statement, i);
 
 			fputs(i ? "," : "", file);
-			write_csv_text(file, text ? text : "");
+			if (!write_csv_text(file, text ? text : ""))
+				return SQLITE_NOMEM;
 		}
 		fputc('\n', file);
 	}

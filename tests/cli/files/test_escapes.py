@@ -69,9 +69,20 @@ class Escapes(SafeOutput):
                         done = self.run_safely(
                             verb, option, *operands[:-1], path, has_styles=option == "--color=always"
                         )
-                        if option == "--json" and done.returncode in (0, 1) and verb != "dump":
+                        if option == "--json" and done.returncode in (0, 1) and verb not in ("dump", "sql"):
                             json.loads(done.stdout)
                 self.run_safely(verb, option, *operands, has_styles=option == "--color=always")
+
+    def test_rows_of_sql(self):
+        tables = [row["table"] for row in json.loads(cli.run("sql", "--json", self.paths[0], ".tables").stdout)]
+        self.assertGreater(len(tables), 10)
+        for path in self.paths:
+            for form in (), ("--json",), ("--csv",):
+                for table in tables:
+                    with self.subTest(path=path, form=form, table=table):
+                        done = self.run_safely("sql", *form, path, f'select * from "{table}"', is_log=not form)
+                        if form == ("--json",) and not done.returncode:
+                            json.loads(done.stdout)
 
     def test_colours_are_the_only_sequences_that_pass(self):
         for verb in "report", "leaks", "check", "info":
