@@ -207,14 +207,15 @@ struct gmt_verdict_memory_name gmt_verdict_memory_name(const struct gmt_verdict_
 
 struct gmt_verdict_file_name gmt_verdict_file_name(const struct gmt_verdict_subject *subject)
 {
-	struct gmt_verdict_file_name who;
+	struct gmt_verdict_file_name file_name;
 	const char *slash = strrchr(subject->path, '/');
 
 	if (subject->rank >= 0)
-		snprintf(who.text, sizeof(who.text), "rank %d", subject->rank);
+		snprintf(file_name.text, sizeof(file_name.text), "rank %d", subject->rank);
 	else
-		snprintf(who.text, sizeof(who.text), "%.150s", slash ? slash + 1 : subject->path);
-	return who;
+		snprintf(file_name.text, sizeof(file_name.text), "%.150s",
+			slash ? slash + 1 : subject->path);
+	return file_name;
 }
 
 /* Returns whether another file with steps is of the process that started this file's process. */
