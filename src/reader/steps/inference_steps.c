@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "reader/steps/counters.h"
+#include "reader/steps/step_counters.h"
 #include "reader/steps/module_runs.h"
 #include "reader/steps/period.h"
 
@@ -178,7 +178,7 @@ static uint64_t min(uint64_t a, uint64_t b)
 
 static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 {
-	struct gmt_counters counters = { 0 };
+	struct gmt_step_counters counters = { 0 };
 	uint64_t last_stamp = 0;
 	struct gmt_step *before = NULL;
 	bool done = true;
@@ -187,15 +187,15 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 		qsort(finder->calls.items, finder->calls.count, sizeof(*finder->calls.items), by_stamp);
 	for (size_t i = 0; done && i < finder->calls.count; i++) {
 		counters.is_second_half = i >= finder->calls.count / 2;
-		done = gmt_counters_add(&counters, finder->calls.items[i].context, "",
+		done = gmt_step_counters_add(&counters, finder->calls.items[i].context, "",
 			finder->calls.items[i].stamp);
 	}
-	done = done && gmt_counters_chain(&counters, GMT_COUNTERS_IN_ROWS);
+	done = done && gmt_step_counters_chain(&counters, GMT_STEP_COUNTERS_IN_ROWS);
 	for (size_t i = 0; done && i < finder->calls.count; i++) {
 		const struct call *call = &finder->calls.items[i];
 		uint64_t begin = call->stamp - (call->stamp != 0);
 
-		if (!gmt_counters_counts(&counters, call->context, "") ||
+		if (!gmt_step_counters_counts(&counters, call->context, "") ||
 			(before && begin <= before->begin))
 			continue;
 		/* The first call after the begin of the program's own step extends back to that begin. */
@@ -219,7 +219,7 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 		before->end = min(before->end, last_stamp);
 	series->source = GMT_STEPS_MODULE_CALLS;
 	series->name = "calls of a module";
-	gmt_counters_fini(&counters);
+	gmt_step_counters_fini(&counters);
 	return done;
 }
 

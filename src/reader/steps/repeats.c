@@ -9,8 +9,8 @@
 enum {
 	MIN_PERIODS = 10,
 	MIN_STEPS = 64,
-	ALLOCS_A_STEP = 1000,
-	MIN_ALLOCS_A_STEP = 50,
+	ALLOCS_PER_STEP = 1000,
+	MIN_ALLOCS_PER_STEP = 50,
 	/* at least 9 of 10 allocations from the first period on belong to periods */
 	SAME_STACK_NUMERATOR = 9,
 	SAME_STACK_DENOMINATOR = 10,
@@ -209,8 +209,8 @@ static bool find(struct finder *finder, struct gmt_timeline *timeline,
 		name_pattern(period, timeline, series);
 		return true;
 	}
-	a_step = count / MIN_STEPS < ALLOCS_A_STEP ? count / MIN_STEPS : ALLOCS_A_STEP;
-	if (a_step < MIN_ALLOCS_A_STEP) {
+	a_step = count / MIN_STEPS < ALLOCS_PER_STEP ? count / MIN_STEPS : ALLOCS_PER_STEP;
+	if (a_step < MIN_ALLOCS_PER_STEP) {
 		*ret_why = "its allocations do not repeat and are too few to divide into steps";
 		return true;
 	}

@@ -12,7 +12,7 @@
 #include "reader/symbols/symbols_cache.h"
 #include "reader/symbols/symbols_dwarf.h"
 #include "reader/symbols/symbols_elf.h"
-#include "reader/symbols/symbols_files.h"
+#include "reader/symbols/symbols_debug_files.h"
 
 /* The open files of one module. */
 struct opened {
@@ -22,7 +22,7 @@ struct opened {
 	struct gmt_symbols_dwarf *lines;
 	bool lines_tried;
 	/* known results of these files; NULL: results are not stored */
-	struct gmt_symbols_answers *answers;
+	struct gmt_symbols_results *results;
 };
 
 /* Modules sorted by start. */
@@ -45,7 +45,7 @@ struct piece {
 struct gmt_symbols {
 	struct gmt_symbols_cache *cache; /* may be NULL */
 	const struct gmt_recording *recording;
-	struct gmt_symbols_files *files;
+	struct gmt_symbols_debug_files *files;
 	size_t module_count;
 	/* for each module of the recording; used only for the first module of each file */
 	struct opened *opened;
@@ -140,7 +140,7 @@ struct gmt_symbols *gmt_symbols_open(const struct gmt_recording *recording,
 	symbols->recording = recording;
 	symbols->cache = cache;
 	symbols->module_count = recording->modules.count;
-	symbols->files = gmt_symbols_files_open(directories, directory_count);
+	symbols->files = gmt_symbols_debug_files_open(directories, directory_count);
 	symbols->opened =
 		gmt_pages_grow(NULL, 0, (symbols->module_count + 1) * sizeof(*symbols->opened));
 	symbols->first_of =
@@ -266,17 +266,17 @@ static void open_module(struct gmt_symbols *symbols, const struct gmt_module *mo
 	/* Search also if the file itself was found: another file may have more symbols, or lines. */
 	if (is_verified &&
 		!(opened->lines_file && gmt_symbols_elf_has_all_functions(opened->functions)))
-		gmt_symbols_files_find(symbols->files, candidate.build_id, try_file, &candidate);
+		gmt_symbols_debug_files_find(symbols->files, candidate.build_id, try_file, &candidate);
 	if (opened->functions)
 		opened->state = is_verified ? GMT_SYMBOLS_FOUND : GMT_SYMBOLS_UNVERIFIED;
 	else
 		opened->state = is_other ? GMT_SYMBOLS_OTHER_FILE : GMT_SYMBOLS_NO_FILE;
 	if (opened->functions)
-		opened->answers =
+		opened->results =
 			gmt_symbols_cache_get(symbols->cache, opened->functions, opened->lines_file);
 }
 
-static void find_in_files(struct opened *opened, struct gmt_symbols_answer *answer)
+static void find_in_files(struct opened *opened, struct gmt_symbols_result *result)
 {
 	struct gmt_symbols_dwarf_frame lines[GMT_SYMBOLS_MAX_FRAMES];
 	size_t count = 0;
@@ -286,47 +286,47 @@ static void find_in_files(struct opened *opened, struct gmt_symbols_answer *answ
 		opened->lines = gmt_symbols_dwarf_open(gmt_symbols_elf_handle(opened->lines_file));
 	}
 	if (opened->lines)
-		count = gmt_symbols_dwarf_find(opened->lines, answer->file_address, lines,
+		count = gmt_symbols_dwarf_find(opened->lines, result->file_address, lines,
 			GMT_SYMBOLS_MAX_FRAMES);
 	for (size_t i = 0; i < count; i++)
-		answer->frames[i] = (struct gmt_symbols_frame){
+		result->frames[i] = (struct gmt_symbols_frame){
 			lines[i].function,
 			lines[i].file,
 			lines[i].line,
 		};
-	answer->count = count ? count : 1;
+	result->count = count ? count : 1;
 
 	/*
 	 * The symbol table has the full name of the real function. DWARF often has only "operator()".
 	 */
 	const char *function = opened->functions
-		? gmt_symbols_elf_find_function(opened->functions, answer->file_address)
+		? gmt_symbols_elf_find_function(opened->functions, result->file_address)
 		: NULL;
 	if (function)
-		answer->frames[answer->count - 1].function = function;
+		result->frames[result->count - 1].function = function;
 }
 
 /* Returns the number of frames of a known result; 0 if there is no result. */
 static size_t find_known(const struct opened *opened, uint64_t file_address,
 	struct gmt_symbols_frame *ret_frames)
 {
-	return opened->answers ? gmt_symbols_answers_find(opened->answers, file_address, ret_frames)
+	return opened->results ? gmt_symbols_results_find(opened->results, file_address, ret_frames)
 						   : 0;
 }
 
-static void find_in_module(struct opened *opened, struct gmt_symbols_answer *answer)
+static void find_in_module(struct opened *opened, struct gmt_symbols_result *result)
 {
-	size_t known = find_known(opened, answer->file_address, answer->frames);
+	size_t known = find_known(opened, result->file_address, result->frames);
 
 	if (known) {
-		answer->count = known;
+		result->count = known;
 		return;
 	}
-	find_in_files(opened, answer);
+	find_in_files(opened, result);
 	/* If memory runs out here, the next run repeats the lookup. */
-	if (opened->answers)
-		gmt_symbols_answers_add(opened->answers, answer->file_address, answer->frames,
-			answer->count);
+	if (opened->results)
+		gmt_symbols_results_add(opened->results, result->file_address, result->frames,
+			result->count);
 }
 
 /*
@@ -363,14 +363,14 @@ void gmt_symbols_expect(struct gmt_symbols *symbols, uint32_t generation, uint64
 }
 
 void gmt_symbols_find(struct gmt_symbols *symbols, uint32_t generation, uint64_t address,
-	struct gmt_symbols_answer *ret_answer)
+	struct gmt_symbols_result *ret_result)
 {
 	struct opened *opened;
 
-	*ret_answer = (struct gmt_symbols_answer){ .count = 1 };
-	opened = locate(symbols, generation, address, &ret_answer->module, &ret_answer->file_address);
+	*ret_result = (struct gmt_symbols_result){ .count = 1 };
+	opened = locate(symbols, generation, address, &ret_result->module, &ret_result->file_address);
 	if (opened)
-		find_in_module(opened, ret_answer);
+		find_in_module(opened, ret_result);
 }
 
 enum gmt_symbols_state gmt_symbols_state(const struct gmt_symbols *symbols, size_t index)
@@ -390,7 +390,7 @@ void gmt_symbols_close(struct gmt_symbols *symbols)
 			gmt_symbols_elf_close(opened->lines_file);
 		gmt_symbols_elf_close(opened->functions);
 	}
-	gmt_symbols_files_close(symbols->files);
+	gmt_symbols_debug_files_close(symbols->files);
 	gmt_pages_free(symbols->opened, (symbols->module_count + 1) * sizeof(*symbols->opened));
 	gmt_pages_free(symbols->first_of, (symbols->module_count + 1) * sizeof(*symbols->first_of));
 	gmt_pages_free(symbols->places, (symbols->module_count + 1) * sizeof(*symbols->places));
