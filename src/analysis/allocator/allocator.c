@@ -28,16 +28,16 @@ static inline void change(struct gmt_allocator_device *device, enum gmt_allocato
 	enum gmt_allocator_pool pool, int64_t amount)
 {
 	struct gmt_allocator_stat *all = &device->stats[row][GMT_POOL_ALL],
-							  *one = &device->stats[row][pool];
+							  *in_pool = &device->stats[row][pool];
 
 	if (amount > 0) {
 		raise_stat(all, (uint64_t)amount);
-		if (one != all)
-			raise_stat(one, (uint64_t)amount);
+		if (in_pool != all)
+			raise_stat(in_pool, (uint64_t)amount);
 	} else if (amount) {
 		lower_stat(all, -(uint64_t)amount);
-		if (one != all)
-			lower_stat(one, -(uint64_t)amount);
+		if (in_pool != all)
+			lower_stat(in_pool, -(uint64_t)amount);
 	}
 }
 
@@ -304,7 +304,10 @@ static bool add_to_segment(struct gmt_allocator *allocator, struct gmt_allocator
 	return gmt_map_put(&allocator->block_ends, end, event->address);
 }
 
-/* Returns the pool of a block in this segment or page. NULL: the block is in no known segment. */
+/*
+ * Returns the pool of a block in this segment or page. `segment` is NULL if the block is in no
+ * known segment: then the pool is unknown (GMT_POOL_ALL).
+ */
 static enum gmt_allocator_pool pool_in(struct gmt_allocator *allocator,
 	const struct gmt_allocator_segment *segment)
 {

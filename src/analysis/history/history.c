@@ -113,11 +113,11 @@ static bool work_has_ended(const struct state *state)
 
 static void look_ahead(struct state *state)
 {
-	uint64_t role = gmt_history_roles_next(&state->roles);
+	uint64_t role = gmt_history_roles_next_stamp(&state->roles);
 
 	state->next_needed_stamp = role < state->next_capture ? role : state->next_capture;
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
-		uint64_t next = gmt_history_next(&state->followers[i]);
+		uint64_t next = gmt_history_next_stamp(&state->followers[i]);
 
 		if (next < state->next_needed_stamp)
 			state->next_needed_stamp = next;
@@ -334,7 +334,7 @@ static bool follow_last_roles(struct state *state, const struct gmt_replay *repl
 
 	if (!make_room(state, &replay->accounting))
 		return false;
-	while ((next = gmt_history_roles_next(&state->roles)) != UINT64_MAX &&
+	while ((next = gmt_history_roles_next_stamp(&state->roles)) != UINT64_MAX &&
 		gmt_clock_time_ns(state->recording, next) <= replay->end_time_ns)
 		if (!gmt_history_roles_follow(&state->roles, state->history, &replay->accounting, next + 1))
 			return false;

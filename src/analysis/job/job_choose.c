@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which processes are of the job, and which one stands for each rank. */
+/* Chooses the processes of the job, and the one that stands for each rank. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What happened to the ranks: growth, failed requests, ends; and whether their clocks agree. */
+/* Finds growth, failed requests and ends of the ranks. Checks whether their clocks agree. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,7 +246,7 @@ static bool remark_without_steps(struct gmt_job *job)
 			return false;
 		*rank = (uint32_t)job->ranks.items[i].launch.rank;
 	}
-	gmt_job_list(ranks.items, ranks.count, list, sizeof(list));
+	gmt_job_list_ranks(ranks.items, ranks.count, list, sizeof(list));
 	done = gmt_job_remark(job, "%" PRIu32 " rank%s took no step: %s", job->without_steps,
 		gmt_job_plural(job->without_steps), list);
 	gmt_vec_fini(&ranks);

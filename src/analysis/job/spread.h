@@ -3,8 +3,8 @@
 #define GMT_ANALYSIS_JOB_SPREAD_H
 
 /*
- * Statistics that a few wrong values do not move: the median, and the median of the distances to it
- * (MAD). Pure functions.
+ * Robust statistics, which a few outliers hardly change: the median, and the median of the
+ * distances to it (MAD). Pure functions.
  */
 
 #include <stdbool.h>

@@ -78,8 +78,8 @@ static bool is_of_phases(const struct gmt_leak_rising *rising, uint32_t group)
 
 /*
  * Returns whether another line, or another stack of this line, lost about as many bytes in blocks
- * of the same size. An example is a pool whose blocks one line replaced until then, and another
- * line from then on.
+ * of the same size. In an example, one line replaced the blocks
+ * of a set until then, and another line replaces them from then on.
  */
 static bool has_moved(const struct gmt_leak_rising *rising, uint32_t group)
 {

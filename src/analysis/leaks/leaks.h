@@ -24,9 +24,9 @@
  *
  * The order of this list decides: a line is reported by the first definition that fits. Findings of
  * `unexplained` are not about a line. Segments of PyTorch's allocator and arenas of other libraries
- * are never findings; `arenas` lists the arenas. Definition exit does not judge PyTorch's pinned host memory and what CUDA's libraries
- * hold (see with_libraries). By default it does not judge tensors of PyTorch and arrays of other
- * frameworks either (also in their own heap).
+ * are never findings; `arenas` lists the arenas. Definition exit does not judge PyTorch's pinned
+ * host memory and what CUDA's libraries hold (see with_libraries). By default it does not judge
+ * tensors of PyTorch and arrays of other frameworks either (also in their own heap).
  *
  * In a compacted recording, a definition judges only what the remaining events and the compacted
  * prefix are sufficient for. The leaks say what was not judged, and why (leak_compacted.c).

@@ -5,7 +5,7 @@
 #include "reader/load/clock.h"
 #include "reader/replay/replay.h"
 
-/* Where the division begins and ends. */
+/* The part of the recording that is divided. */
 struct range {
 	uint64_t begin_ns, end_ns;
 	uint64_t begin_event, end_event;
@@ -80,7 +80,7 @@ static void look_ahead(struct gmt_page_clock *clock)
 }
 
 /* Returns the part of the recording whose events are replayed. */
-static struct range whole(const struct gmt_recording *recording, uint64_t until_ns)
+static struct range replayed_range(const struct gmt_recording *recording, uint64_t until_ns)
 {
 	/* No stamp is larger, so that the stamp after it exists. */
 	const uint64_t max_stamp = UINT64_MAX - 2;
@@ -129,7 +129,7 @@ static bool add_prefix(struct gmt_page_clock *clock, const struct gmt_recording 
 bool gmt_page_clock_init(struct gmt_page_clock *ret_clock, const struct gmt_recording *recording,
 	uint64_t until_ns)
 {
-	struct range range = whole(recording, until_ns);
+	struct range range = replayed_range(recording, until_ns);
 
 	ret_clock->end_stamp = range.end_stamp;
 	ret_clock->end_ns = range.end_ns;
