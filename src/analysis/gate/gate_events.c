@@ -243,11 +243,11 @@ void gmt_judge_incomplete(const struct gmt_judge *judge)
 	const struct gmt_warnings *warnings = judge->input->warnings;
 	struct gmt_verdict *verdict = judge->verdict;
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_INCOMPLETE, NULL);
-	bool is_incomplete =
-		warnings->rows.count && warnings->rows.items[0].kind == GMT_WARNING_INCOMPLETE;
+	bool is_incomplete = !gmt_recording_complete(judge->input->recording);
 	bool is_compacted_away = judge->input->leaks->is_compacted_away;
 
-	is_incomplete |= !gmt_recording_complete(judge->input->recording);
+	for (size_t i = 0; i < warnings->rows.count; i++)
+		is_incomplete |= warnings->rows.items[i].kind == GMT_WARNING_INCOMPLETE;
 	check.state = is_incomplete || is_compacted_away ? GMT_CHECK_WARNED : GMT_CHECK_PASSED;
 	check.text = is_incomplete ? "the recording is incomplete"
 		: is_compacted_away    ? "the compacted part of the recording cannot be judged completely"
