@@ -7,9 +7,9 @@
 enum {
 	LAYERS = 8, /* all layer numbers are below this value */
 	OUTLIERS_EXPLAINED = 16,
-	LEAST_GAP_BYTES = 16 << 20, /* between two groups */
+	MIN_GAP_BYTES = 16 << 20, /* between two groups */
 	GAP_SHARE = 20,             /* ... and this part of the lower peak */
-	LEAST_GROUP_SHARE = 100,    /* a group has at least this part of the ranks, and two */
+	MIN_GROUP_SHARE = 100,    /* a group has at least this part of the ranks, and two */
 };
 
 /* A rank's peak, to be sorted. */
@@ -160,7 +160,7 @@ static void group_by_peaks(struct comparer *comparer)
 {
 	const struct peak *peaks = comparer->peaks.items;
 	struct gmt_job *job = comparer->job;
-	size_t count = comparer->peaks.count, least = count / LEAST_GROUP_SHARE;
+	size_t count = comparer->peaks.count, least = count / MIN_GROUP_SHARE;
 	uint32_t none = gmt_job_intern_text(job->store, "", 0);
 
 	least = least < 2 ? 2 : least;
@@ -168,7 +168,7 @@ static void group_by_peaks(struct comparer *comparer)
 		size_t end = begin + 1;
 
 		while (end < count &&
-			(peaks[end].bytes - peaks[end - 1].bytes <= LEAST_GAP_BYTES ||
+			(peaks[end].bytes - peaks[end - 1].bytes <= MIN_GAP_BYTES ||
 				peaks[end].bytes - peaks[end - 1].bytes <= peaks[end - 1].bytes / GAP_SHARE))
 			end++;
 		if (end - begin >= least && job->group_count < GMT_JOB_GROUPS)
@@ -222,7 +222,7 @@ static bool find_groups(struct comparer *comparer)
 {
 	struct gmt_job *job = comparer->job;
 
-	if (comparer->peaks.count < GMT_SPREAD_LEAST) {
+	if (comparer->peaks.count < GMT_SPREAD_MIN_VALUES) {
 		job->why_no_groups = job->why_no_outliers = "fewer than 3 ranks hold device memory";
 		return true;
 	}

@@ -11,7 +11,7 @@
 enum { LIST_BYTES = 120 };
 
 /* Starts of one job lie closer together than this, unless the clocks differ. */
-static const uint64_t most_start_ns = UINT64_C(600) * 1000000000;
+static const uint64_t max_start_distance_ns = UINT64_C(600) * 1000000000;
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -57,7 +57,7 @@ static bool judge_clocks(struct gmt_job *job)
 		uint64_t apart =
 			starts.items[i] > middle ? starts.items[i] - middle : middle - starts.items[i];
 
-		far += apart > most_start_ns;
+		far += apart > max_start_distance_ns;
 		most_ns = apart > most_ns ? apart : most_ns;
 	}
 	gmt_vec_fini(&starts);

@@ -53,7 +53,7 @@ static bool next(struct walk *walk, struct pair *ret_pair)
 
 uint32_t gmt_job_count_differences(const struct gmt_job *job, uint32_t a, uint32_t b)
 {
-	enum { LEAST_BYTES = 64 << 10, SHARE = 50 };
+	enum { MIN_DIFFERENCE_BYTES = 64 << 10, SHARE = 50 };
 	struct walk walk = walk_of(job, a, b);
 	struct pair pair;
 	uint32_t count = 0;
@@ -62,7 +62,7 @@ uint32_t gmt_job_count_differences(const struct gmt_job *job, uint32_t a, uint32
 		uint64_t low = pair.a_bytes < pair.b_bytes ? pair.a_bytes : pair.b_bytes;
 		uint64_t difference = pair.a_bytes + pair.b_bytes - 2 * low;
 
-		count += difference > LEAST_BYTES && difference > low / SHARE;
+		count += difference > MIN_DIFFERENCE_BYTES && difference > low / SHARE;
 	}
 	return count;
 }

@@ -50,7 +50,7 @@ static bool has_too_many(const struct gmt_page *page)
 	if (page->context.entries < GMT_PAGE_ENTRIES)
 		return false;
 	return most_buckets(page) >=
-		(page->context.entries < GMT_PAGE_MOST_ENTRIES ? 2 * GMT_PAGE_FEW_BUCKETS : 4);
+		(page->context.entries < GMT_PAGE_MAX_ENTRIES ? 2 * GMT_PAGE_FEW_BUCKETS : 4);
 }
 
 /* Halves the number of buckets until there are few entries or few buckets. */

@@ -24,7 +24,7 @@ enum {
 	GMT_PAGE_ACCOUNTS = 128, /* most accounts that are followed */
 	GMT_PAGE_ENTRIES = 500000, /* number of entries from which buckets are merged */
 	GMT_PAGE_FEW_BUCKETS = 256, /* number of buckets that are not merged further, ... */
-	GMT_PAGE_MOST_ENTRIES = 2 * GMT_PAGE_ENTRIES, /* ... except from this number of entries on */
+	GMT_PAGE_MAX_ENTRIES = 2 * GMT_PAGE_ENTRIES, /* ... except from this number of entries on */
 	GMT_PAGE_REFUSALS = 1000, /* most refusals of a device */
 	GMT_PAGE_SAMPLES = 4096, /* most samples of a device */
 };
