@@ -111,7 +111,7 @@ static bool work_has_ended(const struct state *state)
 	return state->history->captures[GMT_HISTORY_AT_WORK_END].taken;
 }
 
-static void look_ahead(struct state *state)
+static void set_next_needed_stamp(struct state *state)
 {
 	uint64_t role = gmt_history_roles_next_stamp(&state->roles);
 
@@ -137,7 +137,7 @@ static bool before_event(void *user, const struct gmt_replay *replay,
 		!make_room(state, &replay->accounting) ||
 		!gmt_history_roles_follow(&state->roles, state->history, &replay->accounting, event->stamp))
 		return false;
-	look_ahead(state);
+	set_next_needed_stamp(state);
 	return true;
 }
 
@@ -311,7 +311,7 @@ static bool compacted(void *user, const struct gmt_replay *replay)
 				replay))
 			return false;
 	}
-	look_ahead(state);
+	set_next_needed_stamp(state);
 	return true;
 }
 

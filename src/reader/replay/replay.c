@@ -52,7 +52,7 @@ struct session {
  * Combines `next_needed_stamp` and `before_kinds` of all observers, so that most events need only
  * one check.
  */
-static void look_ahead(struct session *session)
+static void set_next_needed_stamp(struct session *session)
 {
 	session->next_needed_stamp = session->work_end;
 	session->before_kinds = 0;
@@ -85,7 +85,7 @@ static void listen(struct session *session)
 		ADD_LISTENER(finished);
 	}
 #undef ADD_LISTENER
-	look_ahead(session);
+	set_next_needed_stamp(session);
 }
 
 /* Calls a function of every observer that has it. */
@@ -304,7 +304,7 @@ static bool notify_before(struct session *session)
 		if (!observer->before(observer->user, session->replay, event, session->index))
 			return false;
 	}
-	look_ahead(session);
+	set_next_needed_stamp(session);
 	return true;
 }
 
@@ -377,7 +377,7 @@ static bool set_compacted(struct session *session)
 			&names, &session->replay->compacted_mismatches))
 		return false;
 	NOTIFY(session, compacted);
-	look_ahead(session);
+	set_next_needed_stamp(session);
 	return true;
 }
 
