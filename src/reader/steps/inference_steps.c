@@ -7,7 +7,7 @@
 #include "reader/steps/module_runs.h"
 #include "reader/steps/period.h"
 
-enum { MIN_PARTED = 8 }; /* minimum number of runs to decide that calls are in a loop */
+enum { MIN_SEPARATED_RUNS = 8 }; /* minimum number of runs to decide that calls are in a loop */
 
 struct call {
 	uint64_t stamp; /* of its first allocation */
@@ -60,7 +60,7 @@ static bool find_period_by(struct finder *finder, const struct gmt_module_run *r
 }
 
 /* Returns whether other allocations separate the calls of a context. */
-static bool is_parted(const struct gmt_module_context *context)
+static bool are_calls_separated(const struct gmt_module_context *context)
 {
 	return context->run_count >= 3;
 }
@@ -73,8 +73,9 @@ static bool is_parted(const struct gmt_module_context *context)
 static bool find_period(struct finder *finder, const struct gmt_module_run *run, size_t *ret_period,
 	size_t *ret_length)
 {
-	unsigned max =
-		is_parted(&finder->runs.contexts.items[run->context]) ? STACK | SIZE : STACK | SIZE | FREES;
+	unsigned max = are_calls_separated(&finder->runs.contexts.items[run->context])
+		? STACK | SIZE
+		: STACK | SIZE | FREES;
 
 	*ret_period = *ret_length = 0;
 	for (unsigned traits = max + 1; traits-- > 0 && !*ret_period;)
@@ -92,12 +93,13 @@ static bool is_periodic(const struct finder *finder, const struct gmt_module_run
 	size_t period, size_t length)
 {
 	const struct gmt_module_context *context = &finder->runs.contexts.items[run->context];
-	bool is_in_loop = context->run_count >= MIN_PARTED &&
-		context->parted_count >= context->run_count - context->run_count / 4;
+	bool is_in_loop = context->run_count >= MIN_SEPARATED_RUNS &&
+		context->separated_count >= context->run_count - context->run_count / 4;
 
 	if (!period)
 		return false;
-	return !is_parted(context) || (!is_in_loop && length == run->count && run->count % period == 0);
+	return !are_calls_separated(context) ||
+		(!is_in_loop && length == run->count && run->count % period == 0);
 }
 
 static bool split_run(struct finder *finder, const struct gmt_module_run *run)
