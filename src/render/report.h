@@ -17,7 +17,7 @@
 #include "analysis/oom/ooms.h"
 #include "analysis/history/site_table.h"
 #include "analysis/overview/overview.h"
-#include "analysis/tables/summary.h"
+#include "analysis/tables/memory_summary.h"
 #include "render/json.h"
 #include "render/leaks.h"
 #include "render/allocator_state.h"
@@ -38,7 +38,7 @@ struct gmt_report {
 	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	const struct gmt_replay *replay;
-	const struct gmt_summary *summary;
+	const struct gmt_memory_summary *summary;
 	struct gmt_sites *sites; /* sorted again for each list */
 	const struct gmt_warnings *warnings;
 	const struct gmt_ooms *ooms;

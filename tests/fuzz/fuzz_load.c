@@ -66,7 +66,7 @@ static void check_peaks(const struct gmt_allocator_state_view *view)
 			uint64_t bytes = 0;
 			size_t count;
 			const struct gmt_table_row *row =
-				gmt_table_of(&view->peaks[i], account->layer, account->device, &count);
+				gmt_table_rows_of(&view->peaks[i], account->layer, account->device, &count);
 
 			for (; count; count--)
 				bytes += row++->peak_bytes;

@@ -110,7 +110,7 @@ FOREIGN = {
     r"zlib\.h": r"src/format/.*\.c",
     r"(elfutils/.*|dwarf|gelf|libelf)\.h": r"src/reader/symbols/symbols\w*\.c",
     r"libunwind.*\.h": r"preload/unwind/.*",
-    r"pthread\.h": r"((preload|simcuda)/.*|src/source/read_ahead\.c|src/analysis/page/page_queue\.c|library/tables/recording\.h)",
+    r"pthread\.h": r"((preload|simcuda)/.*|src/source/read_ahead\.c|src/analysis/page/page_worker\.c|library/tables/recording\.h)",
     r"cuda.*\.h": r"(preload|simcuda)/.*",
     r"sqlite3\.h": r"tools/database/.*",
 }

@@ -138,7 +138,8 @@ enum gmt_status gmt_pipeline_analyze(struct gmt_pipeline *pipeline,
 		(status = replay(pipeline, until_ns, options, error)) ||
 		(status = gmt_ledger_compute(&pipeline->ledger, &pipeline->ledger_watch, &pipeline->ooms,
 			 &pipeline->replay, error)) ||
-		(status = gmt_summary_compute(&pipeline->summary, recording, &pipeline->replay, error)) ||
+		(status = gmt_memory_summary_compute(&pipeline->summary, recording, &pipeline->replay,
+			 error)) ||
 		(status =
 				gmt_sites_compute(&pipeline->sites, &pipeline->replay, &pipeline->traces, error)) ||
 		(options->wants_report_details && (status = make_overview(pipeline, error))) ||
@@ -172,7 +173,7 @@ void gmt_pipeline_fini(struct gmt_pipeline *pipeline)
 	gmt_leaks_fini(&pipeline->leaks);
 	gmt_custom_heaps_fini(&pipeline->heaps);
 	gmt_sites_fini(&pipeline->sites);
-	gmt_summary_fini(&pipeline->summary);
+	gmt_memory_summary_fini(&pipeline->summary);
 	gmt_page_fini(&pipeline->page);
 	gmt_step_parts_fini(&pipeline->step_parts);
 	gmt_phase_memory_fini(&pipeline->phase_memory);

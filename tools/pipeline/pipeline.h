@@ -16,7 +16,7 @@
 #include "analysis/page/page.h"
 #include "analysis/history/site_table.h"
 #include "analysis/steps/step_parts.h"
-#include "analysis/tables/summary.h"
+#include "analysis/tables/memory_summary.h"
 #include "analysis/allocator/allocator_state.h"
 #include "reader/replay/replay.h"
 #include "reader/load/recording.h"
@@ -40,7 +40,7 @@ struct gmt_pipeline {
 	struct gmt_overview overview; /* computed only if wants_report_details is set */
 	struct gmt_time_curves time_curves; /* computed only if wants_time_curves is set */
 	struct gmt_page page; /* computed only if wants_page is set */
-	struct gmt_summary summary;
+	struct gmt_memory_summary summary;
 	struct gmt_sites sites;
 	struct gmt_custom_heaps heaps;
 	struct gmt_leaks leaks;

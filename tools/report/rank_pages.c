@@ -49,7 +49,7 @@ static void choose_all(struct chosen *chosen)
 	char path[GMT_JOB_PATH];
 
 	for (size_t i = 0; i < job->ranks.count; i++) {
-		gmt_job_recording(job, &job->ranks.items[i], path);
+		gmt_job_recording_path(job, &job->ranks.items[i], path);
 		chosen->of_rank[i] =
 			access(path, R_OK) == 0 ? GMT_RANKS_NOT_IN_PAGE : GMT_RANKS_NO_RECORDING;
 	}
@@ -59,7 +59,7 @@ static void choose_all(struct chosen *chosen)
 	if (job->outliers.count)
 		choose(chosen, job->outliers.items[0].rank);
 	for (uint32_t g = 0; g < job->group_count; g++)
-		choose(chosen, job->groups[g].middle);
+		choose(chosen, job->groups[g].median_rank);
 	for (size_t i = 0; i < job->outliers.count; i++)
 		choose(chosen, job->outliers.items[i].rank);
 	if (job->ranks.count <= chosen->pages->max_recordings)
@@ -79,7 +79,7 @@ static bool number_all(struct chosen *chosen)
 
 		if (chosen->of_rank[i] != IS_CHOSEN)
 			continue;
-		gmt_job_recording(chosen->job, &chosen->job->ranks.items[i], path);
+		gmt_job_recording_path(chosen->job, &chosen->job->ranks.items[i], path);
 		*to = gmt_arena_copy(&chosen->arena, path, strlen(path));
 		if (!*to)
 			return false;

@@ -28,16 +28,16 @@ static inline void change(struct gmt_allocator_device *device, enum gmt_allocato
 	enum gmt_allocator_pool pool, int64_t amount)
 {
 	struct gmt_allocator_stat *all = &device->stats[row][GMT_POOL_ALL],
-							  *one = &device->stats[row][pool];
+							  *in_pool = &device->stats[row][pool];
 
 	if (amount > 0) {
 		raise_stat(all, (uint64_t)amount);
-		if (one != all)
-			raise_stat(one, (uint64_t)amount);
+		if (in_pool != all)
+			raise_stat(in_pool, (uint64_t)amount);
 	} else if (amount) {
 		lower_stat(all, -(uint64_t)amount);
-		if (one != all)
-			lower_stat(one, -(uint64_t)amount);
+		if (in_pool != all)
+			lower_stat(in_pool, -(uint64_t)amount);
 	}
 }
 
@@ -74,14 +74,15 @@ static bool device_of(struct gmt_allocator *allocator, const struct gmt_accounti
 	return true;
 }
 
-/* Returns whether memory given back at `then` may still count as taken again at `now`. */
-static bool is_soon_reacquired(const struct gmt_allocator *allocator, uint64_t then, uint64_t now)
+/* Returns whether memory given back at `release_stamp` still counts as taken again at `now`. */
+static bool is_soon_reacquired(const struct gmt_allocator *allocator, uint64_t release_stamp,
+	uint64_t now)
 {
 	const struct gmt_timeline *timeline = allocator->timeline;
 	uint32_t first, last;
 
 	if (!timeline || !timeline->series_count ||
-		!gmt_series_find(&timeline->series[0], then, &first) ||
+		!gmt_series_find(&timeline->series[0], release_stamp, &first) ||
 		!gmt_series_find(&timeline->series[0], now, &last))
 		return true;
 	return last - first <= GMT_REACQUIRE_STEPS;
@@ -94,11 +95,11 @@ static void note_reacquired(struct gmt_allocator *allocator, struct gmt_allocato
 
 	if (device->cache_release_count && last->reacquired_bytes < last->bytes &&
 		is_soon_reacquired(allocator, last->stamp, stamp)) {
-		uint64_t rest = last->bytes - last->reacquired_bytes;
-		uint64_t again = bytes < rest ? bytes : rest;
+		uint64_t missing_bytes = last->bytes - last->reacquired_bytes;
+		uint64_t reacquired_bytes = bytes < missing_bytes ? bytes : missing_bytes;
 
-		last->reacquired_bytes += again;
-		device->reacquired_bytes += again;
+		last->reacquired_bytes += reacquired_bytes;
+		device->reacquired_bytes += reacquired_bytes;
 		if (device->cache_release_count == device->cache_releases.count)
 			device->cache_releases.items[device->cache_releases.count - 1].reacquired_bytes =
 				last->reacquired_bytes;
@@ -240,7 +241,7 @@ static bool end_addresses(struct gmt_allocator *allocator, const struct gmt_reco
  * Return whether free memory of the segment begins at `end`, and whether free memory ends at
  * `address`.
  */
-static bool is_free_behind(const struct gmt_accounting *accounting,
+static bool is_free_after(const struct gmt_accounting *accounting,
 	const struct gmt_allocator_segment *segment, uint64_t end)
 {
 	return end != segment->address + segment->size_bytes &&
@@ -298,13 +299,16 @@ static bool add_to_segment(struct gmt_allocator *allocator, struct gmt_allocator
 		device->mismatches++;
 	if (!segment->is_segment && !note_segment(allocator, device, segment))
 		return false;
-	note_split(device, segment, event->size_bytes, is_free_behind(accounting, segment, end));
+	note_split(device, segment, event->size_bytes, is_free_after(accounting, segment, end));
 	segment->used_bytes += event->size_bytes;
 	segment->blocks++;
 	return gmt_map_put(&allocator->block_ends, end, event->address);
 }
 
-/* Returns the pool of a block in this segment or page. NULL: the block is in no known segment. */
+/*
+ * Returns the pool of a block in this segment or page. `segment` is NULL if the block is in no
+ * known segment: then the pool is unknown (GMT_POOL_ALL).
+ */
 static enum gmt_allocator_pool pool_in(struct gmt_allocator *allocator,
 	const struct gmt_allocator_segment *segment)
 {
@@ -361,7 +365,7 @@ static void end_block(struct gmt_allocator *allocator, const struct gmt_accounti
 
 	uint64_t end = address + block->size_bytes;
 	int neighbours =
-		is_free_before(allocator, segment, address) + is_free_behind(accounting, segment, end);
+		is_free_before(allocator, segment, address) + is_free_after(accounting, segment, end);
 	segment->used_bytes -= block->size_bytes;
 	segment->blocks--;
 	note_join(device, segment, block->size_bytes, neighbours);

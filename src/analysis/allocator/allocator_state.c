@@ -68,7 +68,7 @@ static bool snapshot_end(struct gmt_allocator_state *state, const struct gmt_rep
 		if (is_torch_device_account(&replay->accounting.accounts.items[i]) &&
 			!snapshot_account_end(state, replay, i, stamp))
 			return false;
-	return gmt_attribution_take_end(&state->attribution, replay);
+	return gmt_attribution_add_end(&state->attribution, replay);
 }
 
 /* Takes the state at the account's peak. The replay is finished. */

@@ -69,7 +69,7 @@ static bool add_site(struct gmt_arenas *arenas, struct gmt_map *ids,
 	enum gmt_owner_arena arena = gmt_owners_arena(&traces->owners, stack);
 	uint32_t space = accounting->spaces.items[row->space].space;
 	struct gmt_account_amount peak;
-	struct gmt_arena_row *of;
+	struct gmt_arena_row *arena_row;
 
 	/*
 	 * Blocks from the driver's own pools are single blocks, unless a function in the stack says
@@ -78,19 +78,19 @@ static bool add_site(struct gmt_arenas *arenas, struct gmt_map *ids,
 	if (account->layer != GMT_LAYER_CUDA || !row->alloc_count || arena == GMT_ARENA_NO ||
 		(arena == GMT_ARENA_LIKELY && (space == GMT_SPACE_POOL || space == GMT_SPACE_GRAPH)))
 		return true;
-	of = get_row(arenas, ids, traces,
+	arena_row = get_row(arenas, ids, traces,
 		gmt_owners_find(&traces->owners, stack, account->layer, account->device), account->device,
 		&index);
-	if (!of)
+	if (!arena_row)
 		return false;
 	peak = gmt_account_site_peak(accounting, site);
 	arenas->row_of.items[site] = index + 1;
-	of->is_certain |= arena == GMT_ARENA_YES;
-	of->live_bytes += row->live_bytes;
-	of->live_blocks += row->live_blocks;
-	of->peak_bytes += peak.bytes;
-	of->peak_blocks += peak.blocks;
-	of->alloc_count += row->alloc_count;
+	arena_row->is_certain |= arena == GMT_ARENA_YES;
+	arena_row->live_bytes += row->live_bytes;
+	arena_row->live_blocks += row->live_blocks;
+	arena_row->peak_bytes += peak.bytes;
+	arena_row->peak_blocks += peak.blocks;
+	arena_row->alloc_count += row->alloc_count;
 	return true;
 }
 

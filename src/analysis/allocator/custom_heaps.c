@@ -20,7 +20,7 @@ static struct gmt_custom_heap_row row_of(const struct gmt_recording *recording,
 
 	row.accounting.live_bytes = gmt_replay_end_heap(replay, index).bytes;
 	row.accounting.live_blocks = gmt_replay_end_heap(replay, index).blocks;
-	/* A pool may have lent out more memory than its declared size. */
+	/* A heap may have handed out more memory than its declared size. */
 	if (row.has_size && heap->size_bytes > row.accounting.live_bytes)
 		row.free_bytes = heap->size_bytes - row.accounting.live_bytes;
 	return row;

@@ -3,9 +3,9 @@
 #define GMT_ANALYSIS_ALLOCATOR_CUSTOM_HEAPS_H
 
 /*
- * The program's own pools, as the program declares them (layer custom). For each pool: its size,
- * its live and its peak memory, and the lines that hold most of it. A pure function of a replay.
- * Heaps of the same name on the same device share a row.
+ * Custom heaps: pools that the program itself manages and declares (layer custom). For each heap:
+ * its size, its live and its peak memory, and the lines that hold most of it. A pure function of a
+ * replay. Heaps of the same name on the same device share a row.
  */
 
 #include <stdbool.h>

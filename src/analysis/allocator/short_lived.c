@@ -33,17 +33,17 @@ static bool is_short_lived_candidate(const struct gmt_account *peak, uint64_t si
 static void keep_live_candidates(struct gmt_short_lived *short_lived,
 	const struct gmt_replay *replay)
 {
-	size_t left = 0;
+	size_t kept_count = 0;
 
 	for (size_t i = 0; i < short_lived->live.count; i++) {
 		const struct gmt_short_lived_block *block = &short_lived->live.items[i];
 
 		if (is_short_lived_candidate(peak_of(short_lived, replay, block->account),
 				block->size_bytes))
-			short_lived->live.items[left++] = *block;
+			short_lived->live.items[kept_count++] = *block;
 	}
-	short_lived->live.count = left;
-	short_lived->max_live = left * 2 > LIVE_AT_FIRST ? left * 2 : LIVE_AT_FIRST;
+	short_lived->live.count = kept_count;
+	short_lived->max_live = kept_count * 2 > LIVE_AT_FIRST ? kept_count * 2 : LIVE_AT_FIRST;
 }
 
 /* Returns the large block that lives at the address, or NULL. */

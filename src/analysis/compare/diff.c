@@ -11,7 +11,7 @@
 #include "analysis/tables/stack_names.h"
 #include "reader/load/clock.h"
 
-struct diff_builder {
+struct builder {
 	struct gmt_diff *diff;
 	struct gmt_map account_ids; /* layer and device to index in diff->accounts */
 	struct gmt_map row_ids;     /* account and name to index in diff->rows */
@@ -69,7 +69,7 @@ int64_t gmt_diff_pair_change(const struct gmt_diff_pair *pair)
 	return (int64_t)(pair->sides[GMT_DIFF_NEW] - pair->sides[GMT_DIFF_BASE]);
 }
 
-static uint64_t size_of(int64_t difference)
+static uint64_t magnitude_of(int64_t difference)
 {
 	return difference < 0 ? -(uint64_t)difference : (uint64_t)difference;
 }
@@ -103,14 +103,14 @@ static void fill_account(struct gmt_diff *diff, struct gmt_diff_account *account
 		accounting->epoch ? gmt_clock_time_ns(recording, accounting->peak_stamp) : 0;
 }
 
-static bool list_accounts(struct diff_builder *diff_builder, int side)
+static bool list_accounts(struct builder *builder, int side)
 {
-	struct gmt_diff *diff = diff_builder->diff;
+	struct gmt_diff *diff = builder->diff;
 	const struct gmt_accounting *accounting = &diff->sides[side].replay->accounting;
 
 	for (size_t i = 0; i < accounting->accounts.count; i++) {
 		const struct gmt_account *from = &accounting->accounts.items[i];
-		int32_t device = gmt_diff_devices_base(&diff_builder->devices, side, from->device);
+		int32_t device = gmt_diff_devices_base(&builder->devices, side, from->device);
 		uint64_t index, key = account_key(from->layer, device);
 
 		/*
@@ -119,11 +119,11 @@ static bool list_accounts(struct diff_builder *diff_builder, int side)
 		 */
 		if (!gmt_layer_can_leak(from->layer))
 			continue;
-		if (!gmt_map_find(&diff_builder->account_ids, key, &index)) {
+		if (!gmt_map_find(&builder->account_ids, key, &index)) {
 			struct gmt_diff_account *account = gmt_vec_push(&diff->accounts);
 
 			index = diff->accounts.count - 1;
-			if (!account || !gmt_map_put(&diff_builder->account_ids, key, index))
+			if (!account || !gmt_map_put(&builder->account_ids, key, index))
 				return false;
 			account->layer = from->layer;
 			account->device = account->new_device = device;
@@ -135,7 +135,7 @@ static bool list_accounts(struct diff_builder *diff_builder, int side)
 	return true;
 }
 
-static int by_place(const void *left, const void *right)
+static int by_device_and_layer(const void *left, const void *right)
 {
 	const struct gmt_diff_account *a = left, *b = right;
 	bool a_host = a->device == GMT_DEVICE_HOST, b_host = b->device == GMT_DEVICE_HOST;
@@ -148,14 +148,15 @@ static int by_place(const void *left, const void *right)
 }
 
 /* Sorts the accounts, and updates the map with their final indices. */
-static bool order_accounts(struct diff_builder *diff_builder)
+static bool order_accounts(struct builder *builder)
 {
-	struct gmt_diff *diff = diff_builder->diff;
+	struct gmt_diff *diff = builder->diff;
 
 	if (diff->accounts.count)
-		qsort(diff->accounts.items, diff->accounts.count, sizeof(*diff->accounts.items), by_place);
+		qsort(diff->accounts.items, diff->accounts.count, sizeof(*diff->accounts.items),
+			by_device_and_layer);
 	for (size_t i = 0; i < diff->accounts.count; i++)
-		if (!gmt_map_put(&diff_builder->account_ids,
+		if (!gmt_map_put(&builder->account_ids,
 				account_key(diff->accounts.items[i].layer, diff->accounts.items[i].device), i))
 			return false;
 	return true;
@@ -225,17 +226,16 @@ static void name_row(const struct gmt_diff *diff, int side, const struct gmt_sit
 }
 
 /* Returns the row of a site; adds it if necessary. NULL: memory is exhausted. */
-static struct gmt_diff_row *row_of(struct diff_builder *diff_builder, int side,
-	const struct gmt_site *site)
+static struct gmt_diff_row *row_of(struct builder *builder, int side, const struct gmt_site *site)
 {
-	struct gmt_diff *diff = diff_builder->diff;
+	struct gmt_diff *diff = builder->diff;
 	const struct gmt_site_key *key = gmt_site_keys_stack(&diff->keys[side], site->stack);
 	uint64_t account = 0, index;
 	uint32_t identity, name;
 	char text[4096];
 
-	gmt_map_find(&diff_builder->account_ids,
-		account_key(site->layer, gmt_diff_devices_base(&diff_builder->devices, side, site->device)),
+	gmt_map_find(&builder->account_ids,
+		account_key(site->layer, gmt_diff_devices_base(&builder->devices, side, site->device)),
 		&account);
 	name_row(diff, side, site, text, sizeof(text));
 	if (!gmt_intern_text(&diff->names, text, &name))
@@ -247,12 +247,11 @@ static struct gmt_diff_row *row_of(struct diff_builder *diff_builder, int side,
 		if (!gmt_intern_text(&diff->names, text, &identity))
 			return NULL;
 	}
-	if (gmt_map_find(&diff_builder->row_ids, account << 32 | identity, &index))
+	if (gmt_map_find(&builder->row_ids, account << 32 | identity, &index))
 		return &diff->rows.items[index];
 
 	struct gmt_diff_row *row = gmt_vec_push(&diff->rows);
-	if (!row ||
-		!gmt_map_put(&diff_builder->row_ids, account << 32 | identity, diff->rows.count - 1))
+	if (!row || !gmt_map_put(&builder->row_ids, account << 32 | identity, diff->rows.count - 1))
 		return NULL;
 	row->account = (uint32_t)account;
 	row->name = gmt_intern_get(&diff->names, name)->bytes;
@@ -260,9 +259,9 @@ static struct gmt_diff_row *row_of(struct diff_builder *diff_builder, int side,
 	return row;
 }
 
-static bool add_sites(struct diff_builder *diff_builder, int side)
+static bool add_sites(struct builder *builder, int side)
 {
-	struct gmt_diff *diff = diff_builder->diff;
+	struct gmt_diff *diff = builder->diff;
 	const struct gmt_sites *sites = diff->sides[side].sites;
 
 	for (size_t i = 0; i < sites->rows.count; i++) {
@@ -270,7 +269,7 @@ static bool add_sites(struct diff_builder *diff_builder, int side)
 
 		if (!gmt_layer_can_leak(site->layer))
 			continue;
-		struct gmt_diff_row *row = row_of(diff_builder, side, site);
+		struct gmt_diff_row *row = row_of(builder, side, site);
 
 		if (!row)
 			return false;
@@ -323,8 +322,8 @@ static int by_difference(const void *left, const void *right, void *user)
 	if (a->account != b->account)
 		return a->account < b->account ? -1 : 1;
 	for (size_t i = 0; i < sizeof(amounts) / sizeof(*amounts); i++) {
-		uint64_t x = size_of(gmt_diff_pair_change(&a->amounts[amounts[i]])),
-				 y = size_of(gmt_diff_pair_change(&b->amounts[amounts[i]]));
+		uint64_t x = magnitude_of(gmt_diff_pair_change(&a->amounts[amounts[i]])),
+				 y = magnitude_of(gmt_diff_pair_change(&b->amounts[amounts[i]]));
 
 		if (x != y)
 			return x > y ? -1 : 1;
@@ -336,7 +335,7 @@ static int by_difference(const void *left, const void *right, void *user)
 
 static bool is_shown(const struct gmt_diff *diff, int64_t difference)
 {
-	return difference && size_of(difference) >= diff->options.threshold_bytes;
+	return difference && magnitude_of(difference) >= diff->options.threshold_bytes;
 }
 
 static void finish_rows(struct gmt_diff *diff)
@@ -368,19 +367,19 @@ static void finish_rows(struct gmt_diff *diff)
 			is_shown(diff, gmt_diff_pair_change(&diff->accounts.items[i].amounts[diff->amount]));
 }
 
-static bool fill_diff(struct diff_builder *diff_builder)
+static bool fill_diff(struct builder *builder)
 {
-	struct gmt_diff *diff = diff_builder->diff;
+	struct gmt_diff *diff = builder->diff;
 
-	if (!gmt_diff_devices_match(&diff_builder->devices, diff))
+	if (!gmt_diff_devices_match(&builder->devices, diff))
 		return false;
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
-		if (!list_accounts(diff_builder, side))
+		if (!list_accounts(builder, side))
 			return false;
-	if (!order_accounts(diff_builder))
+	if (!order_accounts(builder))
 		return false;
 	for (int side = 0; side < GMT_DIFF_SIDES; side++)
-		if (!add_sites(diff_builder, side))
+		if (!add_sites(builder, side))
 			return false;
 	if (!gmt_diff_join_moved(diff))
 		return false;
@@ -397,7 +396,7 @@ enum gmt_status gmt_diff_compute(struct gmt_diff *ret_diff, const struct gmt_dif
 		[GMT_SITES_BY_LIVE] = { GMT_DIFF_LIVE_BYTES, GMT_DIFF_LIVE_BLOCKS },
 		[GMT_SITES_BY_TOTAL] = { GMT_DIFF_TOTAL_BYTES, GMT_DIFF_ALLOCS },
 	};
-	struct diff_builder diff_builder = { .diff = ret_diff };
+	struct builder builder = { .diff = ret_diff };
 	enum gmt_status status = GMT_OK;
 
 	ret_diff->sides[GMT_DIFF_BASE] = *base;
@@ -408,11 +407,11 @@ enum gmt_status gmt_diff_compute(struct gmt_diff *ret_diff, const struct gmt_dif
 	for (int side = 0; !status && side < GMT_DIFF_SIDES; side++)
 		status = gmt_site_keys_compute(&ret_diff->keys[side], ret_diff->sides[side].recording,
 			ret_diff->sides[side].traces, error);
-	if (!status && !fill_diff(&diff_builder))
+	if (!status && !fill_diff(&builder))
 		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	gmt_map_fini(&diff_builder.account_ids);
-	gmt_map_fini(&diff_builder.row_ids);
-	gmt_diff_devices_fini(&diff_builder.devices);
+	gmt_map_fini(&builder.account_ids);
+	gmt_map_fini(&builder.row_ids);
+	gmt_diff_devices_fini(&builder.devices);
 	if (status)
 		gmt_diff_fini(ret_diff);
 	return status;

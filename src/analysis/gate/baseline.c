@@ -95,30 +95,30 @@ static const char *take_number(const char *at, const char *name, uint64_t *ret_n
 	return gmt_text_parse_u64(digits, ret_number) ? at + length : NULL;
 }
 
-/* Parses "rank=0" or "rank=-", "device=0" or "device=host". */
-static const char *take_place(const char *at, const char *name, const char *none,
+/* Parses a number after `name`, or the word `none`, which gives -1: "rank=0", "rank=-". */
+static const char *take_number_or(const char *at, const char *name, const char *none,
 	int32_t *ret_number)
 {
-	const char *behind = take(take(at, name), none);
+	const char *after = take(take(at, name), none);
 	uint64_t number = 0;
 
-	if (behind) {
+	if (after) {
 		*ret_number = -1;
-		return behind;
+		return after;
 	}
-	behind = take_number(at, name, &number);
+	after = take_number(at, name, &number);
 	*ret_number = (int32_t)number;
-	return behind && number <= INT32_MAX ? behind : NULL;
+	return after && number <= INT32_MAX ? after : NULL;
 }
 
 static const char *take_layer(const char *at, uint32_t *ret_layer)
 {
-	const char *behind;
+	const char *after;
 
 #define GMT_LAYER(number, NAME, name, ...) \
-	if ((behind = take(at, " layer=" name " "))) { \
+	if ((after = take(at, " layer=" name " "))) { \
 		*ret_layer = number; \
-		return behind - 1; \
+		return after - 1; \
 	}
 #include "format/layers.def"
 #undef GMT_LAYER
@@ -129,9 +129,9 @@ static bool parse_row(const char *line, struct gmt_baseline_row *ret_row)
 {
 	const char *site = take(line, "site "), *at = site ? site : take(line, "layer ");
 
-	at = take_place(at, "rank=", "-", &ret_row->rank);
+	at = take_number_or(at, "rank=", "-", &ret_row->rank);
 	at = take_layer(at, &ret_row->layer);
-	at = take_place(at, " gpu=", "host", &ret_row->device);
+	at = take_number_or(at, " gpu=", "host", &ret_row->device);
 	at = take_number(at, " peak=", &ret_row->peak_bytes);
 	at = take_number(at, " retained=", &ret_row->retained_bytes);
 	at = take_number(at, " growth=", &ret_row->growth_bytes);
@@ -143,7 +143,7 @@ static bool parse_row(const char *line, struct gmt_baseline_row *ret_row)
 	return at && *at;
 }
 
-static enum gmt_status parse_head(const char *line, const char *path, struct gmt_error *error)
+static enum gmt_status parse_first_line(const char *line, const char *path, struct gmt_error *error)
 {
 	uint64_t version, names;
 	const char *at = take_number(line, magic, &version);
@@ -187,7 +187,7 @@ enum gmt_status gmt_baseline_parse(struct gmt_baseline *ret_baseline, const char
 		if (!line)
 			status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 		else if (number == 1)
-			status = parse_head(line, path, error);
+			status = parse_first_line(line, path, error);
 		else if (!*line || *line == '#')
 			continue;
 		else if (!parse_row(line, &row))

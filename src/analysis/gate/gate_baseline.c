@@ -182,7 +182,7 @@ static const struct gmt_baseline_row *find_moved(const struct gmt_baseline *base
  * Returns the baseline's row of a group, even if its file was in another folder then. NULL: there
  * is no such row.
  */
-static const struct gmt_baseline_row *before_of(const struct gmt_judge *judge,
+static const struct gmt_baseline_row *find_before(const struct gmt_judge *judge,
 	const struct gmt_baseline *found, const struct gmt_baseline_row *row)
 {
 	const struct gmt_baseline *baseline = judge->gate->baseline;
@@ -224,7 +224,7 @@ static void show_changes(const struct gmt_judge *judge, struct gmt_finding *find
 
 		if (!*row->key || row->layer != layer->layer || row->device != layer->device)
 			continue;
-		before = before_of(judge, found, row);
+		before = find_before(judge, found, row);
 		struct change change = {
 			.key = row->key,
 			.now = retained ? row->retained_bytes : row->peak_bytes,
@@ -281,31 +281,32 @@ static void set_stack(const struct gmt_judge *judge, struct gmt_finding *finding
 		}
 }
 
-struct excess {
-	const char *what;
+struct comparison {
+	const char *name;
 	uint64_t before, now, slack;
 };
 
-static bool exceeds(const struct excess *excess)
+static bool exceeds(const struct comparison *comparison)
 {
-	return excess->now > excess->before + excess->slack;
+	return comparison->now > comparison->before + comparison->slack;
 }
 
 static void report(const struct gmt_judge *judge, uint32_t check, const struct gmt_baseline *found,
-	const struct gmt_baseline_row *layer, const struct excess *excess, bool retained)
+	const struct gmt_baseline_row *layer, const struct comparison *comparison, bool retained)
 {
 	struct gmt_verdict *verdict = judge->verdict;
 	struct gmt_finding *finding;
 
-	if (!exceeds(excess))
+	if (!exceeds(comparison))
 		return;
 	finding = gmt_verdict_add_finding(verdict, check);
 	if (!finding)
 		return;
-	finding->bytes = excess->now - excess->before;
+	finding->bytes = comparison->now - comparison->before;
 	finding->title = gmt_verdict_line(verdict, "%s is %s, which is %s more than %s in the baseline",
-		excess->what, gmt_text_size(excess->now).text,
-		gmt_text_size(excess->now - excess->before).text, gmt_text_size(excess->before).text);
+		comparison->name, gmt_text_size(comparison->now).text,
+		gmt_text_size(comparison->now - comparison->before).text,
+		gmt_text_size(comparison->before).text);
 	show_changes(judge, finding, found, layer, retained);
 	set_stack(judge, finding, layer, false);
 }
@@ -326,7 +327,7 @@ static unsigned judge_growth(const struct gmt_judge *judge, uint32_t check,
 
 		if (!*row->key || row->layer != layer->layer || row->device != layer->device)
 			continue;
-		before = before_of(judge, found, row);
+		before = find_before(judge, found, row);
 		if ((double)row->growth_bytes <= (before ? (double)before->growth_bytes : 0) * factor)
 			continue;
 		count++;
@@ -367,8 +368,8 @@ static void judge_layer(const struct gmt_judge *judge, const struct gmt_baseline
 	}
 
 	uint64_t slack = (uint64_t)(judge->gate->limits->tolerance * (double)before->peak_bytes);
-	struct excess peak = { "the peak", before->peak_bytes, layer->peak_bytes, slack };
-	struct excess retained = { "live memory at the end of the work", before->retained_bytes,
+	struct comparison peak = { "the peak", before->peak_bytes, layer->peak_bytes, slack };
+	struct comparison retained = { "live memory at the end of the work", before->retained_bytes,
 		layer->retained_bytes, slack };
 	bool failed =
 		exceeds(&peak) || exceeds(&retained) || judge_growth(judge, 0, found, layer, false);

@@ -6,9 +6,10 @@
 
 /* Rules about single events, and about incomplete recordings. */
 
-enum { SHOWN = 10 };
+enum { FINDINGS_SHOWN = 10 };
 
-struct compacted { /* Layout of a GMT_VEC. */
+/* Indices of sites in the compacted prefix. It has the layout of a GMT_VEC. */
+struct compacted {
 	size_t *items;
 	size_t count, capacity;
 };
@@ -17,7 +18,7 @@ static void report_oom(const struct gmt_judge *judge, uint32_t check, const stru
 {
 	struct gmt_verdict *verdict = judge->verdict;
 	const struct gmt_traces *traces = judge->input->traces;
-	struct gmt_finding *finding = gmt_judge_find(judge, check, row->stack,
+	struct gmt_finding *finding = gmt_judge_add_finding(judge, check, row->stack,
 		gmt_traces_own_line(traces, row->stack), GMT_SUPPRESSION_OOM);
 
 	if (!finding)
@@ -40,7 +41,7 @@ static void report_oom(const struct gmt_judge *judge, uint32_t check, const stru
 
 		gmt_verdict_add_evidence(verdict, finding,
 			gmt_verdict_line(verdict, "%s held by %s", gmt_text_size(row->holders[i].bytes).text,
-				gmt_judge_place(judge, stack, gmt_traces_own_line(traces, stack))));
+				gmt_judge_frame_name(judge, stack, gmt_traces_own_line(traces, stack))));
 	}
 }
 
@@ -48,7 +49,7 @@ static void report_oom(const struct gmt_judge *judge, uint32_t check, const stru
 static void report_compacted(const struct gmt_judge *judge, uint32_t check, uint32_t stack,
 	const struct gmt_past_site *site)
 {
-	struct gmt_finding *finding = gmt_judge_find(judge, check, stack,
+	struct gmt_finding *finding = gmt_judge_add_finding(judge, check, stack,
 		gmt_traces_own_line(judge->input->traces, stack), GMT_SUPPRESSION_OOM);
 
 	if (!finding)
@@ -124,9 +125,11 @@ void gmt_judge_ooms(const struct gmt_judge *judge)
 		ooms->retries ? " more by emptying its cache" : "");
 
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
-	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < found.count && i < SHOWN; i++)
+	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < found.count && i < FINDINGS_SHOWN;
+		i++)
 		report_oom(judge, number, found.items[i]);
-	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < compacted.count && i < SHOWN; i++) {
+	for (size_t i = 0; check.state == GMT_CHECK_FAILED && i < compacted.count && i < FINDINGS_SHOWN;
+		i++) {
 		uint32_t trace = judge->input->recording->compacted_traces.items[compacted.items[i]];
 
 		report_compacted(judge, number, judge->input->traces->stack_of_trace[trace],
@@ -171,7 +174,7 @@ static void report_free(const struct gmt_judge *judge, uint32_t check, size_t in
 	bool has_before = find_before(recording, index, &before);
 	struct gmt_verdict *verdict = judge->verdict;
 	uint32_t stack = traces->stack_of_trace[event.trace];
-	struct gmt_finding *finding = gmt_judge_find(judge, check, stack,
+	struct gmt_finding *finding = gmt_judge_add_finding(judge, check, stack,
 		gmt_traces_own_line(traces, stack), GMT_SUPPRESSION_FREE);
 
 	if (!finding)
@@ -191,7 +194,7 @@ static void report_free(const struct gmt_judge *judge, uint32_t check, size_t in
 		gmt_verdict_line(verdict, "%s at %s%s%s",
 			before.kind == GMT_KIND_FREE ? "first freed" : "allocated",
 			gmt_text_duration(gmt_clock_time_ns(recording, before.stamp)).text, count ? " by " : "",
-			count ? gmt_judge_place(judge, first, gmt_traces_own_line(traces, first)) : ""));
+			count ? gmt_judge_frame_name(judge, first, gmt_traces_own_line(traces, first)) : ""));
 }
 
 void gmt_judge_frees(const struct gmt_judge *judge)
@@ -199,7 +202,7 @@ void gmt_judge_frees(const struct gmt_judge *judge)
 	const struct gmt_recording *recording = judge->input->recording;
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_FREE, NULL);
 	uint64_t count = 0;
-	size_t found[SHOWN];
+	size_t found[FINDINGS_SHOWN]; /* indices of events */
 
 	for (size_t i = 0; i < recording->events.count; i++) {
 		struct gmt_recording_event event = gmt_recording_event(recording, i);
@@ -211,7 +214,7 @@ void gmt_judge_frees(const struct gmt_judge *judge)
 			judge->verdict->suppressed_findings++;
 			continue;
 		}
-		if (count < SHOWN)
+		if (count < FINDINGS_SHOWN)
 			found[count] = i;
 		count++;
 	}
@@ -223,7 +226,7 @@ void gmt_judge_frees(const struct gmt_judge *judge)
 		count == 1 ? "" : "s");
 
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
-	for (size_t i = 0; i < count && i < SHOWN; i++)
+	for (size_t i = 0; i < count && i < FINDINGS_SHOWN; i++)
 		report_free(judge, number, found[i]);
 }
 
@@ -240,11 +243,11 @@ void gmt_judge_incomplete(const struct gmt_judge *judge)
 	const struct gmt_warnings *warnings = judge->input->warnings;
 	struct gmt_verdict *verdict = judge->verdict;
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_INCOMPLETE, NULL);
-	bool is_incomplete =
-		warnings->rows.count && warnings->rows.items[0].kind == GMT_WARNING_INCOMPLETE;
+	bool is_incomplete = !gmt_recording_complete(judge->input->recording);
 	bool is_compacted_away = judge->input->leaks->is_compacted_away;
 
-	is_incomplete |= !gmt_recording_complete(judge->input->recording);
+	for (size_t i = 0; i < warnings->rows.count; i++)
+		is_incomplete |= warnings->rows.items[i].kind == GMT_WARNING_INCOMPLETE;
 	check.state = is_incomplete || is_compacted_away ? GMT_CHECK_WARNED : GMT_CHECK_PASSED;
 	check.text = is_incomplete ? "the recording is incomplete"
 		: is_compacted_away    ? "the compacted part of the recording cannot be judged completely"

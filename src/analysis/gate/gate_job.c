@@ -140,7 +140,7 @@ static void judge_missing(const struct judge *judge)
 		add_check(judge, &check, &finding);
 		return;
 	}
-	gmt_job_list(job->missing.items, job->missing.count, list, sizeof(list));
+	gmt_job_list_ranks(job->missing.items, job->missing.count, list, sizeof(list));
 	check.state = job->missing.count > max_missing ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
 	check.text = gmt_verdict_line(judge->verdict,
 		"%zu of %zu ranks have no recording%s%s, %" PRIu64 " allowed", job->missing.count,

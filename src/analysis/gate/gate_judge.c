@@ -29,8 +29,8 @@ bool gmt_judge_suppresses(const struct gmt_judge *judge, unsigned kinds, uint32_
 	return true;
 }
 
-struct gmt_finding *gmt_judge_find(const struct gmt_judge *judge, uint32_t check, uint32_t stack,
-	uint32_t own_line, enum gmt_suppression_kind kind)
+struct gmt_finding *gmt_judge_add_finding(const struct gmt_judge *judge, uint32_t check,
+	uint32_t stack, uint32_t own_line, enum gmt_suppression_kind kind)
 {
 	const struct gmt_gate_input *input = judge->input;
 	struct gmt_finding *finding = gmt_verdict_add_finding(judge->verdict, check);
@@ -43,7 +43,7 @@ struct gmt_finding *gmt_judge_find(const struct gmt_judge *judge, uint32_t check
 	return finding;
 }
 
-const char *gmt_judge_place(const struct gmt_judge *judge, uint32_t stack, uint32_t own_line)
+const char *gmt_judge_frame_name(const struct gmt_judge *judge, uint32_t stack, uint32_t own_line)
 {
 	uint32_t count;
 	const uint32_t *places = gmt_traces_stack(judge->input->traces, stack, &count);
@@ -54,15 +54,16 @@ const char *gmt_judge_place(const struct gmt_judge *judge, uint32_t stack, uint3
 }
 
 void gmt_judge_compare_peak(struct gmt_verdict *verdict, struct gmt_verdict_check *check,
-	const struct gmt_limit_peak *limit, uint64_t peak_bytes, uint64_t left_out_bytes)
+	const struct gmt_limit_peak *limit, uint64_t peak_bytes, uint64_t suppressed_bytes)
 {
-	uint64_t bytes = left_out_bytes < peak_bytes ? peak_bytes - left_out_bytes : 0;
+	uint64_t bytes = suppressed_bytes < peak_bytes ? peak_bytes - suppressed_bytes : 0;
 
 	check->state = bytes > limit->bytes ? GMT_CHECK_FAILED : GMT_CHECK_PASSED;
 	check->measured = (double)bytes;
 	check->limit = (double)limit->bytes;
 	check->unit = "bytes";
 	check->text = gmt_verdict_line(verdict, "peak %s%s%s, %s allowed", gmt_text_size(bytes).text,
-		left_out_bytes ? " without suppressed " : "",
-		left_out_bytes ? gmt_text_size(left_out_bytes).text : "", gmt_text_size(limit->bytes).text);
+		suppressed_bytes ? " without suppressed " : "",
+		suppressed_bytes ? gmt_text_size(suppressed_bytes).text : "",
+		gmt_text_size(limit->bytes).text);
 }

@@ -22,8 +22,8 @@ bool gmt_judge_suppresses(const struct gmt_judge *judge, unsigned kinds, uint32_
 	uint64_t bytes);
 
 /* Adds a finding with its stack. NULL: out of memory. */
-struct gmt_finding *gmt_judge_find(const struct gmt_judge *judge, uint32_t check, uint32_t stack,
-	uint32_t own_line, enum gmt_suppression_kind kind);
+struct gmt_finding *gmt_judge_add_finding(const struct gmt_judge *judge, uint32_t check,
+	uint32_t stack, uint32_t own_line, enum gmt_suppression_kind kind);
 
 /* Returns the kinds of suppressions (bits) that hide a leak of this definition. */
 unsigned gmt_judge_suppression_kinds(enum gmt_leak_definition definition);
@@ -32,12 +32,12 @@ unsigned gmt_judge_suppression_kinds(enum gmt_leak_definition definition);
 const struct gmt_limit_peak *gmt_judge_peak_limit(const struct gmt_limits *limits, uint32_t layer,
 	int32_t device);
 
-/* Fills in the result of a check of a peak. `left_out_bytes` of it are suppressed. */
+/* Fills in the result of a check of a peak, of which `suppressed_bytes` do not count. */
 void gmt_judge_compare_peak(struct gmt_verdict *verdict, struct gmt_verdict_check *check,
-	const struct gmt_limit_peak *limit, uint64_t peak_bytes, uint64_t left_out_bytes);
+	const struct gmt_limit_peak *limit, uint64_t peak_bytes, uint64_t suppressed_bytes);
 
 /* Returns one frame as a line of text for evidence. */
-const char *gmt_judge_place(const struct gmt_judge *judge, uint32_t stack, uint32_t own_line);
+const char *gmt_judge_frame_name(const struct gmt_judge *judge, uint32_t stack, uint32_t own_line);
 
 /*
  * The functions of rules.def. Each judges one account or the whole file by one rule, and adds the

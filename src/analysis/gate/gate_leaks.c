@@ -124,7 +124,7 @@ static void report_unexplained(const struct gmt_judge *judge, uint32_t check,
 		gmt_verdict_add_evidence(verdict, finding,
 			gmt_verdict_line(verdict, "grew by %s: %s",
 				gmt_text_size(leak->rose_most.items[i].bytes).text,
-				gmt_judge_place(judge, leak->rose_most.items[i].stack,
+				gmt_judge_frame_name(judge, leak->rose_most.items[i].stack,
 					leak->rose_most.items[i].own_line)));
 }
 
@@ -138,7 +138,7 @@ static void report(const struct gmt_judge *judge, uint32_t check, const struct g
 	};
 	struct gmt_verdict *verdict = judge->verdict;
 	struct gmt_finding *finding =
-		gmt_judge_find(judge, check, leak->stack, leak->own_line, kinds[leak->definition]);
+		gmt_judge_add_finding(judge, check, leak->stack, leak->own_line, kinds[leak->definition]);
 	const char *size =
 		gmt_verdict_line(verdict, "%s in %s block%s", gmt_text_size(leak->bytes).text,
 			gmt_text_count(leak->blocks).text, leak->blocks == 1 ? "" : "s");
@@ -189,7 +189,8 @@ static void warn_of_uncertainty(const struct gmt_judge *judge, struct gmt_verdic
 		"grows by %s a step, but with less confidence than min-confidence (%.0f %%)%s%s; %s",
 		rate_text(judge, bytes_per_step), 100 * judge->gate->limits->min_confidence,
 		leak->stack == GMT_LEAK_NO_STACK ? "" : ": ",
-		leak->stack == GMT_LEAK_NO_STACK ? "" : gmt_judge_place(judge, leak->stack, leak->own_line),
+		leak->stack == GMT_LEAK_NO_STACK ? ""
+										 : gmt_judge_frame_name(judge, leak->stack, leak->own_line),
 		gmt_leak_reason_words(leak->reason));
 }
 

@@ -303,31 +303,33 @@ static enum gmt_status read_steps(const char *value, uint32_t *ret_steps, struct
 	return status;
 }
 
-static enum gmt_status read_part(const char *value, const char *what, double max_percent,
-	double *ret_part, struct gmt_error *error)
+static enum gmt_status read_percent(const char *value, const char *what, double max_percent,
+	double *ret_fraction, struct gmt_error *error)
 {
 	double number;
 	const char *end = read_number(value, &number);
 
 	if (!end || strcmp(skip_spaces(end), "%") != 0 || number > max_percent)
 		return gmt_error_set(error, GMT_USAGE, "`%s` is not a %s: write 2%% or 0.5%%", value, what);
-	*ret_part = number / 100;
+	*ret_fraction = number / 100;
 	return GMT_OK;
 }
 
-static enum gmt_status read_tolerance(const char *value, double *ret_part, struct gmt_error *error)
+static enum gmt_status read_tolerance(const char *value, double *ret_fraction,
+	struct gmt_error *error)
 {
-	return read_part(value, "tolerance", 10000, ret_part, error);
+	return read_percent(value, "tolerance", 10000, ret_fraction, error);
 }
 
-static enum gmt_status read_spread(const char *value, double *ret_part, struct gmt_error *error)
+static enum gmt_status read_spread(const char *value, double *ret_fraction, struct gmt_error *error)
 {
-	return read_part(value, "spread", 100000, ret_part, error);
+	return read_percent(value, "spread", 100000, ret_fraction, error);
 }
 
-static enum gmt_status read_confidence(const char *value, double *ret_part, struct gmt_error *error)
+static enum gmt_status read_confidence(const char *value, double *ret_fraction,
+	struct gmt_error *error)
 {
-	return read_part(value, "confidence", 100, ret_part, error);
+	return read_percent(value, "confidence", 100, ret_fraction, error);
 }
 
 static enum gmt_status read_ratio(const char *value, double *ret_ratio, struct gmt_error *error)
@@ -378,7 +380,7 @@ void gmt_limits_override(struct gmt_limits *limits, enum gmt_limit_key key)
 }
 
 /* Copies the line into `line`, without its comment and surrounding spaces. */
-static void cut_line(const char *text, size_t length, char *line, size_t size)
+static void copy_trimmed_line(const char *text, size_t length, char *line, size_t size)
 {
 	const char *comment = memchr(text, '#', length);
 
@@ -425,7 +427,7 @@ enum gmt_status gmt_limits_parse(struct gmt_limits *limits, const char *text, co
 		char line[512], location[600];
 
 		snprintf(location, sizeof(location), "%.500s:%u", path, number);
-		cut_line(at, length, line, sizeof(line));
+		copy_trimmed_line(at, length, line, sizeof(line));
 		if (*line) {
 			enum gmt_status status = parse_line(limits, line, is_set, location, error);
 			if (status)

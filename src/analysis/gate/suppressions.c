@@ -146,14 +146,14 @@ bool gmt_suppressions_have(const struct gmt_suppressions *suppressions, unsigned
 static bool matches_place(const char *pattern, const struct gmt_traces *traces,
 	const struct gmt_place *place)
 {
-	/* BYTES_A_UNIT: bytes compared in the time of one budget unit. */
-	enum { SHORT_BYTES = 1024, BYTES_A_UNIT = 32 };
+	/* BYTES_PER_UNIT: bytes compared in the time of one budget unit. */
+	enum { SHORT_BYTES = 1024, BYTES_PER_UNIT = 32 };
 	uint64_t bytes = (uint64_t)gmt_intern_get(&traces->strings, place->function)->length +
 		gmt_intern_get(&traces->strings, place->file)->length +
 		gmt_intern_get(&traces->strings, place->module)->length;
 
 	/* A hostile file can repeat a long name in each frame of many stacks. */
-	if (bytes > SHORT_BYTES && !gmt_budget_spend(bytes / BYTES_A_UNIT, GMT_BUDGET_COMPARISONS))
+	if (bytes > SHORT_BYTES && !gmt_budget_spend(bytes / BYTES_PER_UNIT, GMT_BUDGET_COMPARISONS))
 		return false;
 	return gmt_suppression_matches(pattern, gmt_traces_string(traces, place->function)) ||
 		gmt_suppression_matches(pattern, gmt_traces_string(traces, place->file)) ||

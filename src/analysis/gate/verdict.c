@@ -123,14 +123,14 @@ static void copy_frame(struct gmt_verdict *verdict, struct gmt_verdict_frame *fr
 {
 	const struct gmt_place *place = gmt_traces_place(traces, id);
 	const char *file = gmt_traces_string(traces, place->file);
-	/* BYTES_A_UNIT: bytes copied in the time of one budget unit, with the memory for them. */
-	enum { SHORT_BYTES = 1024, BYTES_A_UNIT = 32 };
+	/* BYTES_PER_UNIT: bytes copied in the time of one budget unit, with the memory for them. */
+	enum { SHORT_BYTES = 1024, BYTES_PER_UNIT = 32 };
 	uint64_t bytes = (uint64_t)gmt_intern_get(&traces->strings, place->function)->length +
 		gmt_intern_get(&traces->strings, place->file)->length +
 		gmt_intern_get(&traces->strings, place->module)->length;
 
 	/* A hostile file can repeat a long name in each frame of many stacks. */
-	if (bytes > SHORT_BYTES && !gmt_budget_spend(bytes / BYTES_A_UNIT, GMT_BUDGET_NAMES)) {
+	if (bytes > SHORT_BYTES && !gmt_budget_spend(bytes / BYTES_PER_UNIT, GMT_BUDGET_NAMES)) {
 		*frame = (struct gmt_verdict_frame){
 			.function = "?",
 			.file = "",
@@ -207,14 +207,15 @@ struct gmt_verdict_memory_name gmt_verdict_memory_name(const struct gmt_verdict_
 
 struct gmt_verdict_file_name gmt_verdict_file_name(const struct gmt_verdict_subject *subject)
 {
-	struct gmt_verdict_file_name who;
+	struct gmt_verdict_file_name file_name;
 	const char *slash = strrchr(subject->path, '/');
 
 	if (subject->rank >= 0)
-		snprintf(who.text, sizeof(who.text), "rank %d", subject->rank);
+		snprintf(file_name.text, sizeof(file_name.text), "rank %d", subject->rank);
 	else
-		snprintf(who.text, sizeof(who.text), "%.150s", slash ? slash + 1 : subject->path);
-	return who;
+		snprintf(file_name.text, sizeof(file_name.text), "%.150s",
+			slash ? slash + 1 : subject->path);
+	return file_name;
 }
 
 /* Returns whether another file with steps is of the process that started this file's process. */

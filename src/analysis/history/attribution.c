@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/history/attribution.h"
 
-/* Most threads that are searched for the phase of a thread without phases. */
-enum { THREADS_ASKED = 8 };
+/* most threads that are searched for the phase of a thread without phases. */
+enum { MAX_OTHER_THREADS = 8 };
 
 static struct gmt_attribution_row *get_row(struct gmt_attribution_rows *rows, uint32_t account,
 	uint32_t series, uint32_t number)
@@ -91,7 +91,7 @@ static uint32_t phase_of_others(struct gmt_attribution *attribution, uint64_t st
 {
 	uint32_t found = 0;
 
-	for (size_t i = 0; i < attribution->threads.count && i < THREADS_ASKED; i++) {
+	for (size_t i = 0; i < attribution->threads.count && i < MAX_OTHER_THREADS; i++) {
 		uint32_t phase = innermost(attribution, &attribution->threads.items[i], stamp);
 
 		if (phase && found)
@@ -149,9 +149,9 @@ static bool on_before(void *user, const struct gmt_replay *replay,
 
 /*
  * Finds the rows for blocks that the account makes in this phase. The result is valid within the
- * step of `stamp`, from ret_cache->begin to ret_place->end.
+ * step of `stamp`, from ret_cache->begin to ret_cache->end.
  */
-__attribute__((noinline)) static bool find_place(struct gmt_attribution *attribution,
+__attribute__((noinline)) static bool find_rows(struct gmt_attribution *attribution,
 	uint32_t account, uint32_t phase, uint64_t stamp, struct gmt_attribution_row_cache *ret_cache)
 {
 	struct gmt_attribution_row *step_at = step_row(attribution, account, stamp);
@@ -186,7 +186,7 @@ static bool on_began(void *user, const struct gmt_replay *replay,
 		phase = phase_of(attribution, event->thread, event->stamp);
 	if ((last->account_plus_1 != account + 1 || last->phase != phase ||
 			event->stamp <= last->begin || event->stamp > last->end) &&
-		!find_place(attribution, account, phase, event->stamp, last))
+		!find_rows(attribution, account, phase, event->stamp, last))
 		return false;
 	count_attribution(&attribution->steps.items.items[last->step_row], event->size_bytes);
 	count_attribution(&attribution->phases.items.items[last->phase_row], event->size_bytes);
@@ -246,7 +246,7 @@ bool gmt_attribution_add_peak(struct gmt_attribution *attribution, const struct 
 	return true;
 }
 
-bool gmt_attribution_take_end(struct gmt_attribution *attribution, const struct gmt_replay *replay)
+bool gmt_attribution_add_end(struct gmt_attribution *attribution, const struct gmt_replay *replay)
 {
 	struct gmt_attribution_row *step, *phase;
 	struct gmt_addressed_block addressed;

@@ -100,7 +100,7 @@ bool gmt_attribution_add_peak(struct gmt_attribution *attribution, const struct 
  * Adds all blocks in the accounting as alive. Called at the end of the program's work. False when
  * out of memory.
  */
-bool gmt_attribution_take_end(struct gmt_attribution *attribution, const struct gmt_replay *replay);
+bool gmt_attribution_add_end(struct gmt_attribution *attribution, const struct gmt_replay *replay);
 
 void gmt_attribution_fini(struct gmt_attribution *attribution);
 

@@ -111,13 +111,13 @@ static bool work_has_ended(const struct state *state)
 	return state->history->captures[GMT_HISTORY_AT_WORK_END].taken;
 }
 
-static void look_ahead(struct state *state)
+static void set_next_needed_stamp(struct state *state)
 {
-	uint64_t role = gmt_history_roles_next(&state->roles);
+	uint64_t role = gmt_history_roles_next_stamp(&state->roles);
 
 	state->next_needed_stamp = role < state->next_capture ? role : state->next_capture;
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
-		uint64_t next = gmt_history_next(&state->followers[i]);
+		uint64_t next = gmt_history_next_stamp(&state->followers[i]);
 
 		if (next < state->next_needed_stamp)
 			state->next_needed_stamp = next;
@@ -137,7 +137,7 @@ static bool before_event(void *user, const struct gmt_replay *replay,
 		!make_room(state, &replay->accounting) ||
 		!gmt_history_roles_follow(&state->roles, state->history, &replay->accounting, event->stamp))
 		return false;
-	look_ahead(state);
+	set_next_needed_stamp(state);
 	return true;
 }
 
@@ -311,7 +311,7 @@ static bool compacted(void *user, const struct gmt_replay *replay)
 				replay))
 			return false;
 	}
-	look_ahead(state);
+	set_next_needed_stamp(state);
 	return true;
 }
 
@@ -334,7 +334,7 @@ static bool follow_last_roles(struct state *state, const struct gmt_replay *repl
 
 	if (!make_room(state, &replay->accounting))
 		return false;
-	while ((next = gmt_history_roles_next(&state->roles)) != UINT64_MAX &&
+	while ((next = gmt_history_roles_next_stamp(&state->roles)) != UINT64_MAX &&
 		gmt_clock_time_ns(state->recording, next) <= replay->end_time_ns)
 		if (!gmt_history_roles_follow(&state->roles, state->history, &replay->accounting, next + 1))
 			return false;

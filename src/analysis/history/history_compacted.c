@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/history/history_compacted.h"
 
-/* State of a row of past.sites after the samples read so far. */
-struct part {
-	uint64_t live_bytes, low_bytes; /* low: within the current interval. */
+/* State of a row of compacted.sites after the samples read so far. */
+struct row_state {
+	uint64_t live_bytes;
+	uint64_t low_bytes; /* within the current interval */
 	uint64_t interval; /* last interval in which it had a row, + 1 */
 };
 
-/* State of a site in the current interval. */
-struct whole {
+/* State of a site in the current interval: the sum of its rows. */
+struct site_state {
 	uint64_t live_bytes, low_bytes, ended_bytes;
-	bool is_in;
+	bool is_changed;
 };
 
-/* A range in past.curves. */
+/* A range in compacted.curves. */
 struct range {
 	size_t first, count;
 };
 
 /* Working data: the rows of one interval between two samples of the reader. */
-struct setter {
+struct builder {
 	struct gmt_history_follower *follower;
 	struct gmt_history *history;
 	size_t index;
 	uint64_t interval; /* number of the sample that ends the interval */
 	uint64_t last_step; /* step of the last row */
-	GMT_VEC(struct range) ranges; /* by row of past.counters */
-	GMT_VEC(struct part) parts;   /* by row of past.sites */
-	GMT_VEC(struct whole) wholes; /* by site */
-	GMT_VEC(uint32_t) in;
+	GMT_VEC(struct range) ranges; /* by row of compacted.counters */
+	GMT_VEC(struct row_state) row_states; /* by row of compacted.sites */
+	GMT_VEC(struct site_state) site_states; /* by site */
+	GMT_VEC(uint32_t) changed; /* sites with a row in the current interval */
 };
 
 void gmt_history_plan_compacted(struct gmt_history_series *ret_series,
@@ -61,88 +62,89 @@ void gmt_history_plan_compacted(struct gmt_history_series *ret_series,
 	ret_series->stride = (uint32_t)stride;
 }
 
-static bool keep_sample(struct setter *setter, uint32_t site, const struct whole *whole)
+static bool keep_sample(struct builder *builder, uint32_t site, const struct site_state *state)
 {
-	struct gmt_history_sample *slot = gmt_vec_push(&setter->follower->series->samples);
-	uint32_t *owner = gmt_vec_push(&setter->follower->log_sites);
+	struct gmt_history_sample *slot = gmt_vec_push(&builder->follower->series->samples);
+	uint32_t *owner = gmt_vec_push(&builder->follower->sample_sites);
 
 	if (!slot || !owner)
 		return false;
 	*slot = (struct gmt_history_sample){
-		.sample = (uint32_t)setter->interval,
-		.live_bytes = whole->live_bytes,
-		.low_bytes = whole->low_bytes,
+		.sample = (uint32_t)builder->interval,
+		.live_bytes = state->live_bytes,
+		.low_bytes = state->low_bytes,
 	};
 	*owner = site;
 	return true;
 }
 
-/* Keeps what came after the reader's last sample as if the events had been replayed. */
-static bool keep_open(struct setter *setter, uint32_t site, const struct whole *whole)
+/* Keeps the changes after the reader's last sample as if their events had been replayed. */
+static bool keep_open(struct builder *builder, uint32_t site, const struct site_state *state)
 {
-	struct gmt_history_follower *follower = setter->follower;
+	struct gmt_history_follower *follower = builder->follower;
 
-	if (!gmt_history_touch(follower, site, whole->low_bytes))
+	if (!gmt_history_touch(follower, site, state->low_bytes))
 		return false;
 	if (follower->has_end)
-		follower->lows.items[site] = whole->low_bytes;
+		follower->lows.items[site] = state->low_bytes;
 	return true;
 }
 
-static void note_site(struct setter *setter, uint32_t site, const struct whole *whole)
+static void note_site(struct builder *builder, uint32_t site, const struct site_state *state)
 {
-	struct gmt_history_site *row = &setter->history->sites.items[site];
-	const struct gmt_history_follower *follower = setter->follower;
+	struct gmt_history_site *row = &builder->history->sites.items[site];
+	const struct gmt_history_follower *follower = builder->follower;
 	size_t steps = follower->steps->steps.count;
 
 	/* A block that lived at the end of a step was made in that step or earlier. */
-	if (!setter->index)
-		row->kept_count += whole->live_bytes != 0;
-	if (setter->last_step >= steps - steps / 4 - 1)
-		row->freed_in_last_quarter_bytes[setter->index] += whole->ended_bytes;
+	if (!builder->index)
+		row->kept_count += state->live_bytes != 0;
+	if (builder->last_step >= steps - steps / 4 - 1)
+		row->freed_in_last_quarter_bytes[builder->index] += state->ended_bytes;
 }
 
-static bool end_interval(struct setter *setter)
+static bool end_interval(struct builder *builder)
 {
-	bool is_open = setter->interval >= setter->follower->series->sample_count;
+	bool is_open = builder->interval >= builder->follower->series->sample_count;
 
-	for (size_t i = 0; i < setter->in.count; i++) {
-		uint32_t site = setter->in.items[i];
-		struct whole *whole = &setter->wholes.items[site];
+	for (size_t i = 0; i < builder->changed.count; i++) {
+		uint32_t site = builder->changed.items[i];
+		struct site_state *state = &builder->site_states.items[site];
 
-		if (!(is_open ? keep_open : keep_sample)(setter, site, whole))
+		if (!(is_open ? keep_open : keep_sample)(builder, site, state))
 			return false;
-		note_site(setter, site, whole);
-		whole->is_in = false;
-		whole->ended_bytes = 0;
+		note_site(builder, site, state);
+		state->is_changed = false;
+		state->ended_bytes = 0;
 	}
-	setter->in.count = 0;
+	builder->changed.count = 0;
 	return true;
 }
 
-static bool add_row(struct setter *setter, const struct gmt_past_curve *row, uint32_t site)
+static bool add_row(struct builder *builder, const struct gmt_past_curve *row, uint32_t site)
 {
-	struct part *part = &setter->parts.items[row->site - 1];
-	struct whole *whole = &setter->wholes.items[site];
+	struct row_state *row_state = &builder->row_states.items[row->site - 1];
+	struct site_state *state = &builder->site_states.items[site];
 	uint64_t low_bytes = row->low_bytes;
 
-	if (!whole->is_in) {
-		uint32_t *slot = gmt_vec_push(&setter->in);
+	if (!state->is_changed) {
+		uint32_t *slot = gmt_vec_push(&builder->changed);
 
 		if (!slot)
 			return false;
 		*slot = site;
-		whole->is_in = true;
-		whole->low_bytes = whole->live_bytes;
+		state->is_changed = true;
+		state->low_bytes = state->live_bytes;
 	}
 	/* A second sample of the compacted prefix in the same interval. */
-	if (part->interval == setter->interval + 1)
-		low_bytes = part->low_bytes < low_bytes ? part->low_bytes : low_bytes;
-	whole->low_bytes +=
-		low_bytes - (part->interval == setter->interval + 1 ? part->low_bytes : part->live_bytes);
-	whole->live_bytes += row->live_bytes - part->live_bytes;
-	whole->ended_bytes += row->ended_bytes;
-	*part = (struct part){ row->live_bytes, low_bytes, setter->interval + 1 };
+	if (row_state->interval == builder->interval + 1)
+		low_bytes = row_state->low_bytes < low_bytes ? row_state->low_bytes : low_bytes;
+	state->low_bytes += low_bytes -
+		(row_state->interval == builder->interval + 1 ? row_state->low_bytes
+													  : row_state->live_bytes);
+	state->live_bytes += row->live_bytes - row_state->live_bytes;
+	state->ended_bytes += row->ended_bytes;
+	*row_state = (struct row_state){ row->live_bytes, low_bytes, builder->interval + 1 };
 	return true;
 }
 
@@ -150,45 +152,45 @@ static bool add_row(struct setter *setter, const struct gmt_past_curve *row, uin
  * Adds the rows of one counter. Its rows after the last mark belong to no step, so they count only
  * for the last counter.
  */
-static bool add_counter(struct setter *setter, const struct gmt_recording *recording,
+static bool add_counter(struct builder *builder, const struct gmt_recording *recording,
 	const struct gmt_replay *replay, const struct gmt_step_compacted *compacted, bool is_last)
 {
-	const struct gmt_compacted_prefix *of = &recording->compacted;
-	struct range range = setter->ranges.items[compacted->counter];
-	uint32_t stride = setter->follower->series->stride;
+	const struct gmt_compacted_prefix *prefix = &recording->compacted;
+	struct range range = builder->ranges.items[compacted->counter];
+	uint32_t stride = builder->follower->series->stride;
 
 	for (size_t i = range.first; i < range.first + range.count; i++) {
-		const struct gmt_past_curve *row = &of->curves.items[i];
+		const struct gmt_past_curve *row = &prefix->curves.items[i];
 		uint64_t step = compacted->first_step + row->step;
 		uint32_t site_plus_1;
 
 		if (row->step == compacted->steps && !is_last)
 			continue;
 		if (row->step > compacted->steps || !row->site ||
-			row->site > replay->compacted_sites.count || step < setter->last_step) {
-			setter->follower->series->lacks_compacted_samples = true;
+			row->site > replay->compacted_sites.count || step < builder->last_step) {
+			builder->follower->series->lacks_compacted_samples = true;
 			return true;
 		}
 		site_plus_1 = replay->compacted_sites.items[row->site - 1];
-		if ((step + stride - 1) / stride != setter->interval && !end_interval(setter))
+		if ((step + stride - 1) / stride != builder->interval && !end_interval(builder))
 			return false;
-		setter->interval = (step + stride - 1) / stride;
-		setter->last_step = step;
-		if (site_plus_1 && !add_row(setter, row, site_plus_1 - 1))
+		builder->interval = (step + stride - 1) / stride;
+		builder->last_step = step;
+		if (site_plus_1 && !add_row(builder, row, site_plus_1 - 1))
 			return false;
 	}
 	return true;
 }
 
 /* Finds the range of each counter. The rows of a counter must be contiguous. */
-static bool find_ranges(struct setter *setter, const struct gmt_compacted_prefix *compacted)
+static bool find_ranges(struct builder *builder, const struct gmt_compacted_prefix *compacted)
 {
-	if (!gmt_vec_reserve(&setter->ranges, compacted->counters.count))
+	if (!gmt_vec_reserve(&builder->ranges, compacted->counters.count))
 		return false;
 	for (size_t i = 0; i < compacted->curves.count; i++) {
 		uint32_t counter = compacted->curves.items[i].counter;
 		struct range *range = counter && counter <= compacted->counters.count
-			? &setter->ranges.items[counter - 1]
+			? &builder->ranges.items[counter - 1]
 			: NULL;
 
 		if (range && !range->count)
@@ -196,7 +198,7 @@ static bool find_ranges(struct setter *setter, const struct gmt_compacted_prefix
 		if (range && range->first + range->count == i)
 			range->count++;
 		else
-			setter->follower->series->lacks_compacted_samples = true;
+			builder->follower->series->lacks_compacted_samples = true;
 	}
 	return true;
 }
@@ -210,29 +212,29 @@ static void forget_survivors(struct gmt_history_follower *follower)
 	follower->touched.count = 0;
 	follower->has_end = follower->cursor && (follower->cursor - 1) % series->stride != 0;
 	series->samples.count = 0;
-	follower->log_sites.count = 0;
+	follower->sample_sites.count = 0;
 }
 
 bool gmt_history_set_compacted(struct gmt_history_follower *follower, struct gmt_history *history,
 	size_t index, const struct gmt_recording *recording, const struct gmt_replay *replay)
 {
-	struct setter setter = { .follower = follower, .history = history, .index = index };
+	struct builder builder = { .follower = follower, .history = history, .index = index };
 	bool done = true;
 
 	if (follower->series->lacks_compacted_samples || !follower->steps->compacted.count)
 		return true;
 	/* The reserved memory is zeroed. */
-	done = find_ranges(&setter, &recording->compacted) &&
-		gmt_vec_reserve(&setter.parts, replay->compacted_sites.count) &&
-		gmt_vec_reserve(&setter.wholes, replay->accounting.sites.count);
+	done = find_ranges(&builder, &recording->compacted) &&
+		gmt_vec_reserve(&builder.row_states, replay->compacted_sites.count) &&
+		gmt_vec_reserve(&builder.site_states, replay->accounting.sites.count);
 	forget_survivors(follower);
 	for (size_t i = 0; done && i < follower->steps->compacted.count; i++)
-		done = add_counter(&setter, recording, replay, &follower->steps->compacted.items[i],
+		done = add_counter(&builder, recording, replay, &follower->steps->compacted.items[i],
 			i + 1 == follower->steps->compacted.count);
-	done = done && end_interval(&setter);
-	gmt_vec_fini(&setter.ranges);
-	gmt_vec_fini(&setter.parts);
-	gmt_vec_fini(&setter.wholes);
-	gmt_vec_fini(&setter.in);
+	done = done && end_interval(&builder);
+	gmt_vec_fini(&builder.ranges);
+	gmt_vec_fini(&builder.row_states);
+	gmt_vec_fini(&builder.site_states);
+	gmt_vec_fini(&builder.changed);
 	return done;
 }

@@ -23,7 +23,7 @@ static bool is_wanted(const struct gmt_recording_mark *mark)
 		gmt_history_role_of_mark(mark->kind) != GMT_ROLE_NONE;
 }
 
-uint64_t gmt_history_roles_next(struct gmt_history_roles *roles)
+uint64_t gmt_history_roles_next_stamp(struct gmt_history_roles *roles)
 {
 	const struct gmt_recording *recording = roles->recording;
 
@@ -79,7 +79,7 @@ static void assign_roles(struct gmt_history_roles *roles, struct gmt_history *hi
 bool gmt_history_roles_follow(struct gmt_history_roles *roles, struct gmt_history *history,
 	const struct gmt_accounting *accounting, uint64_t stamp)
 {
-	while (gmt_history_roles_next(roles) < stamp) {
+	while (gmt_history_roles_next_stamp(roles) < stamp) {
 		const struct gmt_recording_mark *mark = &roles->recording->marks.items[roles->next++];
 
 		if (mark->kind == GMT_MARK_KIND_ROLES)

@@ -34,7 +34,7 @@ const struct gmt_account_block *gmt_history_roles_block(const struct gmt_account
 	uint64_t address);
 
 /* Returns the stamp of the next mark about roles. UINT64_MAX: there are no more marks. */
-uint64_t gmt_history_roles_next(struct gmt_history_roles *roles);
+uint64_t gmt_history_roles_next_stamp(struct gmt_history_roles *roles);
 
 /*
  * Processes the marks before `stamp`. At a mark ROLES, a site gets a role if at least half of its

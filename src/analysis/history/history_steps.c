@@ -56,7 +56,7 @@ static bool sample(struct gmt_history_follower *follower, const struct gmt_accou
 	for (size_t i = 0; i < follower->touched.count; i++) {
 		uint32_t site = follower->touched.items[i];
 		struct gmt_history_sample *slot = gmt_vec_push(&series->samples);
-		uint32_t *owner = gmt_vec_push(&follower->log_sites);
+		uint32_t *owner = gmt_vec_push(&follower->sample_sites);
 
 		if (!slot || !owner)
 			return false;
@@ -135,7 +135,7 @@ bool gmt_history_follow(struct gmt_history_follower *follower,
 	return true;
 }
 
-uint64_t gmt_history_next(const struct gmt_history_follower *follower)
+uint64_t gmt_history_next_stamp(const struct gmt_history_follower *follower)
 {
 	const struct gmt_step *step = gmt_vec_at(&follower->steps->steps, follower->cursor);
 
@@ -187,7 +187,7 @@ bool gmt_history_sort_samples(struct gmt_history_follower *follower, struct gmt_
 	if (!gmt_vec_reserve(&sorted, series->samples.count))
 		return false;
 	for (size_t i = 0; i < series->samples.count; i++)
-		history->sites.items[follower->log_sites.items[i]].sample_count[index]++;
+		history->sites.items[follower->sample_sites.items[i]].sample_count[index]++;
 	for (size_t i = 0; i < history->sites.count; i++) {
 		struct gmt_history_site *site = &history->sites.items[i];
 
@@ -196,7 +196,7 @@ bool gmt_history_sort_samples(struct gmt_history_follower *follower, struct gmt_
 		site->sample_count[index] = 0;
 	}
 	for (size_t i = 0; i < series->samples.count; i++) {
-		struct gmt_history_site *site = &history->sites.items[follower->log_sites.items[i]];
+		struct gmt_history_site *site = &history->sites.items[follower->sample_sites.items[i]];
 
 		sorted.items[site->first_sample[index] + site->sample_count[index]++] =
 			series->samples.items[i];
@@ -223,5 +223,5 @@ void gmt_history_follower_fini(struct gmt_history_follower *follower)
 	gmt_vec_fini(&follower->touched);
 	gmt_vec_fini(&follower->is_touched);
 	gmt_vec_fini(&follower->lows);
-	gmt_vec_fini(&follower->log_sites);
+	gmt_vec_fini(&follower->sample_sites);
 }

@@ -24,11 +24,11 @@ struct gmt_history_follower {
 	GMT_VEC(struct gmt_history_running) accounts;
 	GMT_VEC(uint32_t) touched;    /* sites that changed since the last sample */
 	GMT_VEC(uint8_t) is_touched;  /* by site */
-	/* by touched site: the least that it held at ends of steps since the last sample */
+	/* by touched site: least bytes at the ends of steps since the last sample */
 	GMT_VEC(uint64_t) lows;
 	bool has_end; /* a step has ended since the last sample */
 	/* by row of series->samples: its site; until the samples are sorted */
-	GMT_VEC(uint32_t) log_sites;
+	GMT_VEC(uint32_t) sample_sites;
 };
 
 /* Makes rows for this many sites and accounts. New rows are zero. */
@@ -51,7 +51,7 @@ bool gmt_history_follow(struct gmt_history_follower *follower,
 	const struct gmt_accounting *accounting, uint64_t stamp);
 
 /* Returns the stamp at which the next step begins or the current step ends, or UINT64_MAX. */
-uint64_t gmt_history_next(const struct gmt_history_follower *follower);
+uint64_t gmt_history_next_stamp(const struct gmt_history_follower *follower);
 
 /* Ends the current step. If no step is current, begins and ends the next step. */
 bool gmt_history_end_step(struct gmt_history_follower *follower,

@@ -3,9 +3,9 @@
 #define GMT_ANALYSIS_HISTORY_OWNER_PEAKS_H
 
 /*
- * The most that each owner held at any time, in one layer on one device. The sites of an owner peak
- * at different moments, so the sum of their peaks would be too large. Data flow: replay ->
- * owner_peaks -> tables.
+ * Computes the most that each owner held at any time, in one layer on one device. The sites of an
+ * owner peak at different moments, so the sum of their peaks would be too large. Data flow: replay
+ * -> owner_peaks -> tables.
  */
 
 #include <stdint.h>

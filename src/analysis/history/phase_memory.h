@@ -3,10 +3,10 @@
 #define GMT_ANALYSIS_HISTORY_PHASE_MEMORY_H
 
 /*
- * What each layer on each device held while a phase was open: at its begin, at most, and at its
- * end. Only phases that the program itself marked. Threads do not matter: a row counts the memory
- * of all threads. Phases in the compacted prefix are not counted. In the flow: timeline + replay ->
- * phase_memory -> renderers.
+ * Measures what each layer on each device held while a phase was open: at its beginning, at most,
+ * and at its end. Counts only phases that the program itself marked. Threads do not matter: a row
+ * counts the memory of all threads. Phases in the compacted prefix are not counted. In the flow:
+ * timeline + replay -> phase_memory -> renderers.
  */
 
 #include <stdbool.h>

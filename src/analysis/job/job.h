@@ -3,11 +3,12 @@
 #define GMT_ANALYSIS_JOB_JOB_H
 
 /*
- * One job from the summaries of its processes: which ranks there are, which are missing, and how
- * they differ. In the flow: process summaries -> job -> render/ranks. A pure function.
+ * Makes one job from the summaries of its processes. Finds its ranks, the ranks without a file, and
+ * how the ranks differ. In the flow: process summaries -> job -> render/ranks. A pure function.
  *
- * Ranks are compared by their step where both have steps, else by the clock. Each verdict has its
- * evidence; a verdict that cannot be given has a reason (`why_not`).
+ * Two ranks are compared by their steps if both have steps, otherwise by the clock. Each verdict
+ * has its evidence. If a verdict is not possible, a field has the reason (`why_no_groups`,
+ * `why_not`).
  */
 
 #include "analysis/job/launcher.h"
@@ -20,7 +21,7 @@
 
 enum {
 	GMT_JOB_LINES = 3,   /* most lines that explain a difference */
-	GMT_JOB_GROUPS = 16, /* most groups of ranks with like peaks */
+	GMT_JOB_GROUPS = 16, /* most groups of ranks */
 	GMT_JOB_PATH = 4096, /* bytes of a path */
 };
 
@@ -33,7 +34,7 @@ struct gmt_job_line {
 
 /* How a rank differs from the rank that it is compared with. */
 struct gmt_job_difference {
-	uint32_t rank, than; /* indices in `ranks` */
+	uint32_t rank, other; /* indices in `ranks` */
 	int64_t bytes;       /* of the peaks */
 	struct gmt_job_line lines[GMT_JOB_LINES];
 	uint32_t line_count;
@@ -60,12 +61,12 @@ struct gmt_job_rank {
 	bool is_outlier;
 };
 
-/* Ranks with like peaks, or of one role. */
+/* Ranks with similar peaks, or of one role. */
 struct gmt_job_group {
-	uint32_t role; /* text; of the empty text: they have like peaks */
+	uint32_t role; /* text; the empty text: the ranks have similar peaks */
 	uint32_t count;
 	struct gmt_spread peaks;
-	uint32_t middle; /* the rank with the median peak */
+	uint32_t median_rank; /* index of the rank with the median peak */
 };
 
 struct gmt_job_host {
@@ -82,12 +83,12 @@ struct gmt_job_shared {
 	uint64_t peak_bytes; /* sum of their peaks */
 };
 
-/* What the other ranks held when one failed. */
+/* The first failed request of the job, and what the other ranks held at that moment. */
 struct gmt_job_failure {
 	uint32_t rank;
-	bool is_by_step; /* else by the clock */
+	bool is_by_step; /* otherwise the moments are compared by the clock */
 	struct gmt_spread others;
-	const char *why_not; /* the others are not known; NULL: they are */
+	const char *why_not; /* why `others` is empty; NULL: it is not empty */
 };
 
 struct gmt_job {
@@ -100,7 +101,8 @@ struct gmt_job {
 	GMT_VEC(uint32_t) missing; /* ranks */
 	GMT_VEC(struct gmt_job_host) hosts; /* the highest sum first */
 	GMT_VEC(struct gmt_job_shared) shared;
-	GMT_VEC(const char *) remarks; /* what was left out, or is odd: one line each */
+	/* Lines for the user: files that were left out, and contradictions. */
+	GMT_VEC(const char *) remarks;
 
 	struct gmt_spread peaks, reserved; /* of the ranks that have them */
 	uint64_t sum_peak_bytes;
@@ -140,17 +142,17 @@ enum gmt_status gmt_job_init(struct gmt_job *ret_job, const struct gmt_job_input
 	struct gmt_error *error);
 
 /* Finds the lines that make the difference between two ranks. */
-void gmt_job_explain(const struct gmt_job *job, uint32_t rank, uint32_t than,
+void gmt_job_explain(const struct gmt_job *job, uint32_t rank, uint32_t other,
 	struct gmt_job_difference *ret_difference);
 
 /* Writes ranks as "3, 5-7, 12" into `ret_text`; what does not fit becomes "...". */
-void gmt_job_list(const uint32_t *ranks, size_t count, char *ret_text, size_t bytes);
+void gmt_job_list_ranks(const uint32_t *ranks, size_t count, char *ret_text, size_t bytes);
 
 /*
  * Writes the path of a rank's recording to `ret_path`, and returns it. If a summary was read, its
  * recording is expected in the same folder; it need not exist.
  */
-const char *gmt_job_recording(const struct gmt_job *job, const struct gmt_job_rank *rank,
+const char *gmt_job_recording_path(const struct gmt_job *job, const struct gmt_job_rank *rank,
 	char ret_path[GMT_JOB_PATH]);
 
 void gmt_job_fini(struct gmt_job *job);

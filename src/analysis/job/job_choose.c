@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which processes are of the job, and which one stands for each rank. */
+/* Chooses the processes of the job, and the one that stands for each rank. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum {
 	OTHER_JOBS_NAMED = 3,
-	MOST_COMPARED = 256, /* processes of one rank; older ones count as earlier attempts */
+	MAX_COMPARED = 256, /* processes of one rank; older ones count as earlier attempts */
 };
 
 struct candidate {
@@ -207,7 +207,7 @@ static bool add_rank(struct chooser *chooser, const struct candidate *same, size
 		return false;
 	*rank = (struct gmt_job_rank){ .group = GMT_JOB_NONE };
 	for (size_t i = 0; i < count; i++) {
-		bool is_repeated = i >= MOST_COMPARED;
+		bool is_repeated = i >= MAX_COMPARED;
 
 		for (size_t later = 0; later < i && !is_repeated; later++)
 			is_repeated = is_earlier_try(&same[i], &same[later]);
@@ -273,14 +273,14 @@ static bool remark_repeats(struct gmt_job *job)
 /* A forged file may claim any number of ranks, so the list of missing ranks is limited. */
 static bool find_missing(struct gmt_job *job)
 {
-	enum { MOST_RANKS = 1 << 20 };
+	enum { MAX_RANKS = 1 << 20 };
 	int64_t known = job->ranks.count ? job->ranks.items[job->ranks.count - 1].launch.rank + 1 : 0;
 	int64_t world = job->world_size > known ? job->world_size : known;
 	size_t next = 0;
 
 	if (!job->has_ranks)
 		return true;
-	if (world > MOST_RANKS)
+	if (world > MAX_RANKS)
 		return gmt_job_remark(job, "missing ranks were not looked for: %" PRId64 " ranks", world);
 	for (int64_t rank = 0; rank < world; rank++) {
 		uint32_t *missing;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The peaks of the ranks: their spread, groups of like peaks, and ranks that no group explains. */
+/* Compares the peaks of the ranks: spread, groups of similar peaks, and outliers. */
 #include <stdlib.h>
 
 #include "analysis/job/job_make.h"
@@ -7,9 +7,9 @@
 enum {
 	LAYERS = 8, /* all layer numbers are below this value */
 	OUTLIERS_EXPLAINED = 16,
-	LEAST_GAP_BYTES = 16 << 20, /* between two groups */
+	MIN_GAP_BYTES = 16 << 20, /* between two groups */
 	GAP_SHARE = 20,             /* ... and this part of the lower peak */
-	LEAST_GROUP_SHARE = 100,    /* a group has at least this part of the ranks, and two */
+	MIN_GROUP_SHARE = 100,    /* a group has at least this part of the ranks, and two */
 };
 
 /* A rank's peak, to be sorted. */
@@ -39,7 +39,7 @@ static int compare_groups(const void *a, const void *b)
 
 	if (left->count != right->count)
 		return left->count > right->count ? -1 : 1;
-	return (left->middle > right->middle) - (left->middle < right->middle);
+	return (left->median_rank > right->median_rank) - (left->median_rank < right->median_rank);
 }
 
 static int compare_differences(const void *a, const void *b)
@@ -52,7 +52,7 @@ static int compare_differences(const void *a, const void *b)
 	return (left->rank > right->rank) - (left->rank < right->rank);
 }
 
-/* The layer that most processes hold device memory in. */
+/* Chooses the layer in which most processes hold device memory. */
 static void choose_layer(struct gmt_job *job)
 {
 	uint32_t counts[LAYERS] = { 0 };
@@ -151,16 +151,16 @@ static void add_group(struct comparer *comparer, const struct peak *peaks, size_
 		.role = role,
 		.count = (uint32_t)count,
 		.peaks = gmt_spread_of(comparer->values.items, count),
-		.middle = peaks[(count - 1) / 2].rank,
+		.median_rank = peaks[(count - 1) / 2].rank,
 	};
 }
 
-/* Groups of like peaks: a gap of 5 % separates two. */
+/* Groups similar peaks. A gap of more than 5 % of the lower peak, and 16 MiB, separates groups. */
 static void group_by_peaks(struct comparer *comparer)
 {
 	const struct peak *peaks = comparer->peaks.items;
 	struct gmt_job *job = comparer->job;
-	size_t count = comparer->peaks.count, least = count / LEAST_GROUP_SHARE;
+	size_t count = comparer->peaks.count, least = count / MIN_GROUP_SHARE;
 	uint32_t none = gmt_job_intern_text(job->store, "", 0);
 
 	least = least < 2 ? 2 : least;
@@ -168,7 +168,7 @@ static void group_by_peaks(struct comparer *comparer)
 		size_t end = begin + 1;
 
 		while (end < count &&
-			(peaks[end].bytes - peaks[end - 1].bytes <= LEAST_GAP_BYTES ||
+			(peaks[end].bytes - peaks[end - 1].bytes <= MIN_GAP_BYTES ||
 				peaks[end].bytes - peaks[end - 1].bytes <= peaks[end - 1].bytes / GAP_SHARE))
 			end++;
 		if (end - begin >= least && job->group_count < GMT_JOB_GROUPS)
@@ -222,7 +222,7 @@ static bool find_groups(struct comparer *comparer)
 {
 	struct gmt_job *job = comparer->job;
 
-	if (comparer->peaks.count < GMT_SPREAD_LEAST) {
+	if (comparer->peaks.count < GMT_SPREAD_MIN_VALUES) {
 		job->why_no_groups = job->why_no_outliers = "fewer than 3 ranks hold device memory";
 		return true;
 	}
@@ -253,7 +253,7 @@ static uint32_t find_nearest_group(const struct gmt_job *job, uint32_t rank)
 	uint32_t best = 0, best_lines = UINT32_MAX;
 
 	for (uint32_t g = 0; g < job->group_count; g++) {
-		uint32_t lines = gmt_job_count_differences(job, rank, job->groups[g].middle);
+		uint32_t lines = gmt_job_count_differences(job, rank, job->groups[g].median_rank);
 
 		if (lines < best_lines) {
 			best = g;
@@ -282,16 +282,16 @@ static bool find_outliers(struct gmt_job *job)
 			return false;
 		*difference = (struct gmt_job_difference){
 			.rank = i,
-			.than = job->groups[group].middle,
+			.other = job->groups[group].median_rank,
 			.bytes = (int64_t)(rank->peak_bytes -
-				job->ranks.items[job->groups[group].middle].peak_bytes),
+				job->ranks.items[job->groups[group].median_rank].peak_bytes),
 		};
 	}
 	if (job->outliers.count)
 		qsort(job->outliers.items, job->outliers.count, sizeof(*job->outliers.items),
 			compare_differences);
 	for (size_t i = 0; i < job->outliers.count && i < OUTLIERS_EXPLAINED; i++)
-		gmt_job_explain(job, job->outliers.items[i].rank, job->outliers.items[i].than,
+		gmt_job_explain(job, job->outliers.items[i].rank, job->outliers.items[i].other,
 			&job->outliers.items[i]);
 	return true;
 }
@@ -303,7 +303,7 @@ static bool find_balance(struct gmt_job *job)
 
 		if (!difference)
 			return false;
-		gmt_job_explain(job, job->groups[g].middle, job->groups[0].middle, difference);
+		gmt_job_explain(job, job->groups[g].median_rank, job->groups[0].median_rank, difference);
 	}
 	return true;
 }

@@ -3,7 +3,7 @@
 #define GMT_ANALYSIS_JOB_JOB_DIFF_H
 
 /*
- * Compares two jobs, rank by rank: the peak of each rank, and the functions that make the
+ * Compares two jobs, rank by rank: the peak of each rank, and the functions that explain the
  * difference. Functions are compared, not lines, because a change of the program moves lines. The
  * jobs may be in two stores. A pure function.
  */

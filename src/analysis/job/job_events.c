@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What happened to the ranks: growth, failed requests, ends; and whether their clocks agree. */
+/* Finds growth, failed requests and ends of the ranks. Checks whether their clocks agree. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 enum { LIST_BYTES = 120 };
 
 /* Starts of one job lie closer together than this, unless the clocks differ. */
-static const uint64_t most_start_ns = UINT64_C(600) * 1000000000;
+static const uint64_t max_start_distance_ns = UINT64_C(600) * 1000000000;
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -57,7 +57,7 @@ static bool judge_clocks(struct gmt_job *job)
 		uint64_t apart =
 			starts.items[i] > middle ? starts.items[i] - middle : middle - starts.items[i];
 
-		far += apart > most_start_ns;
+		far += apart > max_start_distance_ns;
 		most_ns = apart > most_ns ? apart : most_ns;
 	}
 	gmt_vec_fini(&starts);
@@ -246,7 +246,7 @@ static bool remark_without_steps(struct gmt_job *job)
 			return false;
 		*rank = (uint32_t)job->ranks.items[i].launch.rank;
 	}
-	gmt_job_list(ranks.items, ranks.count, list, sizeof(list));
+	gmt_job_list_ranks(ranks.items, ranks.count, list, sizeof(list));
 	done = gmt_job_remark(job, "%" PRIu32 " rank%s took no step: %s", job->without_steps,
 		gmt_job_plural(job->without_steps), list);
 	gmt_vec_fini(&ranks);

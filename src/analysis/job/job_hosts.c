@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums of hosts, and devices that several processes share. */
+/* Sums the peaks of each host, and finds devices that several processes share. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/job/job_make.h"
 
-/* A process on a device. */
-struct user {
+/* A process that uses a device. */
+struct device_user {
 	uint32_t host, uuid;
 	uint64_t begin_ns, end_ns;
 	uint64_t peak_bytes;
 	uint32_t rank;
 };
 
-struct users { /* Layout of a GMT_VEC. */
-	struct user *items;
+struct device_users { /* Layout of a GMT_VEC. */
+	struct device_user *items;
 	size_t count, capacity;
 };
 
@@ -36,7 +36,7 @@ static int compare_by_name(const void *a, const void *b)
 
 static int compare_users(const void *a, const void *b)
 {
-	const struct user *left = a, *right = b;
+	const struct device_user *left = a, *right = b;
 
 	if (left->host != right->host)
 		return left->host < right->host ? -1 : 1;
@@ -108,7 +108,7 @@ static uint32_t uuid_of(const struct gmt_job *job, const struct gmt_process_summ
 }
 
 /* Driver memory and PyTorch's blocks in it are one use of a device: the larger one counts. */
-static bool add_users(const struct gmt_job *job, uint32_t rank, struct users *users)
+static bool add_users(const struct gmt_job *job, uint32_t rank, struct device_users *users)
 {
 	const struct gmt_process_summary *summary = job->ranks.items[rank].summary;
 	size_t first = users->count;
@@ -119,7 +119,7 @@ static bool add_users(const struct gmt_job *job, uint32_t rank, struct users *us
 			? uuid_of(job, summary, account->device)
 			: UINT32_MAX;
 		size_t known = first;
-		struct user *user;
+		struct device_user *user;
 
 		if (uuid == UINT32_MAX)
 			continue;
@@ -129,7 +129,7 @@ static bool add_users(const struct gmt_job *job, uint32_t rank, struct users *us
 		if (!user)
 			return false;
 		if (known + 1 == users->count && user->uuid != uuid)
-			*user = (struct user){ 0 };
+			*user = (struct device_user){ 0 };
 		user->host = summary->host;
 		user->uuid = uuid;
 		user->rank = rank;
@@ -142,7 +142,7 @@ static bool add_users(const struct gmt_job *job, uint32_t rank, struct users *us
 }
 
 /* Counts the users of one device that overlap in time with its first user. */
-static bool add_shared(struct gmt_job *job, const struct user *users, size_t count)
+static bool add_shared(struct gmt_job *job, const struct device_user *users, size_t count)
 {
 	struct gmt_job_shared shared = {
 		.host = users->host, .uuid = users->uuid, .rank = users->rank
@@ -168,7 +168,7 @@ static bool add_shared(struct gmt_job *job, const struct user *users, size_t cou
 
 static bool find_shared(struct gmt_job *job)
 {
-	struct users users = { 0 };
+	struct device_users users = { 0 };
 	bool done = true;
 
 	for (uint32_t i = 0; done && i < job->ranks.count; i++)

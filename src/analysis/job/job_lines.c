@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of two ranks, next to each other. */
+/* Compares what the lines of two ranks held at the peak. */
 #include <stdlib.h>
 
 #include "analysis/job/job_make.h"
@@ -37,7 +37,7 @@ static uint64_t take(const struct gmt_process_summary *summary, uint32_t *at, ui
 	return bytes;
 }
 
-/* Gets the next line that one of the two has. Both are sorted by place. */
+/* Gets the next line that one of the two ranks has. The lines of both are sorted by place. */
 static bool next(struct walk *walk, struct pair *ret_pair)
 {
 	uint32_t a = walk->at_a < walk->a->place_count ? walk->a->places[walk->at_a].place : UINT32_MAX;
@@ -53,7 +53,7 @@ static bool next(struct walk *walk, struct pair *ret_pair)
 
 uint32_t gmt_job_count_differences(const struct gmt_job *job, uint32_t a, uint32_t b)
 {
-	enum { LEAST_BYTES = 64 << 10, SHARE = 50 };
+	enum { MIN_DIFFERENCE_BYTES = 64 << 10, SHARE = 50 };
 	struct walk walk = walk_of(job, a, b);
 	struct pair pair;
 	uint32_t count = 0;
@@ -62,13 +62,13 @@ uint32_t gmt_job_count_differences(const struct gmt_job *job, uint32_t a, uint32
 		uint64_t low = pair.a_bytes < pair.b_bytes ? pair.a_bytes : pair.b_bytes;
 		uint64_t difference = pair.a_bytes + pair.b_bytes - 2 * low;
 
-		count += difference > LEAST_BYTES && difference > low / SHARE;
+		count += difference > MIN_DIFFERENCE_BYTES && difference > low / SHARE;
 	}
 	return count;
 }
 
-/* Puts a line among the largest differences. */
-static void keep(struct gmt_job_difference *difference, const struct gmt_job_line *line)
+/* Adds a line to the largest differences, if it is one of them. */
+static void add_if_large(struct gmt_job_difference *difference, const struct gmt_job_line *line)
 {
 	uint32_t at = difference->line_count;
 
@@ -83,15 +83,15 @@ static void keep(struct gmt_job_difference *difference, const struct gmt_job_lin
 	difference->lines[at] = *line;
 }
 
-void gmt_job_explain(const struct gmt_job *job, uint32_t rank, uint32_t than,
+void gmt_job_explain(const struct gmt_job *job, uint32_t rank, uint32_t other,
 	struct gmt_job_difference *ret_difference)
 {
-	struct walk walk = walk_of(job, rank, than);
+	struct walk walk = walk_of(job, rank, other);
 	struct pair pair;
 	int64_t bytes =
-		(int64_t)(job->ranks.items[rank].peak_bytes - job->ranks.items[than].peak_bytes);
+		(int64_t)(job->ranks.items[rank].peak_bytes - job->ranks.items[other].peak_bytes);
 
-	*ret_difference = (struct gmt_job_difference){ .rank = rank, .than = than, .bytes = bytes };
+	*ret_difference = (struct gmt_job_difference){ .rank = rank, .other = other, .bytes = bytes };
 	while (next(&walk, &pair)) {
 		const struct gmt_job_line line = {
 			.place = pair.place,
@@ -101,6 +101,6 @@ void gmt_job_explain(const struct gmt_job *job, uint32_t rank, uint32_t than,
 
 		/* Only lines that explain the direction of the difference. */
 		if (line.bytes && (line.bytes > 0) == (bytes > 0))
-			keep(ret_difference, &line);
+			add_if_large(ret_difference, &line);
 	}
 }

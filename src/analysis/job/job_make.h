@@ -3,8 +3,8 @@
 #define GMT_ANALYSIS_JOB_JOB_MAKE_H
 
 /*
- * The steps by which job.c makes a job, in this order. Each returns false when out of memory, and
- * reads what the steps before it have set.
+ * The stages by which job.c makes a job, in this order. Each uses the fields that the earlier
+ * stages set. Functions of type bool return false when out of memory.
  */
 
 #include "analysis/job/job.h"
@@ -17,8 +17,8 @@ enum gmt_status gmt_job_choose(struct gmt_job *job, const struct gmt_job_input *
 bool gmt_job_compare(struct gmt_job *job);
 
 /*
- * Returns how many lines two ranks hold different amounts of: by more than 2 % and 64 KiB, at the
- * peak.
+ * Returns the number of lines that held different amounts in two ranks at the peak. Differences of
+ * 2 % or less, and of 64 KiB or less, do not count.
  */
 uint32_t gmt_job_count_differences(const struct gmt_job *job, uint32_t a, uint32_t b);
 

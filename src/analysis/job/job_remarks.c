@@ -21,7 +21,7 @@ bool gmt_job_remark(struct gmt_job *job, const char *format, ...)
 	return *remark;
 }
 
-void gmt_job_list(const uint32_t *ranks, size_t count, char *ret_text, size_t bytes)
+void gmt_job_list_ranks(const uint32_t *ranks, size_t count, char *ret_text, size_t bytes)
 {
 	size_t length = 0;
 

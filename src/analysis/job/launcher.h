@@ -2,7 +2,7 @@
 #ifndef GMT_ANALYSIS_JOB_LAUNCHER_H
 #define GMT_ANALYSIS_JOB_LAUNCHER_H
 
-/* The place of a process in its job, from the variables of its launcher. Pure functions. */
+/* Finds the job and the rank of a process from the variables of its launcher. Pure functions. */
 
 #include "analysis/job/process_summary.h"
 
@@ -12,7 +12,7 @@ struct gmt_launch {
 	int64_t world_size; /* number of ranks; -1: not recorded */
 	int64_t node; /* number of the node; -1: not recorded */
 	uint32_t attempt; /* number of restarts before this process */
-	uint32_t role; /* text; of the empty text: none */
+	uint32_t role; /* text; the empty text: none */
 };
 
 /* Makes the launch of a summary. Returns false when out of memory. */

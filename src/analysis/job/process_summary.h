@@ -3,10 +3,10 @@
 #define GMT_ANALYSIS_JOB_PROCESS_SUMMARY_H
 
 /*
- * What `ranks` needs of one process: made from a recording (process_summary_make.h), or read from a
- * summary file (gmt_summary_decode). Both give the same numbers. All summaries of a job are in one
- * store, so that equal texts and lines exist once and have one number. In the flow: recording or
- * summary file -> process summary -> job.
+ * The summary of one process, for `ranks`. It is made from a recording (process_summary_make.h), or
+ * read from a summary file (summary_encode.h). Both give the same numbers. All summaries of a job
+ * share one store, so equal texts and lines are stored once and have one number. In the flow:
+ * recording or summary file -> process summary -> job.
  */
 
 #include <stdbool.h>
@@ -24,9 +24,9 @@ enum {
 	GMT_SUMMARY_FINDINGS = 16, /* most findings */
 };
 
-/* A line of the program. Texts are numbers of the store's `texts`. */
+/* A line of the program. Its texts are ids in the store's `texts`. */
 struct gmt_job_place {
-	uint32_t file, function; /* of the empty text: not known */
+	uint32_t file, function; /* the empty text: not known */
 	uint32_t line;           /* 0: not known */
 };
 

@@ -2,7 +2,7 @@
 #ifndef GMT_ANALYSIS_JOB_PROCESS_SUMMARY_MAKE_H
 #define GMT_ANALYSIS_JOB_PROCESS_SUMMARY_MAKE_H
 
-/* The summary of a process from the analyses of its recording. */
+/* Makes the summary of a process from the analyses of its recording. */
 
 #include "analysis/history/history.h"
 #include "analysis/history/site_table.h"

@@ -73,7 +73,7 @@ static bool is_same(const struct gmt_summarized_place *a, const struct gmt_summa
 	return a->place == b->place && a->layer == b->layer && a->device == b->device;
 }
 
-/* Adds up equal lines, which are next to each other. Returns how many are left. */
+/* Merges equal lines, which are adjacent. Returns how many lines remain. */
 static uint32_t merge(struct gmt_summarized_place *places, uint32_t count)
 {
 	uint32_t kept = 0;

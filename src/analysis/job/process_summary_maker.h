@@ -15,7 +15,7 @@ struct gmt_process_summary_maker {
 	bool is_out_of_memory;
 };
 
-/* Returns the number of a text with a NUL; NULL: of the empty text. */
+/* Stores a text and returns its id. NULL counts as the empty text. */
 uint32_t gmt_process_summary_make_text(struct gmt_process_summary_maker *maker, const char *text);
 
 /* Returns zeroed rows in the store; NULL for none. */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { LEAST_LIMIT_BYTES = 1 << 20, LEAST_LIMIT_SHARE = 50 };
+enum { MIN_LIMIT_BYTES = 1 << 20, MIN_LIMIT_SHARE = 50 };
 
 static const double limit_in_mads = 5 * 1.4826;
 
@@ -51,12 +51,12 @@ struct gmt_spread gmt_spread_of(uint64_t *values, size_t count)
 uint64_t gmt_spread_limit(const struct gmt_spread *spread)
 {
 	double by_mad = limit_in_mads * (double)spread->mad;
-	uint64_t limit = LEAST_LIMIT_BYTES;
+	uint64_t limit = MIN_LIMIT_BYTES;
 
-	if (spread->count < GMT_SPREAD_LEAST)
+	if (spread->count < GMT_SPREAD_MIN_VALUES)
 		return UINT64_MAX;
-	if (spread->median / LEAST_LIMIT_SHARE > limit)
-		limit = spread->median / LEAST_LIMIT_SHARE;
+	if (spread->median / MIN_LIMIT_SHARE > limit)
+		limit = spread->median / MIN_LIMIT_SHARE;
 	return by_mad > (double)limit ? (uint64_t)by_mad : limit;
 }
 

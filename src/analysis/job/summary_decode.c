@@ -5,7 +5,7 @@
 #include "format/encoding/decode.h"
 
 /* The most rows of a block: a summary has far fewer. Bounds the work on a forged file. */
-enum { MOST_DEVICES = 4096, MOST_VARIABLES = 256, MOST_ACCOUNTS = 4096, MOST_ROWS = 65536 };
+enum { MAX_DEVICES = 4096, MAX_VARIABLES = 256, MAX_ACCOUNTS = 4096, MAX_ROWS = 65536 };
 
 struct reader {
 	struct gmt_job_store *store;
@@ -109,7 +109,7 @@ static void get_devices(struct reader *reader, const struct gmt_device *rows, ui
 {
 	struct gmt_process_summary *summary = reader->summary;
 
-	if (!make_rows(reader, &summary->devices, count, MOST_DEVICES, sizeof(*summary->devices)))
+	if (!make_rows(reader, &summary->devices, count, MAX_DEVICES, sizeof(*summary->devices)))
 		return;
 	for (uint32_t i = 0; i < count; i++)
 		summary->devices[summary->device_count++] = (struct gmt_summarized_device){
@@ -124,7 +124,7 @@ static void get_variables(struct reader *reader, const struct gmt_environment *r
 {
 	struct gmt_process_summary *summary = reader->summary;
 
-	if (!make_rows(reader, &summary->variables, count, MOST_VARIABLES, sizeof(*summary->variables)))
+	if (!make_rows(reader, &summary->variables, count, MAX_VARIABLES, sizeof(*summary->variables)))
 		return;
 	for (uint32_t i = 0; i < count; i++)
 		summary->variables[summary->variable_count++] = (struct gmt_summarized_variable){
@@ -138,7 +138,7 @@ static void get_accounts(struct reader *reader, const struct gmt_summary_account
 {
 	struct gmt_process_summary *summary = reader->summary;
 
-	if (!make_rows(reader, &summary->accounts, count, MOST_ACCOUNTS, sizeof(*summary->accounts)))
+	if (!make_rows(reader, &summary->accounts, count, MAX_ACCOUNTS, sizeof(*summary->accounts)))
 		return;
 	for (uint32_t i = 0; i < count; i++)
 		summary->accounts[summary->account_count++] = (struct gmt_summarized_account){
@@ -164,7 +164,7 @@ static void get_steps(struct reader *reader, const struct gmt_summary_steps *row
 {
 	struct gmt_process_summary *summary = reader->summary;
 
-	if (!make_rows(reader, &summary->step_curve, count, MOST_ROWS, sizeof(*summary->step_curve)))
+	if (!make_rows(reader, &summary->step_curve, count, MAX_ROWS, sizeof(*summary->step_curve)))
 		return;
 	for (uint32_t i = 0; i < count; i++)
 		summary->step_curve[summary->step_count++] =
@@ -176,7 +176,7 @@ static void get_times(struct reader *reader, const struct gmt_summary_times *row
 {
 	struct gmt_process_summary *summary = reader->summary;
 
-	if (!make_rows(reader, &summary->time_curve, count, MOST_ROWS, sizeof(*summary->time_curve)))
+	if (!make_rows(reader, &summary->time_curve, count, MAX_ROWS, sizeof(*summary->time_curve)))
 		return;
 	for (uint32_t i = 0; i < count; i++)
 		summary->time_curve[summary->time_count++] =
@@ -188,7 +188,7 @@ static void get_uses(struct reader *reader, const struct gmt_summary_use *rows, 
 {
 	struct gmt_process_summary *summary = reader->summary;
 
-	if (!make_rows(reader, &summary->uses, count, MOST_ACCOUNTS, sizeof(*summary->uses)))
+	if (!make_rows(reader, &summary->uses, count, MAX_ACCOUNTS, sizeof(*summary->uses)))
 		return;
 	for (uint32_t i = 0; i < count; i++)
 		summary->uses[summary->use_count++] = (struct gmt_summarized_use){
@@ -207,7 +207,7 @@ static void get_places(struct reader *reader, const struct gmt_summary_place *ro
 {
 	struct gmt_process_summary *summary = reader->summary;
 
-	if (!make_rows(reader, &summary->places, count, MOST_ROWS, sizeof(*summary->places)))
+	if (!make_rows(reader, &summary->places, count, MAX_ROWS, sizeof(*summary->places)))
 		return;
 	for (uint32_t i = 0; i < count; i++)
 		summary->places[summary->place_count++] = (struct gmt_summarized_place){
@@ -229,7 +229,7 @@ static void get_findings(struct reader *reader, const struct gmt_summary_finding
 {
 	struct gmt_process_summary *summary = reader->summary;
 
-	if (!make_rows(reader, &summary->findings, count, MOST_ROWS, sizeof(*summary->findings)))
+	if (!make_rows(reader, &summary->findings, count, MAX_ROWS, sizeof(*summary->findings)))
 		return;
 	for (uint32_t i = 0; i < count; i++)
 		summary->findings[summary->findings_kept++] = (struct gmt_summarized_finding){
@@ -255,7 +255,7 @@ static void get_refusals(struct reader *reader, const struct gmt_summary_refusal
 {
 	struct gmt_process_summary *summary = reader->summary;
 
-	if (!make_rows(reader, &summary->refusals, count, MOST_ROWS, sizeof(*summary->refusals)))
+	if (!make_rows(reader, &summary->refusals, count, MAX_ROWS, sizeof(*summary->refusals)))
 		return;
 	for (uint32_t i = 0; i < count; i++)
 		summary->refusals[summary->refusal_count++] = (struct gmt_summarized_refusal){

@@ -3,8 +3,8 @@
 #define GMT_ANALYSIS_JOB_TIME_CURVE_H
 
 /*
- * What each account held over time, in at most GMT_TIME_CURVE_POINTS parts of equal length. For
- * each part: the most that the account held, and what it held at the end. Parts before the first
+ * Records what each account held over time, in at most GMT_TIME_CURVE_POINTS parts of equal length.
+ * Each part has the most that the account held, and what it held at the end. Parts before the first
  * kept event of a compacted recording are not known. Needs no steps, so it can
  * be compared between processes by the clock. Data flow: replay -> time curve -> summarize.
  */

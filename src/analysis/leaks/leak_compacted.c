@@ -17,7 +17,7 @@ static bool is_compacted(const struct gmt_leak_builder *builder, enum gmt_histor
 		capture->stamp < builder->recording->compacted.fold.stamp;
 }
 
-const char *gmt_leak_compacted_reason(const struct gmt_leak_builder *builder, uint32_t series)
+const char *gmt_leak_why_growth_not_judged(const struct gmt_leak_builder *builder, uint32_t series)
 {
 	const struct gmt_history_series *history = &builder->history->series[series];
 

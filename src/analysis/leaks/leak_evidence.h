@@ -37,18 +37,18 @@ struct gmt_leak_gather {
 
 /*
  * The state of a group in the series that the search judges. The fields about the finding
- * (is_noted, is_summed, levels_off_plus_1) persist from series to series.
+ * (is_listed, is_summed, levels_off_plus_1) persist from series to series.
  */
 struct gmt_leak_group_state {
 	enum gmt_category category; /* category of the newest block at the end of the last step */
 	/* Size of the blocks at that moment. 0: the sizes differ, or the group has no blocks. */
 	uint64_t block_bytes;
-	/* The group is reported, has a reason to rise, or is judged in another series. */
-	bool has_reason;
+	/* The group is reported, rises for a benign cause, or is judged in another series. */
+	bool is_explained;
 	/* The search for unexplained growth has judged the account of the group. */
-	bool is_looked_at;
+	bool is_account_judged;
 	bool is_summed; /* the group is part of an unexplained growth that was reported */
-	bool is_noted; /* the group is listed in given_back or levels_off */
+	bool is_listed; /* the group is listed in given_back or levels_off */
 	size_t levels_off_plus_1; /* index in levels_off, + 1; 0: not in it */
 };
 
@@ -103,12 +103,12 @@ struct gmt_leak_span gmt_leak_span_of(const struct gmt_leak_builder *builder, ui
 bool gmt_leak_is_long_enough(const struct gmt_leak_span *span);
 
 /*
- * Returns the moment until which a free counts as done by the program itself. Some blocks, such as
- * a model, live since the first step. If at least half of their bytes outlive the work, functions
- * returned one by one. Then frees count until the end of the work. Otherwise all blocks ended at
- * once, which proves nothing. Then frees count only until the last allocation.
+ * Returns the moment up to which a free counts as done by the program itself. The blocks of the
+ * first step, such as a model, decide. If at least half of their bytes outlive the work, functions
+ * returned one by one. Then frees count up to the end of the work. Otherwise all blocks ended at
+ * once, which proves nothing. Then frees count only up to the last allocation.
  */
-enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_builder *builder,
+enum gmt_history_moment gmt_leak_freed_by_moment_of(const struct gmt_leak_builder *builder,
 	const struct gmt_leak_span *span);
 
 static inline bool gmt_leak_uses_block(const struct gmt_leak_search *search,
@@ -142,12 +142,12 @@ bool gmt_leak_is_freed_first(const struct gmt_leak_rising *rising, uint32_t grou
 bool gmt_leak_is_gathered(const struct gmt_leak_rising *rising, uint32_t group, bool *ret_gathered);
 
 /*
- * Sets *ret_reason if the program has a legitimate reason to hold more from step to step, although
- * what these sites of a group hold rises. `rising` has the rise; the function adds its sites. False
- * when out of memory.
+ * Sets *ret_benign if what these sites of a group hold rises for a known cause that is no leak
+ * (leak_benign_growth.c). `rising` has the rise; the function adds its sites. False when out of
+ * memory.
  */
-bool gmt_leak_find_reason(struct gmt_leak_rising *rising, uint32_t group, const uint32_t *sites,
-	size_t site_count, bool *ret_reason);
+bool gmt_leak_is_benign(struct gmt_leak_rising *rising, uint32_t group, const uint32_t *sites,
+	size_t site_count, bool *ret_benign);
 
 /*
  * Returns whether a group is gradients or optimizer state of parameters that are trained from a

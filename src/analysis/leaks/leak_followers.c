@@ -76,22 +76,22 @@ static bool are_comparable(const struct gmt_leak *leak, const struct gmt_leak *o
 }
 
 static struct curve curve_of(const struct gmt_leak *leak, const uint32_t *sites,
-	const size_t *first_site, uint64_t *remaining)
+	const size_t *first_site, uint64_t *held_buffer)
 {
 	return (struct curve){
 		.sites = sites + first_site[leak->group],
 		.site_count = first_site[leak->group + 1] - first_site[leak->group],
-		.held = remaining,
+		.held = held_buffer,
 	};
 }
 
 /*
  * Finds the finding that leaks->rows.items[row] follows. Sets *ret_leader to it, or to NULL if it
- * follows no finding. Sets *ret_line to the line that follows. `remaining` must have space for two
- * curves. False when out of memory.
+ * follows no finding. Sets *ret_line to the line that follows. `held_buffer` must have space for
+ * the samples of two curves. False when out of memory.
  */
 static bool find_leader(struct gmt_leak_search *search, size_t row, const uint32_t *sites,
-	const size_t *first_site, uint64_t *remaining, struct gmt_leak **ret_leader,
+	const size_t *first_site, uint64_t *held_buffer, struct gmt_leak **ret_leader,
 	struct gmt_leak_line *ret_line)
 {
 	struct gmt_leaks *leaks = search->builder->leaks;
@@ -110,12 +110,12 @@ static bool find_leader(struct gmt_leak_search *search, size_t row, const uint32
 		if (!are_comparable(leak, other, search->span.series))
 			continue;
 		if (!is_filled) {
-			curve = curve_of(leak, sites, first_site, remaining);
+			curve = curve_of(leak, sites, first_site, held_buffer);
 			if (!fill(search, &curve, first, count))
 				return false;
 			is_filled = true;
 		}
-		leader = curve_of(other, sites, first_site, remaining + count);
+		leader = curve_of(other, sites, first_site, held_buffer + count);
 		if (curve.is_joined)
 			return true;
 		if (!fill(search, &leader, first, count))
@@ -133,14 +133,14 @@ bool gmt_leak_join_followers(struct gmt_leak_search *search, const uint32_t *sit
 	const size_t *first_site)
 {
 	struct gmt_leaks *leaks = search->builder->leaks;
-	GMT_VEC(uint64_t) remaining = { 0 };
-	bool done = gmt_vec_reserve(&remaining, 2 * search->span.samples);
+	GMT_VEC(uint64_t) held_buffer = { 0 };
+	bool done = gmt_vec_reserve(&held_buffer, 2 * search->span.samples);
 
 	for (size_t row = leaks->rows.count; done && row-- > 0;) {
 		struct gmt_leak_line line, *follower;
 		struct gmt_leak *leader, *last;
 
-		done = find_leader(search, row, sites, first_site, remaining.items, &leader, &line);
+		done = find_leader(search, row, sites, first_site, held_buffer.items, &leader, &line);
 		if (!done || !leader)
 			continue;
 		follower = gmt_vec_push(&leader->followers);
@@ -153,6 +153,6 @@ bool gmt_leak_join_followers(struct gmt_leak_search *search, const uint32_t *sit
 		if (last != &leaks->rows.items[row])
 			leaks->rows.items[row] = *last;
 	}
-	gmt_vec_fini(&remaining);
+	gmt_vec_fini(&held_buffer);
 	return done;
 }

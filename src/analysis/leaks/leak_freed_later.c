@@ -40,7 +40,7 @@ static uint64_t bytes_before(const struct gmt_leak_builder *builder, enum gmt_hi
 	return bytes;
 }
 
-enum gmt_history_moment gmt_leak_horizon_of(const struct gmt_leak_builder *builder,
+enum gmt_history_moment gmt_leak_freed_by_moment_of(const struct gmt_leak_builder *builder,
 	const struct gmt_leak_span *span)
 {
 	const struct gmt_step *steps = builder->timeline->series[span->series].steps.items;

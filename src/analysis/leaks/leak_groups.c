@@ -260,7 +260,7 @@ bool gmt_leak_add(struct gmt_leak_builder *builder, uint32_t group,
 const struct gmt_history_block *gmt_leak_blocks(const struct gmt_leak_builder *builder,
 	enum gmt_history_moment moment, uint32_t group, size_t *ret_count)
 {
-	const struct gmt_leak_sorted *sorted = &builder->sorted[moment];
+	const struct gmt_leak_sorted_blocks *sorted = &builder->sorted[moment];
 
 	*ret_count =
 		sorted->first.count ? sorted->first.items[group + 1] - sorted->first.items[group] : 0;
@@ -280,7 +280,7 @@ static int by_age(const void *left, const void *right)
 static bool sort_capture(struct gmt_leak_builder *builder, enum gmt_history_moment moment)
 {
 	const struct gmt_history_capture *capture = &builder->history->captures[moment];
-	struct gmt_leak_sorted *sorted = &builder->sorted[moment];
+	struct gmt_leak_sorted_blocks *sorted = &builder->sorted[moment];
 	size_t groups = builder->groups.count;
 	size_t *first;
 

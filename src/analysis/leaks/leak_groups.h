@@ -32,7 +32,7 @@ struct gmt_leak_group {
 };
 
 /* The blocks of a captured moment, sorted by group. Within a group the oldest block is first. */
-struct gmt_leak_sorted {
+struct gmt_leak_sorted_blocks {
 	GMT_VEC(struct gmt_history_block) blocks;
 	GMT_VEC(size_t) first; /* by group, with one extra entry at the end */
 };
@@ -49,7 +49,7 @@ struct gmt_leak_builder {
 	GMT_VEC(struct gmt_leak_group) groups;
 	GMT_VEC(uint32_t) group_plus_1_of;  /* by site: group + 1; 0: no group */
 	GMT_VEC(bool) is_reported;   /* by group */
-	struct gmt_leak_sorted sorted[GMT_HISTORY_MOMENTS];
+	struct gmt_leak_sorted_blocks sorted[GMT_HISTORY_MOMENTS];
 };
 
 /*
@@ -91,7 +91,7 @@ size_t gmt_leak_sort_lines(struct gmt_leak_line *lines, size_t count);
 /*
  * Returns why growth in a series cannot be judged in a compacted recording. NULL: it can be judged.
  */
-const char *gmt_leak_compacted_reason(const struct gmt_leak_builder *builder, uint32_t series);
+const char *gmt_leak_why_growth_not_judged(const struct gmt_leak_builder *builder, uint32_t series);
 
 /*
  * Writes into the leaks which definitions could not be judged because their events are in totals

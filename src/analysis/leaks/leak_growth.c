@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds leaks of the definition "growth": memory that a line holds at the ends of steps, and never
- * frees (rise.h). Frees after the last step count too. If the program frees the rise
- * while it still works, the growth belongs to a phase and not to the program.
+ * Definition growth: a line holds more and more at the ends of steps, and never frees it (rise.h).
+ * Frees after the last step count too. If the program frees the rise while it still works, the line
+ * does not grow.
  */
 #include "analysis/leaks/leak_evidence.h"
 
@@ -59,7 +59,7 @@ static uint32_t first_step_of(const struct gmt_leak_rising *rising, uint32_t gro
 	const struct gmt_step_series *series = &search->builder->timeline->series[span->series];
 	const struct gmt_rise *rise = &rising->rise;
 	bool is_late = rise->first > span->first_sample && !rise->is_geometric;
-	uint32_t curve = (uint32_t)((is_late ? rise->first + 1 : rise->onset) * span->stride);
+	uint32_t first_of_curve = (uint32_t)((is_late ? rise->first + 1 : rise->onset) * span->stride);
 	uint32_t first = UINT32_MAX, step, longest = 0, gaps = 0;
 	size_t count;
 	const struct gmt_history_block *blocks =
@@ -78,7 +78,7 @@ static uint32_t first_step_of(const struct gmt_leak_rising *rising, uint32_t gro
 		first = step;
 	}
 	/* If older blocks are replaced or freed, only the curve shows the first step. */
-	return first < curve || (is_late && gaps >= SURE_GAPS) ? first : curve;
+	return first < first_of_curve || (is_late && gaps >= SURE_GAPS) ? first : first_of_curve;
 }
 
 static enum gmt_leak_reason reason_of(const struct gmt_leak_rising *rising, uint32_t group)
@@ -120,7 +120,7 @@ static bool report(struct gmt_leak_rising *rising, uint32_t group)
 	leak->first_step = first_step_of(rising, group);
 	leak->steps = (uint32_t)(span->steps - span->warmup);
 	gmt_leak_set_steps_to_oom(search, leak);
-	search->groups.items[group].has_reason = true;
+	search->groups.items[group].is_explained = true;
 	return list_attribution(builder, span, group, rising, leak);
 }
 
@@ -136,20 +136,20 @@ static bool belongs_to(const struct gmt_leak_span *span, const struct gmt_leak_a
 }
 
 /* Adds a line that rises but does not grow to its list, once. */
-static bool note_line(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
+static bool list_line(struct gmt_leak_search *search, uint32_t group, const uint32_t *sites,
 	size_t site_count, enum gmt_rise_kind kind)
 {
 	struct gmt_leaks *leaks = search->builder->leaks;
 	struct gmt_leak_climb climb = gmt_leak_curve_climb(search);
 	struct gmt_leak_line *line;
 
-	if (search->groups.items[group].is_noted || !climb.bytes)
+	if (search->groups.items[group].is_listed || !climb.bytes)
 		return true;
 	line =
 		kind == GMT_RISE_ENDS ? gmt_vec_push(&leaks->given_back) : gmt_vec_push(&leaks->levels_off);
 	if (line)
 		*line = gmt_leak_line_of(search, group, sites, site_count, &climb);
-	search->groups.items[group].is_noted = true;
+	search->groups.items[group].is_listed = true;
 	search->groups.items[group].levels_off_plus_1 =
 		kind == GMT_RISE_FILLS ? leaks->levels_off.count : 0;
 	return line;
@@ -165,24 +165,21 @@ static bool judge_sites(struct gmt_leak_rising *rising, uint32_t group, const ui
 	struct gmt_leak_search *search = rising->search;
 	struct gmt_leak_ages ages = gmt_leak_ages_of(search, group);
 	struct gmt_leak_group_state *state = &search->groups.items[group];
-	bool is_alone = search->only_site_plus_1, has_reason;
+	bool is_alone = search->only_site_plus_1, is_benign;
 
 	*ret_grows = false;
 	if (!ages.all_blocks)
 		return true;
 	if (!belongs_to(&search->span, &ages)) {
-		state->has_reason |= !is_alone;
+		state->is_explained |= !is_alone;
 		return true;
 	}
 	if (!gmt_leak_judge_rise(search, group, sites, site_count, &rising->rise))
 		return false;
 	if (!is_alone && (rising->rise.kind == GMT_RISE_ENDS || rising->rise.kind == GMT_RISE_FILLS)) {
-		/*
-		 * Few uneven rises have no reason of their own: they may be part of an unexplained growth
-		 * of many lines.
-		 */
-		state->has_reason = rising->rise.kind == GMT_RISE_ENDS || !rising->rise.are_few;
-		return note_line(search, group, sites, site_count, rising->rise.kind);
+		/* Few uneven rises explain nothing: they may be part of a growth of many lines. */
+		state->is_explained = rising->rise.kind == GMT_RISE_ENDS || !rising->rise.are_few;
+		return list_line(search, group, sites, site_count, rising->rise.kind);
 	}
 	rising->of_leftovers = rising->rise.kind == GMT_RISE_NONE && !is_alone;
 	if (rising->of_leftovers &&
@@ -195,10 +192,10 @@ static bool judge_sites(struct gmt_leak_rising *rising, uint32_t group, const ui
 	 * batches larger.
 	 */
 	rising->replaced = gmt_leak_old_bytes(search, group, &rising->rise) < rising->rise.bytes / 2;
-	if (!gmt_leak_find_reason(rising, group, sites, site_count, &has_reason))
+	if (!gmt_leak_is_benign(rising, group, sites, site_count, &is_benign))
 		return false;
-	*ret_grows = !has_reason;
-	state->has_reason |= has_reason && !is_alone;
+	*ret_grows = !is_benign;
+	state->is_explained |= is_benign && !is_alone;
 	return true;
 }
 
@@ -213,20 +210,20 @@ static bool judge_each_site(struct gmt_leak_search *search, uint32_t group, cons
 	bool done = true;
 
 	for (size_t i = 0; done && i < site_count && i < MAX_SITES; i++) {
-		struct gmt_leak_rising one = { .search = search };
+		struct gmt_leak_rising alone = { .search = search };
 		bool grows;
 
 		search->only_site_plus_1 = sites[i] + 1;
-		done = judge_sites(&one, group, &sites[i], 1, &grows);
-		gmt_map_fini(&one.sites);
-		if (!done || !grows || one.replaced)
+		done = judge_sites(&alone, group, &sites[i], 1, &grows);
+		gmt_map_fini(&alone.sites);
+		if (!done || !grows || alone.replaced)
 			continue;
 		done = gmt_map_put(&found.sites, sites[i], 0);
-		one.rise.per_sample += found.rise.per_sample;
-		if (found.rise.bytes > one.rise.bytes)
-			found.rise.per_sample = one.rise.per_sample;
+		alone.rise.per_sample += found.rise.per_sample;
+		if (found.rise.bytes > alone.rise.bytes)
+			found.rise.per_sample = alone.rise.per_sample;
 		else
-			found.rise = one.rise;
+			found.rise = alone.rise;
 	}
 	search->only_site_plus_1 = 0;
 	done = done && (!found.sites.count || report(&found, group));
@@ -276,8 +273,8 @@ static void begin_series(struct gmt_leak_search *search)
 
 		state->category = category_of(search, group);
 		state->block_bytes = gmt_leak_block_bytes(search, group);
-		state->has_reason = search->builder->is_reported.items[group];
-		state->is_looked_at = false;
+		state->is_explained = search->builder->is_reported.items[group];
+		state->is_account_judged = false;
 		if (state->category == GMT_CATEGORY_PARAMETERS)
 			search->parameter_bytes += gmt_leak_ages_of(search, group).all_bytes;
 	}
@@ -336,13 +333,13 @@ bool gmt_leak_find_growth(struct gmt_leak_builder *builder)
 		if (!gmt_leak_is_long_enough(&search.span) &&
 			!builder->history->series[s].lacks_compacted_samples)
 			continue;
-		why = gmt_leak_compacted_reason(builder, s);
+		why = gmt_leak_why_growth_not_judged(builder, s);
 		any = !why || (any && s);
 		if (why) {
 			no_events = why;
 			continue;
 		}
-		search.freed_by_moment = gmt_leak_horizon_of(builder, &search.span);
+		search.freed_by_moment = gmt_leak_freed_by_moment_of(builder, &search.span);
 		search.gathers.count = 0;
 		search.has_gathers = false;
 		done = judge_series(&search, sites.items, first.items);

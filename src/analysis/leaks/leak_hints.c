@@ -309,7 +309,7 @@ static const struct {
 /* Data that the hints of all findings share. */
 struct hints {
 	struct gmt_leak_builder *builder;
-	GMT_VEC(uint64_t) made; /* by group: number of allocations at all its sites */
+	GMT_VEC(uint64_t) alloc_counts; /* by group: number of allocations at all its sites */
 	bool has_backward;      /* a backward pass was recorded */
 	bool are_results_kept;
 };
@@ -367,7 +367,7 @@ static enum ending ending_of(const struct hints *hints, const struct gmt_leak *l
 		return NOT_KNOWN;
 	if (!count)
 		return ALL_FREED;
-	if (hints->made.items[leak->group] > count)
+	if (hints->alloc_counts.items[leak->group] > count)
 		return PARTLY_FREED;
 	for (size_t i = 0; i < count; i++)
 		if (!is_still_there(hints->builder, &blocks[i]))
@@ -429,11 +429,11 @@ static bool prepare_hints(struct hints *hints)
 	const struct gmt_leak_builder *builder = hints->builder;
 
 	/* The reserved memory is zeroed. One extra entry, because there may be no group. */
-	if (!gmt_vec_reserve(&hints->made, builder->groups.count + 1))
+	if (!gmt_vec_reserve(&hints->alloc_counts, builder->groups.count + 1))
 		return false;
 	for (uint32_t site = 0; site < builder->replay->accounting.sites.count; site++)
 		if (builder->group_plus_1_of.items[site])
-			hints->made.items[builder->group_plus_1_of.items[site] - 1] +=
+			hints->alloc_counts.items[builder->group_plus_1_of.items[site] - 1] +=
 				builder->replay->accounting.sites.items[site].alloc_count;
 	for (size_t i = 0; i < builder->traces->stack_frame_kinds.count && !hints->has_backward; i++)
 		hints->has_backward =
@@ -459,6 +459,6 @@ bool gmt_leak_add_hints(struct gmt_leak_builder *builder)
 		if (leak->stack != GMT_LEAK_NO_STACK)
 			leak->hint = hint_of(&hints, leak);
 	}
-	gmt_vec_fini(&hints.made);
+	gmt_vec_fini(&hints.alloc_counts);
 	return done;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Definition unexplained. What a layer holds at the ends of steps is known exactly. So its rise is
- * the sum of three parts: findings of growth, lines that rise for another reason, and the remaining
- * lines. The curves of the remaining lines are summed and judged as one curve.
+ * the sum of three parts: findings of growth, lines that rise for a benign cause, and the other
+ * lines. The curves of the other lines are summed and judged as one curve.
  */
 #include "analysis/leaks/leak_evidence.h"
 
@@ -35,7 +35,7 @@ static bool is_open(const struct sum *sum, uint32_t group)
 	const struct gmt_leak_search *search = sum->search;
 	const struct gmt_leak_group_state *state = &search->groups.items[group];
 
-	return is_of(&search->builder->groups.items[group], &sum->account) && !state->has_reason &&
+	return is_of(&search->builder->groups.items[group], &sum->account) && !state->is_explained &&
 		!state->is_summed && gmt_leak_is_judged(search->builder, group, GMT_LEAK_GROWTH);
 }
 
@@ -175,7 +175,7 @@ static bool judge_account(struct sum *sum)
 {
 	for (uint32_t group = 0; group < sum->search->builder->groups.count; group++)
 		if (is_of(&sum->search->builder->groups.items[group], &sum->account))
-			sum->search->groups.items[group].is_looked_at = true;
+			sum->search->groups.items[group].is_account_judged = true;
 	if (!judge(sum))
 		return false;
 	return !is_dense(&sum->rise) || kept_bytes(sum) < sum->rise.bytes / 2 || report(sum);
@@ -187,7 +187,7 @@ bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *s
 	const struct gmt_leak_builder *builder = search->builder;
 
 	for (uint32_t group = 0; group < builder->groups.count; group++)
-		search->groups.items[group].has_reason |= gmt_leak_is_of_parameters(search, group);
+		search->groups.items[group].is_explained |= gmt_leak_is_of_parameters(search, group);
 	for (uint32_t group = 0; group < builder->groups.count; group++) {
 		const struct gmt_leak_group *row = &builder->groups.items[group];
 		struct sum sum = {
@@ -197,7 +197,7 @@ bool gmt_leak_find_unexplained(struct gmt_leak_search *search, const uint32_t *s
 			.account = { row->layer, row->device, row->space },
 		};
 
-		if (!search->groups.items[group].is_looked_at && !judge_account(&sum))
+		if (!search->groups.items[group].is_account_judged && !judge_account(&sum))
 			return false;
 	}
 	return true;

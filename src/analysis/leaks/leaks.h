@@ -9,22 +9,24 @@
  *
  *   growth       A line keeps more and more: the least that it holds from a step on rises, up to
  *                the last steps (rise.h, leak_growth.c).
- *   unexplained  In one layer, space and device, the lines without a finding of growth and without
- *                another reason to rise keep more and more together (leak_unexplained.c). Such a
- *                finding has no stack.
+ *   unexplained  In one layer, space and device, no single line explains why memory rises: the
+ *                lines that neither grow nor rise for a known benign cause keep more and more
+ *                together (leak_unexplained.c). Such a finding has no stack.
  *   phase        Blocks made in a phase that the program marked, and alive when the last phase or
  *                step is over. If a stack made several blocks, its newest block does not count: it
- *                is a variable that the next pass would replace. Parameters, gradients, optimizer
- *                state and workspaces do not count either.
- *   age          Blocks that live longer than a given number of steps or seconds at the end of the
- *                program's work.
+ *                is a variable that the next pass would replace. Blocks that may live as long as
+ *                the model do not count either: parameters, buffers, gradients, temporaries of the
+ *                backward pass, optimizer state and workspaces.
+ *   age          Blocks that are older than a given number of steps or seconds at the end of the
+ *                program's work. Blocks that may live as long as the model do not count here
+ *                either.
  *   exit         Blocks that live at the end of the program's work.
  *
- * A line is reported by the first definition that fits. Findings of `unexplained` are not about a
- * line. Segments of PyTorch's allocator and arenas of other libraries are never findings; `arenas`
- * lists them. Definition exit does not judge PyTorch's pinned host memory and what CUDA's libraries
- * hold (see with_libraries). By default it does not judge tensors of PyTorch and arrays of other
- * frameworks either (also in their own heap).
+ * The order of this list decides: a line is reported by the first definition that fits. Findings of
+ * `unexplained` are not about a line. Segments of PyTorch's allocator and arenas of other libraries
+ * are never findings; `arenas` lists the arenas. Definition exit does not judge PyTorch's pinned
+ * host memory and what CUDA's libraries hold (see with_libraries). By default it does not judge
+ * tensors of PyTorch and arrays of other frameworks either (also in their own heap).
  *
  * In a compacted recording, a definition judges only what the remaining events and the compacted
  * prefix are sufficient for. The leaks say what was not judged, and why (leak_compacted.c).
@@ -116,7 +118,7 @@ struct gmt_leak {
 	bool replaced;
 	uint32_t series;       /* index in timeline->series: how steps are counted */
 	uint32_t first_step;   /* first step that left something */
-	uint32_t steps;        /* number of steps that were judged */
+	uint32_t steps;        /* number of steps that were judged, without the warm-up */
 	uint64_t steps_to_oom; /* UINT64_MAX: unknown, or never */
 	GMT_VEC(struct gmt_leak_attribution) attribution; /* for growth */
 	/* For unexplained: the lines that rose most, the largest first. */

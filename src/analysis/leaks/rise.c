@@ -317,15 +317,15 @@ static double rate_of(const struct search *search)
 static double dense_rate_of(const struct search *search, double mean, double median)
 {
 	size_t middle = search->first + (search->last - search->first) / 2;
-	double half = (double)(middle - search->first), max = 0;
+	double half_samples = (double)(middle - search->first), max = 0;
 
 	for (size_t i = search->first + 1; i <= search->last; i++)
 		max = fmax(max, (double)rise_between(search, i - 1, i));
 	return search->rises.count * 4 >= (search->last - search->first) * 3 &&
-			fabs(median - mean) * 2 * half <= max &&
+			fabs(median - mean) * 2 * half_samples <= max &&
 			fabs(rate_between(search, search->first, middle) -
 				rate_between(search, middle, search->last)) *
-					half <=
+					half_samples <=
 				max
 		? median
 		: mean;
@@ -417,7 +417,7 @@ static bool judge_with(struct search *search, uint64_t later_bytes, struct gmt_r
 bool gmt_rise_of(const struct gmt_rise_curve *curve, struct gmt_rise *ret_rise)
 {
 	struct search search = { .curve = curve };
-	struct gmt_rise until_then;
+	struct gmt_rise without_later_frees;
 	bool done = true;
 
 	*ret_rise = (struct gmt_rise){ 0 };
@@ -427,9 +427,9 @@ bool gmt_rise_of(const struct gmt_rise_curve *curve, struct gmt_rise *ret_rise)
 	/* It would have been growth if the program had not freed it. */
 	if (done && ret_rise->kind == GMT_RISE_NONE &&
 		curve->later_bytes < curve->held[curve->count - 1]) {
-		done = judge_with(&search, UINT64_MAX, &until_then);
-		if (done && until_then.kind == GMT_RISE_GROWS) {
-			*ret_rise = until_then;
+		done = judge_with(&search, UINT64_MAX, &without_later_frees);
+		if (done && without_later_frees.kind == GMT_RISE_GROWS) {
+			*ret_rise = without_later_frees;
 			ret_rise->kind = GMT_RISE_ENDS;
 		}
 	}

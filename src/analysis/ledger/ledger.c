@@ -6,7 +6,7 @@
 #include "base/budget.h"
 #include "reader/load/clock.h"
 
-enum { ANSWERS_A_UNIT = 16 }; /* number of answers that cost one unit of the budget */
+enum { ANSWERS_PER_UNIT = 16 }; /* number of answers that cost one unit of the budget */
 
 struct builder {
 	struct gmt_ledger *ledger;
@@ -51,7 +51,7 @@ enum mismatch {
 	/* the process held other memory; the device's use can be corrected by the difference */
 	DIFFERS,
 	CHANGED,  /* the memory of the process changed during the question */
-	MISMATCH,   /* the device's use at the moment cannot be derived from this answer */
+	UNUSABLE,   /* the device's use at the moment cannot be derived from this answer */
 };
 
 /*
@@ -64,7 +64,7 @@ static enum mismatch cache_mismatch(uint64_t before_bytes, uint64_t after_bytes,
 {
 	if (before_bytes == now_bytes && after_bytes == now_bytes)
 		return FITS;
-	return known && reserved_bytes >= now_bytes ? DIFFERS : MISMATCH;
+	return known && reserved_bytes >= now_bytes ? DIFFERS : UNUSABLE;
 }
 
 static enum mismatch mismatch_of(const struct gmt_ledger_answer *answer,
@@ -94,28 +94,29 @@ struct answers {
 };
 
 /*
- * Returns the nearest of the best-fitting answers that have these parts, or NULL. With `like`,
- * returns only an answer that fits (FITS) and reports the same memory of the device as `like`.
+ * Returns the nearest of the best-fitting answers that have these parts, or NULL. With
+ * `same_use`, returns only an answer that fits (FITS) and reports the same memory of the device as
+ * `same_use`.
  */
 static const struct gmt_ledger_answer *find_answer(const struct builder *builder, int16_t device,
-	unsigned parts, const struct gmt_ledger_holding *holding, const struct gmt_ledger_answer *like,
-	enum mismatch *ret_mismatch)
+	unsigned parts, const struct gmt_ledger_holding *holding,
+	const struct gmt_ledger_answer *same_use, enum mismatch *ret_mismatch)
 {
 	struct gmt_ledger_sums now = gmt_ledger_sums(holding);
 	const struct gmt_ledger_answer *best = NULL;
 
-	*ret_mismatch = like ? DIFFERS : MISMATCH;
+	*ret_mismatch = same_use ? DIFFERS : UNUSABLE;
 	/* A file can have many devices and many answers, so the search has a budget. */
-	if (!gmt_budget_spend(builder->watch->answers.count / ANSWERS_A_UNIT, GMT_BUDGET_MOMENTS))
+	if (!gmt_budget_spend(builder->watch->answers.count / ANSWERS_PER_UNIT, GMT_BUDGET_MOMENTS))
 		return NULL;
 	for (size_t i = 0; i < builder->watch->answers.count; i++) {
 		const struct gmt_ledger_answer *answer = &builder->watch->answers.items[i];
 		enum mismatch mismatch;
 
 		if (answer->sample.device != (uint16_t)device || (answer->sample.known & parts) != parts ||
-			(like &&
-				(answer->sample.free_bytes != like->sample.free_bytes ||
-					answer->sample.total_bytes != like->sample.total_bytes)))
+			(same_use &&
+				(answer->sample.free_bytes != same_use->sample.free_bytes ||
+					answer->sample.total_bytes != same_use->sample.total_bytes)))
 			continue;
 		mismatch = mismatch_of(answer, &now);
 		if (mismatch < *ret_mismatch ||
@@ -254,12 +255,13 @@ static void fill_processes(struct gmt_ledger_entry *entry, const struct gmt_ledg
 	const struct answers *answers)
 {
 	const struct gmt_ledger_answer *answer = answers->processes;
-	int64_t moved, own;
+	int64_t change_bytes, own;
 
 	if (!answer)
 		return;
-	moved = (int64_t)(gmt_ledger_sums(holding).steady_bytes - answer->after.steady_bytes);
-	own = (int64_t)(answer->sample.process_bytes + (uint64_t)moved - (uint64_t)sum_of(entry));
+	change_bytes = (int64_t)(gmt_ledger_sums(holding).steady_bytes - answer->after.steady_bytes);
+	own =
+		(int64_t)(answer->sample.process_bytes + (uint64_t)change_bytes - (uint64_t)sum_of(entry));
 	set(entry, GMT_LEDGER_RUNTIME, own > 0 ? (uint64_t)own : 0, true);
 	set(entry, GMT_LEDGER_OTHER_PROCESSES, answer->sample.others_bytes, true);
 	if (entry->has_answer && (int64_t)(entry->used_bytes - (uint64_t)sum_of(entry)) < 0) {
@@ -277,16 +279,16 @@ static void fill_used(const struct builder *builder, struct gmt_ledger_entry *en
 {
 	const struct gmt_ledger_answer *answer = answers->driver;
 	struct gmt_ledger_sums now = gmt_ledger_sums(holding);
-	uint64_t moved;
+	uint64_t change_bytes;
 
 	if (!answer)
 		return;
-	moved = now.steady_bytes - answer->after.steady_bytes;
+	change_bytes = now.steady_bytes - answer->after.steady_bytes;
 	entry->has_answer = true;
-	entry->is_adjusted = moved || answers->mismatch == DIFFERS;
+	entry->is_adjusted = change_bytes || answers->mismatch == DIFFERS;
 	entry->answer_time_ns = gmt_clock_time_ns(builder->watch->recording, answer->sample.stamp);
 	entry->total_bytes = answer->sample.total_bytes;
-	entry->used_bytes = answer->sample.total_bytes - answer->sample.free_bytes + moved;
+	entry->used_bytes = answer->sample.total_bytes - answer->sample.free_bytes + change_bytes;
 }
 
 /*

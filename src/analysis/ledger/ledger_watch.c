@@ -29,9 +29,9 @@ static struct gmt_ledger_device *get_device(struct gmt_ledger_watch *watch, int1
 	return found;
 }
 
-/* Stores the memory that the process holds on the device now. */
-static void take(struct gmt_ledger_watch *watch, const struct gmt_replay *replay, int16_t device,
-	struct gmt_ledger_holding *ret_holding)
+/* Saves the memory that the process holds on the device now. */
+static void save_holding(struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
+	int16_t device, struct gmt_ledger_holding *ret_holding)
 {
 	const struct gmt_ledger_device *row = find_device(watch, device);
 	const struct gmt_account *torch =
@@ -100,14 +100,14 @@ static void process_answers(struct gmt_ledger_watch *watch, uint64_t stamp)
 }
 
 /* Records the memory at the end of the program's work. */
-static void take_ends(struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
+static void save_ends(struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
 	uint64_t stamp)
 {
 	watch->has_ended = true;
 	watch->work_end = UINT64_MAX;
 	watch->end_stamp = stamp;
 	for (size_t i = 0; i < watch->devices.count; i++)
-		take(watch, replay, watch->devices.items[i].device, &watch->devices.items[i].end);
+		save_holding(watch, replay, watch->devices.items[i].device, &watch->devices.items[i].end);
 }
 
 static bool on_before(void *user, const struct gmt_replay *replay,
@@ -124,7 +124,7 @@ static bool on_before(void *user, const struct gmt_replay *replay,
 		uint64_t work_end = watch->work_end;
 
 		process_answers(watch, work_end);
-		take_ends(watch, replay, work_end);
+		save_ends(watch, replay, work_end);
 	}
 	process_answers(watch, event->stamp);
 	if (event->kind != GMT_KIND_ALLOC_FAILED || event->device < 0 ||
@@ -134,17 +134,17 @@ static bool on_before(void *user, const struct gmt_replay *replay,
 	device = gmt_vec_push(&watch->refusal_devices);
 	if (!holding || !device)
 		return false;
-	take(watch, replay, event->device, holding);
+	save_holding(watch, replay, event->device, holding);
 	holding->stamp = event->stamp;
 	*device = event->device;
 	return true;
 }
 
 /*
- * Returns whether the account counts here: device memory of this process, including the driver's
- * memory for the process.
+ * Returns whether the ledger counts the account: it is device memory of this process, including
+ * the driver's memory for the process.
  */
-static bool counts(const struct gmt_account *account)
+static bool is_counted(const struct gmt_account *account)
 {
 	return account->device >= 0 && account->layer != GMT_LAYER_TORCH &&
 		account->layer != GMT_LAYER_VIEW && gmt_layer_family(account->layer) == GMT_FAMILY_CUDA;
@@ -176,7 +176,7 @@ static bool note_site(struct gmt_ledger_watch *watch, const struct gmt_replay *r
 		if (!slot)
 			return false;
 	}
-	if (counts(account) && space < GMT_SPACE_COUNT &&
+	if (is_counted(account) && space < GMT_SPACE_COUNT &&
 		!(device = get_device(watch, account->device)))
 		return false;
 	is_cuda = device && account->layer == GMT_LAYER_CUDA;
@@ -224,11 +224,11 @@ static bool change(struct gmt_ledger_watch *watch, const struct gmt_replay *repl
 	return true;
 }
 
-static void take_peak(struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
+static void save_peak(struct gmt_ledger_watch *watch, const struct gmt_replay *replay,
 	struct gmt_ledger_device *device, uint64_t stamp)
 {
 	device->peak_bytes = device->cuda_bytes;
-	take(watch, replay, device->device, &device->peak);
+	save_holding(watch, replay, device->device, &device->peak);
 	device->peak.stamp = stamp;
 }
 
@@ -243,7 +243,7 @@ static void note_block(struct gmt_ledger_watch *watch, const struct gmt_replay *
 
 	if (device && device->peak_bytes && device->cuda_bytes == device->peak_bytes &&
 		torch->reported_allocated_bytes > device->peak.reported_allocated_bytes)
-		take_peak(watch, replay, device, stamp);
+		save_peak(watch, replay, device, stamp);
 }
 
 static bool on_began(void *user, const struct gmt_replay *replay,
@@ -257,7 +257,7 @@ static bool on_began(void *user, const struct gmt_replay *replay,
 		return false;
 	if (device) {
 		if (device->cuda_bytes > device->peak_bytes)
-			take_peak(watch, replay, device, event->stamp);
+			save_peak(watch, replay, device, event->stamp);
 	} else if (event->layer == GMT_LAYER_TORCH) {
 		const struct gmt_account *torch =
 			&accounting->accounts.items[accounting->sites.items[site].account];
@@ -277,7 +277,7 @@ static bool on_ended(void *user, const struct gmt_replay *replay,
 	return change(user, replay, block->site, 0 - block->size_bytes, &device);
 }
 
-static void take_compacted_account(struct gmt_ledger_device *device,
+static void save_compacted_account(struct gmt_ledger_device *device,
 	const struct gmt_past_account *row)
 {
 	if (row->layer == GMT_LAYER_CUDA)
@@ -313,7 +313,7 @@ static bool set_compacted_peak(struct gmt_ledger_watch *watch, const struct gmt_
 				compacted->spaces.items[i].held_bytes;
 	for (size_t i = 0; i < compacted->accounts.count; i++)
 		if (compacted->accounts.items[i].device == ordinal)
-			take_compacted_account(device, &compacted->accounts.items[i]);
+			save_compacted_account(device, &compacted->accounts.items[i]);
 	for (uint32_t site = 0; site < accounting->sites.count; site++) {
 		const struct gmt_account_site *row = &accounting->sites.items[site];
 		uint32_t space = accounting->spaces.items[row->space].space;
@@ -335,7 +335,7 @@ static bool on_compacted(void *user, const struct gmt_replay *replay)
 	struct gmt_ledger_watch *watch = user;
 
 	for (size_t i = 0; i < replay->accounting.accounts.count; i++)
-		if (counts(&replay->accounting.accounts.items[i]) &&
+		if (is_counted(&replay->accounting.accounts.items[i]) &&
 			replay->accounting.accounts.items[i].alloc_count &&
 			!set_compacted_peak(watch, replay, replay->accounting.accounts.items[i].device))
 			return false;
@@ -357,7 +357,7 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 	watch->answers.count = watch->next_end;
 	/* The end state belongs to the last answers, so it is taken after them. */
 	if (!watch->has_ended)
-		take_ends(watch, replay, UINT64_MAX);
+		save_ends(watch, replay, UINT64_MAX);
 	return true;
 }
 

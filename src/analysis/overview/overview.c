@@ -8,7 +8,7 @@
 #include "reader/load/clock.h"
 
 /* A curve by step says something from this number of steps on. */
-enum { LEAST_STEPS = 8 };
+enum { MIN_STEPS = 8 };
 
 /*
  * Returns whether the user asks about account `a` rather than `b`: first memory of a device, then
@@ -88,7 +88,7 @@ static enum gmt_status find_lines(struct gmt_overview *overview,
 	if (!status) {
 		size_t count;
 		const struct gmt_table_row *row =
-			gmt_table_of(&table, account->layer, account->device, &count);
+			gmt_table_rows_of(&table, account->layer, account->device, &count);
 
 		for (size_t i = 0; i < count && i < GMT_OVERVIEW_LINES && row[i].peak_bytes; i++) {
 			struct gmt_overview_line *line = &overview->lines[overview->line_count++];
@@ -128,7 +128,7 @@ static void draw_curve(struct gmt_overview *overview, const struct gmt_overview_
 	const struct gmt_history_series *series = &input->history->series[0];
 	size_t steps = input->timeline->series_count ? series->step_count : 0;
 
-	if (steps >= LEAST_STEPS) {
+	if (steps >= MIN_STEPS) {
 		size_t points = steps < GMT_OVERVIEW_CURVE ? steps : GMT_OVERVIEW_CURVE;
 
 		overview->is_curve_by_step = true;

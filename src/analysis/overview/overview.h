@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "analysis/overview/curve.h"
-#include "analysis/tables/summary.h"
+#include "analysis/tables/memory_summary.h"
 #include "analysis/tables/tables.h"
 #include "reader/steps/timeline.h"
 

@@ -7,7 +7,7 @@
 #include "analysis/page/page_prefix.h"
 #include "reader/load/clock.h"
 
-/* Returns the history of an account, which it makes; NULL when out of memory. */
+/* Finds or makes the history of an account. Returns NULL when out of memory. */
 static struct gmt_page_account *get_account(struct gmt_page *page, uint32_t id)
 {
 	while (page->accounts.count <= id) {
@@ -50,10 +50,10 @@ static bool has_too_many(const struct gmt_page *page)
 	if (page->context.entries < GMT_PAGE_ENTRIES)
 		return false;
 	return most_buckets(page) >=
-		(page->context.entries < GMT_PAGE_MOST_ENTRIES ? 2 * GMT_PAGE_FEW_BUCKETS : 4);
+		(page->context.entries < GMT_PAGE_MAX_ENTRIES ? 2 * GMT_PAGE_FEW_BUCKETS : 4);
 }
 
-/* Halves the number of buckets, until there are few entries or few buckets. */
+/* Halves the number of buckets until there are few entries or few buckets. */
 static bool keep_bound(struct gmt_page *page)
 {
 	while (has_too_many(page)) {
@@ -110,7 +110,7 @@ static bool work_change(struct gmt_page *page, const struct gmt_page_item *item)
 		});
 }
 
-/* In the thread of the queue, or in that of the replay. */
+/* Runs in the worker thread, or in the thread of the replay if there is no worker thread. */
 static bool work(void *user, const struct gmt_page_item *items, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -124,7 +124,7 @@ static bool on_before(void *user, const struct gmt_replay *replay,
 	const struct gmt_recording_event *event, size_t index)
 {
 	struct gmt_page *page = user;
-	struct gmt_page_item *item = gmt_page_queue_add(&page->queue);
+	struct gmt_page_item *item = gmt_page_worker_add(&page->worker);
 
 	(void)replay;
 	gmt_page_bounds_reach(&page->bounds, event->stamp);
@@ -136,8 +136,9 @@ static bool on_before(void *user, const struct gmt_replay *replay,
 }
 
 /*
- * Adds a change of a site to the queue. `phase` is an id in the attribution's phase_names. Stores
- * NULL in *ret_item if the page has no room for the site's account. False when out of memory.
+ * Submits a change of a site to the worker. `phase` is an id in the attribution's phase_names.
+ * Stores NULL in *ret_item if the page has no room for the site's account. False when out of
+ * memory.
  */
 static bool add_change(struct gmt_page *page, const struct gmt_replay *replay,
 	enum gmt_page_item_kind kind, uint64_t stamp, uint32_t site, uint32_t phase,
@@ -149,7 +150,7 @@ static bool add_change(struct gmt_page *page, const struct gmt_replay *replay,
 	*ret_item = NULL;
 	if (account >= GMT_PAGE_ACCOUNTS)
 		return true;
-	item = *ret_item = gmt_page_queue_add(&page->queue);
+	item = *ret_item = gmt_page_worker_add(&page->worker);
 	if (!item)
 		return false;
 	item->kind = kind;
@@ -198,7 +199,7 @@ static bool on_compacted(void *user, const struct gmt_replay *replay)
 {
 	struct gmt_page *page = user;
 
-	if (!gmt_page_queue_finish(&page->queue))
+	if (!gmt_page_worker_finish(&page->worker))
 		return false;
 	page->is_in_prefix = false;
 	for (uint32_t i = 0; i < replay->accounting.accounts.count && i < GMT_PAGE_ACCOUNTS; i++) {
@@ -241,9 +242,9 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 {
 	struct gmt_page *page = user;
 
-	if (!gmt_page_queue_finish(&page->queue))
+	if (!gmt_page_worker_finish(&page->worker))
 		return false;
-	gmt_page_queue_fini(&page->queue);
+	gmt_page_worker_fini(&page->worker);
 	for (size_t i = 0; i < page->accounts.count; i++) {
 		struct gmt_page_account *account = &page->accounts.items[i];
 		struct gmt_page_device *device;
@@ -275,8 +276,8 @@ enum gmt_status gmt_page_init(struct gmt_page *ret_page, const struct gmt_page_i
 		.finished = on_finished,
 		.user = ret_page,
 	};
-	ret_page->queue.work = work;
-	ret_page->queue.user = ret_page;
+	ret_page->worker.work = work;
+	ret_page->worker.user = ret_page;
 	if (!gmt_page_clock_init(&ret_page->context.clock, input->recording, input->until_ns) ||
 		!gmt_page_bounds_init(&ret_page->bounds, &ret_page->context.clock) ||
 		!gmt_page_phases_choose(ret_page, input->timeline))
@@ -288,7 +289,7 @@ enum gmt_status gmt_page_init(struct gmt_page *ret_page, const struct gmt_page_i
 enum gmt_status gmt_page_finish(struct gmt_page *page, const struct gmt_page_results *results,
 	struct gmt_error *error)
 {
-	page->ns_a_tick =
+	page->ns_per_tick =
 		(double)gmt_clock_span_ns(page->context.recording, UINT32_MAX) / (double)UINT32_MAX;
 	if (!gmt_page_sites_compute(&page->sites, &results->sites) ||
 		!gmt_page_finish_devices(page, results))
@@ -305,7 +306,7 @@ const struct gmt_page_account *gmt_page_account_of(const struct gmt_page *page, 
 
 void gmt_page_fini(struct gmt_page *page)
 {
-	gmt_page_queue_fini(&page->queue);
+	gmt_page_worker_fini(&page->worker);
 	gmt_page_bounds_fini(&page->bounds);
 	for (size_t i = 0; i < page->accounts.count; i++)
 		gmt_page_account_fini(&page->accounts.items[i]);

@@ -17,14 +17,14 @@
 #include "analysis/ledger/ledger.h"
 #include "analysis/page/page_account.h"
 #include "analysis/page/page_blocks.h"
-#include "analysis/page/page_queue.h"
+#include "analysis/page/page_worker.h"
 #include "analysis/page/page_sites.h"
 
 enum {
 	GMT_PAGE_ACCOUNTS = 128, /* most accounts that are followed */
 	GMT_PAGE_ENTRIES = 500000, /* number of entries from which buckets are merged */
 	GMT_PAGE_FEW_BUCKETS = 256, /* number of buckets that are not merged further, ... */
-	GMT_PAGE_MOST_ENTRIES = 2 * GMT_PAGE_ENTRIES, /* ... except from this number of entries on */
+	GMT_PAGE_MAX_ENTRIES = 2 * GMT_PAGE_ENTRIES, /* ... except from this number of entries on */
 	GMT_PAGE_REFUSALS = 1000, /* most refusals of a device */
 	GMT_PAGE_SAMPLES = 4096, /* most samples of a device */
 };
@@ -53,16 +53,16 @@ struct gmt_page {
 	GMT_VEC(struct gmt_page_account) accounts; /* by index in the accounting */
 	GMT_VEC(struct gmt_page_device) devices; /* by ordinal */
 	struct gmt_page_sites sites;
-	/* ids in phase_names, which the attribution owns, of the phases 1, 2, ...; see has_others */
+	/* of phases 1, 2, ...: id in the attribution's phase_names; see has_other_phases */
 	GMT_VEC(uint32_t) phase_names;
 	bool has_other_phases; /* one more phase stands for all phases that have no number */
-	double ns_a_tick; /* average length of a tick, for sums of lifetimes */
+	double ns_per_tick; /* average length of a tick, for sums of lifetimes */
 
-	/* The rest is used only while the replay runs. */
+	/* The fields below are used only while the replay runs. */
 	const struct gmt_attribution *attribution;
 	struct gmt_page_bounds bounds; /* used by the thread of the replay */
-	/* All that follows, and `accounts` and `devices`, are used by the thread of the queue. */
-	struct gmt_page_queue queue;
+	/* The worker thread uses the fields below, and `accounts` and `devices`. */
+	struct gmt_page_worker worker;
 	struct gmt_page_context context;
 	GMT_VEC(uint8_t)
 	phase_of_name; /* by id in the attribution's phase_names: number of the phase */

@@ -4,8 +4,8 @@
 
 /*
  * The history of one account (a layer on a device), summed into buckets while the events are
- * replayed. A bucket knows the account's maximum, and for each site its change from the maximum
- * before to this one.
+ * replayed. A bucket has the account's maximum, and for each site its change from the previous
+ * bucket's maximum to this one.
  *
  * A new maximum needs no work for each site. It only raises the account's `epoch`. At a site's
  * first change in a new epoch, the site stores the bytes that it held until then. (The accounting
@@ -32,7 +32,7 @@ struct gmt_page_bucket {
 /* A site that changed in a bucket. */
 struct gmt_page_entry {
 	uint32_t site; /* of the accounting; after gmt_page_finish: of the page */
-	int64_t at_max; /* change of its live bytes from the maximum before to this one */
+	int64_t at_max; /* change of its live bytes from the previous bucket's maximum to this one's */
 	uint64_t allocated, freed; /* bytes of its blocks that began and ended in the bucket */
 	uint64_t allocs, frees;
 };
@@ -59,7 +59,7 @@ struct gmt_page_site_state {
 	uint64_t saved_epoch, saved_bytes; /* at the maximum with this epoch, if it changed since */
 	uint64_t last_bytes; /* at the maximum of the bucket before */
 	uint64_t allocated, freed, allocs, frees;
-	uint64_t bucket; /* number of the bucket that the four numbers before are of */
+	uint64_t bucket; /* number of the bucket that the line above counts for */
 };
 
 struct gmt_page_site_states { /* layout of a GMT_VEC; by site of the accounting */
@@ -68,14 +68,14 @@ struct gmt_page_site_states { /* layout of a GMT_VEC; by site of the accounting 
 };
 
 struct gmt_page_account {
-	bool is_used; /* has had a block */
+	bool is_used; /* it had a block */
 	GMT_VEC(struct gmt_page_bucket) buckets;
 	struct gmt_page_entries entries; /* of all buckets, in their order */
 	GMT_VEC(struct gmt_page_fine) fine;
 	uint64_t peak_bytes, peak_ns; /* the largest maximum; set at the end of the replay */
 	/* GMT_PAGE_PHASES numbers for each bucket: live bytes at its maximum by phase; or none */
 	GMT_VEC(uint64_t) phases_at_max;
-	/* The rest is used only while the replay runs. */
+	/* The fields below are used only while the replay runs. */
 	bool has_phases;
 	size_t interval; /* index of the interval in which the open bucket began */
 	uint64_t number; /* of the open bucket; from 1 */
@@ -88,7 +88,7 @@ struct gmt_page_account {
 	uint64_t fine_begin, fine_end, fine_max; /* the open part of the finer curve */
 };
 
-/* What all accounts share. */
+/* State that all accounts share. */
 struct gmt_page_context {
 	const struct gmt_recording *recording;
 	const struct gmt_replay *replay; /* set when the replay has begun */
@@ -119,7 +119,7 @@ bool gmt_page_account_begin(struct gmt_page_account *account, struct gmt_page_co
 bool gmt_page_account_finish(struct gmt_page_account *account, struct gmt_page_context *context,
 	uint64_t reserved_bytes);
 
-/* Returns the state of a site, which it makes; NULL when out of memory. */
+/* Finds or makes the state of a site. Returns NULL when out of memory. */
 struct gmt_page_site_state *gmt_page_site_state(struct gmt_page_context *context, uint32_t site);
 
 /* Adds the site to those that may have an entry in the open bucket. False when out of memory. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 /* Moves a block up from the end of the heap to its place. */
-static void rise(struct gmt_page_block *heap, size_t at, const struct gmt_page_block *block)
+static void sift_up(struct gmt_page_block *heap, size_t at, const struct gmt_page_block *block)
 {
 	while (at && heap[(at - 1) / 2].weight > block->weight) {
 		heap[at] = heap[(at - 1) / 2];
@@ -14,7 +14,7 @@ static void rise(struct gmt_page_block *heap, size_t at, const struct gmt_page_b
 }
 
 /* Moves a block down from the top of the heap to its place. */
-static void sink(struct gmt_page_block *heap, size_t count, const struct gmt_page_block *block)
+static void sift_down(struct gmt_page_block *heap, size_t count, const struct gmt_page_block *block)
 {
 	size_t at = 0, child;
 
@@ -47,9 +47,9 @@ bool gmt_page_blocks_add(struct gmt_page_blocks *blocks,
 	if (blocks->kept.count < GMT_PAGE_BLOCKS) {
 		if (!gmt_vec_reserve(&blocks->kept, 1))
 			return false;
-		rise(blocks->kept.items, blocks->kept.count++, &block);
+		sift_up(blocks->kept.items, blocks->kept.count++, &block);
 	} else if (block.weight > blocks->kept.items[0].weight) {
-		sink(blocks->kept.items, blocks->kept.count, &block);
+		sift_down(blocks->kept.items, blocks->kept.count, &block);
 	}
 	return true;
 }

@@ -2,7 +2,9 @@
 #ifndef GMT_ANALYSIS_PAGE_PAGE_BLOCKS_H
 #define GMT_ANALYSIS_PAGE_PAGE_BLOCKS_H
 
-/* The largest blocks of a device, by size times lifetime. A heap of bounded size. */
+/*
+ * Keeps the largest blocks of a device, by size times lifetime, in a binary heap of bounded size.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 #include "reader/load/clock.h"
 #include "reader/replay/replay.h"
 
-/* Where the division begins and ends. */
+/* The part of the recording that is divided. */
 struct range {
 	uint64_t begin_ns, end_ns;
 	uint64_t begin_event, end_event;
@@ -72,7 +72,7 @@ static bool divide(struct gmt_page_clock *clock, const struct gmt_recording *rec
 	return true;
 }
 
-static void look_ahead(struct gmt_page_clock *clock)
+static void set_next_needed_stamp(struct gmt_page_clock *clock)
 {
 	clock->next_needed_stamp = clock->current + 1 < clock->intervals.count
 		? clock->intervals.items[clock->current + 1].begin_stamp - 1
@@ -80,7 +80,7 @@ static void look_ahead(struct gmt_page_clock *clock)
 }
 
 /* Returns the part of the recording whose events are replayed. */
-static struct range whole(const struct gmt_recording *recording, uint64_t until_ns)
+static struct range replayed_range(const struct gmt_recording *recording, uint64_t until_ns)
 {
 	/* No stamp is larger, so that the stamp after it exists. */
 	const uint64_t max_stamp = UINT64_MAX - 2;
@@ -129,14 +129,14 @@ static bool add_prefix(struct gmt_page_clock *clock, const struct gmt_recording 
 bool gmt_page_clock_init(struct gmt_page_clock *ret_clock, const struct gmt_recording *recording,
 	uint64_t until_ns)
 {
-	struct range range = whole(recording, until_ns);
+	struct range range = replayed_range(recording, until_ns);
 
 	ret_clock->end_stamp = range.end_stamp;
 	ret_clock->end_ns = range.end_ns;
 	if (!push(ret_clock, 0, 0, 0) || !add_prefix(ret_clock, recording, &range) ||
 		(range.begin_ns < range.end_ns && !divide(ret_clock, recording, &range)))
 		return false;
-	look_ahead(ret_clock);
+	set_next_needed_stamp(ret_clock);
 	return true;
 }
 
@@ -145,7 +145,7 @@ void gmt_page_clock_reach(struct gmt_page_clock *clock, uint64_t stamp, uint64_t
 	while (clock->current + 1 < clock->intervals.count &&
 		stamp >= clock->intervals.items[clock->current + 1].begin_stamp)
 		clock->intervals.items[++clock->current].begin_event = index;
-	look_ahead(clock);
+	set_next_needed_stamp(clock);
 }
 
 void gmt_page_clock_coarsen(struct gmt_page_clock *clock)
@@ -155,7 +155,7 @@ void gmt_page_clock_coarsen(struct gmt_page_clock *clock)
 	for (size_t i = kept + 1; i < clock->intervals.count; i += 2)
 		clock->intervals.items[kept++] = clock->intervals.items[i];
 	clock->intervals.count = kept;
-	look_ahead(clock);
+	set_next_needed_stamp(clock);
 }
 
 uint64_t gmt_page_clock_end(const struct gmt_page_clock *clock, size_t index)
@@ -169,7 +169,7 @@ void gmt_page_clock_fini(struct gmt_page_clock *clock)
 	gmt_vec_fini(&clock->intervals);
 }
 
-static void look_at_next(struct gmt_page_bounds *bounds)
+static void set_next_needed_stamp_of_bounds(struct gmt_page_bounds *bounds)
 {
 	bounds->next_needed_stamp =
 		bounds->next < bounds->stamps.count ? bounds->stamps.items[bounds->next] - 1 : UINT64_MAX;
@@ -182,7 +182,7 @@ bool gmt_page_bounds_init(struct gmt_page_bounds *ret_bounds, const struct gmt_p
 	for (size_t i = 1; i < clock->intervals.count; i++)
 		ret_bounds->stamps.items[ret_bounds->stamps.count++] =
 			clock->intervals.items[i].begin_stamp;
-	look_at_next(ret_bounds);
+	set_next_needed_stamp_of_bounds(ret_bounds);
 	return true;
 }
 
@@ -190,7 +190,7 @@ void gmt_page_bounds_reach(struct gmt_page_bounds *bounds, uint64_t stamp)
 {
 	while (bounds->next < bounds->stamps.count && stamp >= bounds->stamps.items[bounds->next])
 		bounds->next++;
-	look_at_next(bounds);
+	set_next_needed_stamp_of_bounds(bounds);
 }
 
 void gmt_page_bounds_fini(struct gmt_page_bounds *bounds)

@@ -56,8 +56,8 @@ uint64_t gmt_page_clock_end(const struct gmt_page_clock *clock, size_t index);
 void gmt_page_clock_fini(struct gmt_page_clock *clock);
 
 /*
- * The beginnings of all intervals that a clock had at first. They tell the replay which events the
- * clock may need, while another thread changes the clock.
+ * The beginnings of all intervals that a clock had at first. From them, the replay knows which
+ * events the clock may need, while the worker thread changes the clock.
  */
 struct gmt_page_bounds {
 	GMT_VEC(uint64_t) stamps; /* of all intervals except the first */

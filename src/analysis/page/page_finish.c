@@ -19,8 +19,8 @@ static int by_site(const void *left, const void *right)
 	return (a->site > b->site) - (a->site < b->site);
 }
 
-/* Sorts the entries of a bucket and adds those of one site up. Returns how many are left. */
-static size_t add_up(struct gmt_page_entry *entries, size_t count)
+/* Sorts the entries of a bucket, and merges those of one site. Returns how many remain. */
+static size_t merge_sites(struct gmt_page_entry *entries, size_t count)
 {
 	size_t kept = 0;
 
@@ -57,7 +57,7 @@ static void number_sites(struct gmt_page_account *account, const struct gmt_page
 			entry.site = sites->numbers.items[entry.site];
 			account->entries.items[to++] = entry;
 		}
-		bucket->entries = add_up(gmt_vec_at(&account->entries, first), to - first);
+		bucket->entries = merge_sites(gmt_vec_at(&account->entries, first), to - first);
 		to = first + bucket->entries;
 	}
 	account->entries.count = to;

@@ -12,7 +12,7 @@
 bool gmt_page_prefix_set(struct gmt_page_account *account, struct gmt_page_context *context,
 	const struct gmt_replay *replay, uint32_t id);
 
-/* Adds a block of the survivors to the live bytes of its phase, or removes it. */
+/* Adds a surviving block to the live bytes of its phase, or removes it if `is_end`. */
 void gmt_page_prefix_phase(struct gmt_page_account *account, unsigned phase, uint64_t size_bytes,
 	bool is_end);
 

@@ -7,8 +7,11 @@
 
 enum { NAME_BYTES = 240 };
 
-/* Returns the number of a place: its index in `places`, plus 1. */
-static bool get_place(struct gmt_page_sites *sites, uint32_t place, uint32_t *ret_index)
+/*
+ * Finds or adds a place. Sets *ret_index_plus_1 to its index in `places`, plus 1. False: out of
+ * memory.
+ */
+static bool get_place(struct gmt_page_sites *sites, uint32_t place, uint32_t *ret_index_plus_1)
 {
 	uint64_t index;
 
@@ -20,7 +23,7 @@ static bool get_place(struct gmt_page_sites *sites, uint32_t place, uint32_t *re
 			return false;
 		*slot = place;
 	}
-	*ret_index = (uint32_t)index + 1;
+	*ret_index_plus_1 = (uint32_t)index + 1;
 	return true;
 }
 

@@ -20,12 +20,12 @@
 
 enum { GMT_PAGE_SITES = 4096 }; /* most sites, with site 0 */
 
-/* A site with what a view groups it by. The last four are ids in `names`. */
+/* A site with the properties by which views group it. */
 struct gmt_page_site {
 	struct gmt_site site; /* site 0: sums of the sites that were left out */
 	uint32_t node, own_node;
 	uint32_t category, part; /* enum gmt_category, enum gmt_part */
-	uint32_t owner, module, operator;
+	uint32_t owner, module, operator; /* ids in `owners`, `modules`, `operators` */
 };
 
 /* A node of the tree of stacks. Node 0 is the root. */

@@ -9,7 +9,7 @@ const struct gmt_profile_value_info gmt_profile_values[GMT_PROFILE_VALUES] = {
 #undef GMT_PROFILE_VALUE
 };
 
-static void set_whole(struct gmt_profile_row *row, const struct gmt_replay *replay)
+static void set_values(struct gmt_profile_row *row, const struct gmt_replay *replay)
 {
 	const struct gmt_account_site *site = &replay->accounting.sites.items[row->site];
 	struct gmt_account_amount peak = gmt_account_site_peak(&replay->accounting, row->site);
@@ -23,7 +23,7 @@ static void set_whole(struct gmt_profile_row *row, const struct gmt_replay *repl
 	row->values[GMT_PROFILE_PEAK_BYTES] = peak.bytes;
 }
 
-static void set_stretch(struct gmt_profile_row *row, const struct gmt_stretch *stretch)
+static void set_values_of_stretch(struct gmt_profile_row *row, const struct gmt_stretch *stretch)
 {
 	static const struct gmt_stretch_site nothing;
 	const struct gmt_stretch_site *site =
@@ -77,9 +77,9 @@ enum gmt_status gmt_profile_compute(struct gmt_profile *ret_profile,
 		if (!gmt_profile_includes(choice, account->layer, account->device))
 			continue;
 		if (stretch)
-			set_stretch(&row, stretch);
+			set_values_of_stretch(&row, stretch);
 		else
-			set_whole(&row, replay);
+			set_values(&row, replay);
 		if (!has_value(&row))
 			continue;
 		row.owner = gmt_owners_find(&traces->owners, row.stack, account->layer, account->device);

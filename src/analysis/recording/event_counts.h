@@ -2,7 +2,7 @@
 #ifndef GMT_ANALYSIS_RECORDING_EVENT_COUNTS_H
 #define GMT_ANALYSIS_RECORDING_EVENT_COUNTS_H
 
-/* How often each function and each thread appears in a recording's events. */
+/* Counts the events of each function and of each thread in a recording. */
 
 #include "containers/vec.h"
 #include "reader/load/recording.h"

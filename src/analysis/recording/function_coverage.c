@@ -48,14 +48,15 @@ static bool collect_calls(struct gmt_function_coverage *coverage,
 		struct gmt_function_coverage_api counted = { api, row->count }, *to = NULL;
 
 		if (gmt_map_put(&seen, row->api, 1))
-			to = row->count ? gmt_vec_push(&coverage->called) : gmt_vec_push(&coverage->never);
+			to = row->count ? gmt_vec_push(&coverage->called)
+							: gmt_vec_push(&coverage->never_called);
 		done = to != NULL;
 		if (done)
 			*to = counted;
 	}
 	gmt_map_fini(&seen);
 	coverage->has_counts = recording->calls.count != 0;
-	coverage->is_whole = coverage->never.count != 0;
+	coverage->is_whole = coverage->never_called.count != 0;
 	return done;
 }
 
@@ -67,16 +68,16 @@ static void drop_repeated(struct gmt_function_coverage *coverage)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < coverage->never.count; i++) {
-		const struct gmt_function_coverage_api *row = &coverage->never.items[i];
-		bool is_repeated = count && by_name(&coverage->never.items[count - 1], row) == 0;
+	for (size_t i = 0; i < coverage->never_called.count; i++) {
+		const struct gmt_function_coverage_api *row = &coverage->never_called.items[i];
+		bool is_repeated = count && by_name(&coverage->never_called.items[count - 1], row) == 0;
 
 		for (size_t j = 0; j < coverage->called.count && !is_repeated; j++)
 			is_repeated = by_name(&coverage->called.items[j], row) == 0;
 		if (!is_repeated)
-			coverage->never.items[count++] = *row;
+			coverage->never_called.items[count++] = *row;
 	}
-	coverage->never.count = count;
+	coverage->never_called.count = count;
 }
 
 static const char *role_of(const char *path)
@@ -153,9 +154,9 @@ enum gmt_status gmt_function_coverage_compute(struct gmt_function_coverage *ret_
 	if (ret_coverage->called.count)
 		qsort(ret_coverage->called.items, ret_coverage->called.count,
 			sizeof(*ret_coverage->called.items), most_called_first);
-	if (ret_coverage->never.count)
-		qsort(ret_coverage->never.items, ret_coverage->never.count,
-			sizeof(*ret_coverage->never.items), by_name);
+	if (ret_coverage->never_called.count)
+		qsort(ret_coverage->never_called.items, ret_coverage->never_called.count,
+			sizeof(*ret_coverage->never_called.items), by_name);
 	drop_repeated(ret_coverage);
 	return GMT_OK;
 }
@@ -163,7 +164,7 @@ enum gmt_status gmt_function_coverage_compute(struct gmt_function_coverage *ret_
 void gmt_function_coverage_fini(struct gmt_function_coverage *coverage)
 {
 	gmt_vec_fini(&coverage->called);
-	gmt_vec_fini(&coverage->never);
+	gmt_vec_fini(&coverage->never_called);
 	gmt_vec_fini(&coverage->libraries);
 	gmt_vec_fini(&coverage->unhooked);
 }

@@ -3,8 +3,8 @@
 #define GMT_ANALYSIS_RECORDING_FUNCTION_COVERAGE_H
 
 /*
- * Coverage: which CUDA functions a recording has seen, and which it could not see. The data comes
- * from the recorder.
+ * Coverage: the CUDA functions that the program called, those that it did not call, and those that
+ * the recorder does not hook. The data comes from the recorder.
  */
 
 #include "containers/vec.h"
@@ -26,7 +26,7 @@ struct gmt_function_coverage {
 	/* the recorder also listed functions that were never called: it ended in order */
 	bool is_whole;
 	GMT_VEC(struct gmt_function_coverage_api) called; /* most calls first */
-	GMT_VEC(struct gmt_function_coverage_api) never;  /* by library and name */
+	GMT_VEC(struct gmt_function_coverage_api) never_called; /* by library and name */
 	GMT_VEC(struct gmt_function_coverage_library) libraries; /* in the order of loading */
 	/* each pair of name and route (the function that looked it up) once, by name */
 	GMT_VEC(const struct gmt_unhooked *) unhooked;

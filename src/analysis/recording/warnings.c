@@ -39,8 +39,8 @@ static void add(struct lister *lister, enum gmt_warning_kind kind, const char *f
 		lister->failed = true;
 }
 
-/* Reports analyses that were left out because they exceed the work that the recording may cause. */
-static void judge_work(struct lister *lister)
+/* Adds warnings about analyses that were left out, because they exceed the limit of work. */
+static void add_left_out_analyses(struct lister *lister)
 {
 	for (int part = 0; part < GMT_BUDGET_PARTS; part++)
 		if (part != GMT_BUDGET_OUTPUT && gmt_budget.left_out >> part & 1)
@@ -50,7 +50,7 @@ static void judge_work(struct lister *lister)
 				gmt_budget_part_text((enum gmt_budget_part)part));
 }
 
-static void judge_recording(struct lister *lister, const struct gmt_recording *recording)
+static void add_missing_data(struct lister *lister, const struct gmt_recording *recording)
 {
 	if (recording->damaged)
 		add(lister, GMT_WARNING_INCOMPLETE,
@@ -88,8 +88,8 @@ static void judge_recording(struct lister *lister, const struct gmt_recording *r
 			gmt_text_count(recording->unknown_events).text);
 }
 
-/* Reports how lost events change the numbers of a report. */
-static void judge_effects(struct lister *lister, const struct gmt_recording *recording)
+/* Adds a warning about the numbers that lost events change. */
+static void add_effects_of_drops(struct lister *lister, const struct gmt_recording *recording)
 {
 	uint64_t counts[] = { [GMT_DROP_EFFECT_UNKNOWN] = 0,
 		[GMT_DROP_EFFECT_NONE] = 0,
@@ -115,7 +115,7 @@ static void judge_effects(struct lister *lister, const struct gmt_recording *rec
 		add(lister, GMT_WARNING_REMARK, "live blocks and totals of sites are still exact");
 }
 
-static void judge_totals(struct lister *lister, const struct gmt_account *account)
+static void add_difference_from_totals(struct lister *lister, const struct gmt_account *account)
 {
 	if (!account->has_totals || !account->unseen_bytes)
 		return;
@@ -132,7 +132,7 @@ static void judge_totals(struct lister *lister, const struct gmt_account *accoun
 			account->device, -(uint64_t)account->unseen_bytes);
 }
 
-static void judge_compaction(struct lister *lister, const struct gmt_recording *recording,
+static void add_compaction(struct lister *lister, const struct gmt_recording *recording,
 	const struct gmt_replay *replay)
 {
 	const struct gmt_compacted_prefix *compacted = &recording->compacted;
@@ -161,10 +161,10 @@ static void judge_compaction(struct lister *lister, const struct gmt_recording *
 			"the compacted totals of live or peak memory do not match the compacted blocks");
 }
 
-static void judge_accounting(struct lister *lister, const struct gmt_accounting *accounting)
+static void add_anomalies(struct lister *lister, const struct gmt_accounting *accounting)
 {
 	for (size_t i = 0; i < accounting->accounts.count; i++)
-		judge_totals(lister, &accounting->accounts.items[i]);
+		add_difference_from_totals(lister, &accounting->accounts.items[i]);
 #define GMT_ANOMALY(name, meaning) \
 	if (accounting->anomalies.name) \
 		add(lister, GMT_WARNING_REMARK, "%s %s", gmt_text_count(accounting->anomalies.name).text, \
@@ -173,8 +173,8 @@ static void judge_accounting(struct lister *lister, const struct gmt_accounting 
 #undef GMT_ANOMALY
 }
 
-/* Reports the names of the first unhooked functions. */
-static void judge_unhooked(struct lister *lister, const struct gmt_recording *recording)
+/* Adds a remark with the names of the first unhooked functions. */
+static void add_unhooked(struct lister *lister, const struct gmt_recording *recording)
 {
 	char names[200] = "";
 	size_t length = 0;
@@ -192,7 +192,7 @@ static void judge_unhooked(struct lister *lister, const struct gmt_recording *re
 			names, length < sizeof(names) ? "" : "...");
 }
 
-static void judge_traces(struct lister *lister, const struct gmt_traces *traces)
+static void add_missing_names(struct lister *lister, const struct gmt_traces *traces)
 {
 	uint64_t unnamed = traces->addresses - traces->named;
 
@@ -210,8 +210,8 @@ static void judge_traces(struct lister *lister, const struct gmt_traces *traces)
 			gmt_text_count(traces->missing).text);
 }
 
-/* Reports arenas of libraries whose blocks are not seen. */
-static bool judge_arenas(struct lister *lister, const struct gmt_replay *replay,
+/* Adds remarks about arenas of libraries whose blocks are not seen. */
+static bool add_arenas(struct lister *lister, const struct gmt_replay *replay,
 	const struct gmt_traces *traces, struct gmt_error *error)
 {
 	struct gmt_arenas arenas = { 0 };
@@ -232,10 +232,10 @@ static bool judge_arenas(struct lister *lister, const struct gmt_replay *replay,
 }
 
 /*
- * Reports the number of pauses and their total time. A pause without an end lasts until the end of
- * the recording.
+ * Adds a remark with the number of pauses and their total time. A pause without an end lasts until
+ * the end of the recording.
  */
-static void judge_pauses(struct lister *lister, const struct gmt_recording *recording)
+static void add_pauses(struct lister *lister, const struct gmt_recording *recording)
 {
 	uint64_t count = 0, paused_ns = 0, since_ns = 0;
 	bool is_paused = false;
@@ -268,21 +268,21 @@ enum gmt_status gmt_warnings_compute(struct gmt_warnings *ret_warnings,
 {
 	struct lister lister = { .warnings = ret_warnings };
 
-	judge_work(&lister);
-	judge_recording(&lister, recording);
-	judge_effects(&lister, recording);
-	judge_pauses(&lister, recording);
+	add_left_out_analyses(&lister);
+	add_missing_data(&lister, recording);
+	add_effects_of_drops(&lister, recording);
+	add_pauses(&lister, recording);
 	if (recording->compacted.has_compacted_prefix)
-		judge_compaction(&lister, recording, replay);
-	if (replay && traces && !judge_arenas(&lister, replay, traces, error)) {
+		add_compaction(&lister, recording, replay);
+	if (replay && traces && !add_arenas(&lister, replay, traces, error)) {
 		gmt_warnings_fini(ret_warnings);
 		return GMT_NO_MEMORY;
 	}
 	if (replay)
-		judge_accounting(&lister, &replay->accounting);
+		add_anomalies(&lister, &replay->accounting);
 	if (traces)
-		judge_traces(&lister, traces);
-	judge_unhooked(&lister, recording);
+		add_missing_names(&lister, traces);
+	add_unhooked(&lister, recording);
 	if (recording->repeated_ids)
 		add(&lister, GMT_WARNING_REMARK,
 			"%s records have the id of an earlier record and were ignored",

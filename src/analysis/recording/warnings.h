@@ -25,7 +25,7 @@ struct gmt_warning {
 
 struct gmt_warnings {
 	struct gmt_arena arena;
-	GMT_VEC(struct gmt_warning) rows; /* GMT_WARNING_INCOMPLETE first */
+	GMT_VEC(struct gmt_warning) rows; /* in the order of the analyses, both kinds mixed */
 };
 
 /*

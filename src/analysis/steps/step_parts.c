@@ -3,7 +3,9 @@
 
 #include "analysis/leaks/leak_evidence.h"
 
-enum { RARE = 4 }; /* the lines of an epoch allocate in fewer than one of this many steps */
+enum {
+	EPOCH_STEPS_DIVISOR = 4
+}; /* the lines of an epoch allocate in fewer than one of this many steps */
 
 /* Sums over all sites of one part of an account. They become a row. */
 struct sums {
@@ -110,8 +112,9 @@ static unsigned part_of(const struct gmt_step_parts *parts, const struct gmt_rep
 		(part == GMT_PART_FORWARD ||
 			(uint64_t)row->calls * 2 > parts->timeline->series[1].steps.count))
 		return GMT_STEP_PARTS_EVALUATION;
-	return part == GMT_PART_OTHER && (uint64_t)row->steps * RARE < steps - 1 ? GMT_STEP_PARTS_EPOCH
-																			 : part;
+	return part == GMT_PART_OTHER && (uint64_t)row->steps * EPOCH_STEPS_DIVISOR < steps - 1
+		? GMT_STEP_PARTS_EPOCH
+		: part;
 }
 
 static void sum_up(struct builder *builder)
@@ -123,14 +126,15 @@ static void sum_up(struct builder *builder)
 		const struct gmt_step_parts_site *site = &builder->parts->sites.items[i];
 		uint32_t row = (uint32_t)(accounting->sites.items[i].account * GMT_STEP_PARTS +
 			part_of(builder->parts, builder->replay, i));
-		struct sums *of = &builder->sums.items[row];
+		struct sums *sums = &builder->sums.items[row];
 
 		builder->row_of.items[i] = row;
-		of->count++;
-		of->made_bytes = gmt_account_sum_bytes(of->made_bytes, site->made_bytes);
-		of->left_bytes = gmt_account_sum_bytes(of->left_bytes, site->left_bytes);
-		of->peak_bytes = site->peak_bytes > of->peak_bytes ? site->peak_bytes : of->peak_bytes;
-		of->max_steps = site->steps > of->max_steps ? site->steps : of->max_steps;
+		sums->count++;
+		sums->made_bytes = gmt_account_sum_bytes(sums->made_bytes, site->made_bytes);
+		sums->left_bytes = gmt_account_sum_bytes(sums->left_bytes, site->left_bytes);
+		sums->peak_bytes =
+			site->peak_bytes > sums->peak_bytes ? site->peak_bytes : sums->peak_bytes;
+		sums->max_steps = site->steps > sums->max_steps ? site->steps : sums->max_steps;
 	}
 	for (size_t row = 0; row < accounting->accounts.count * GMT_STEP_PARTS; row++) {
 		builder->sums.items[row].first = first;
@@ -138,9 +142,9 @@ static void sum_up(struct builder *builder)
 		builder->sums.items[row].count = 0;
 	}
 	for (uint32_t i = 0; i < accounting->sites.count; i++) {
-		struct sums *of = &builder->sums.items[builder->row_of.items[i]];
+		struct sums *sums = &builder->sums.items[builder->row_of.items[i]];
 
-		builder->sites.items[of->first + of->count++] = i;
+		builder->sites.items[sums->first + sums->count++] = i;
 	}
 }
 

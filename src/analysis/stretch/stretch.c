@@ -2,7 +2,7 @@
 #include "analysis/stretch/stretch.h"
 
 /* Adds the rows of accounts that are new. */
-static bool know_accounts(struct gmt_stretch *stretch, const struct gmt_accounting *accounting)
+static bool add_new_accounts(struct gmt_stretch *stretch, const struct gmt_accounting *accounting)
 {
 	size_t missing = accounting->accounts.count - stretch->accounts.count;
 
@@ -19,7 +19,7 @@ static bool begin(struct gmt_stretch *stretch, const struct gmt_accounting *acco
 {
 	if (stretch->has_begun)
 		return true;
-	if (!know_accounts(stretch, accounting))
+	if (!add_new_accounts(stretch, accounting))
 		return false;
 	for (size_t i = 0; i < accounting->accounts.count; i++) {
 		const struct gmt_account *account = &accounting->accounts.items[i];
@@ -47,7 +47,7 @@ static struct gmt_stretch_site *get_site(struct gmt_stretch *stretch, uint32_t i
 }
 
 /* Stores what the site held at the account's last peak, if the site has not changed since. */
-static void keep_peak(struct gmt_stretch_site *site, const struct gmt_stretch_account *account)
+static void save_peak(struct gmt_stretch_site *site, const struct gmt_stretch_account *account)
 {
 	if (site->epoch == account->epoch)
 		return;
@@ -64,7 +64,7 @@ static bool on_before(void *user, const struct gmt_replay *replay,
 	(void)event;
 	if (index < stretch->first)
 		return true;
-	stretch->needed = gmt_replay_quiet;
+	stretch->next_needed_stamp = gmt_replay_quiet;
 	return begin(stretch, &replay->accounting);
 }
 
@@ -80,10 +80,10 @@ static bool on_began(void *user, const struct gmt_replay *replay,
 
 	if (!stretch->has_begun)
 		return true;
-	if (!know_accounts(stretch, accounting) || !(site = get_site(stretch, id)))
+	if (!add_new_accounts(stretch, accounting) || !(site = get_site(stretch, id)))
 		return false;
 	account = &stretch->accounts.items[account_id];
-	keep_peak(site, account);
+	save_peak(site, account);
 	site->allocs++;
 	site->alloc_bytes = gmt_account_sum_bytes(site->alloc_bytes, event->size_bytes);
 	site->left_bytes += event->size_bytes;
@@ -110,14 +110,14 @@ static bool on_ended(void *user, const struct gmt_replay *replay,
 	(void)event;
 	if (!stretch->has_begun)
 		return true;
-	if (!know_accounts(stretch, &replay->accounting) || !(site = get_site(stretch, block->site)))
+	if (!add_new_accounts(stretch, &replay->accounting) || !(site = get_site(stretch, block->site)))
 		return false;
 	account = &stretch->accounts.items[account_id];
 	account->frees++;
 	account->freed_bytes = gmt_account_sum_bytes(account->freed_bytes, block->size_bytes);
 	if (block->sequence <= stretch->began)
 		return true;
-	keep_peak(site, account);
+	save_peak(site, account);
 	site->left_bytes -= block->size_bytes;
 	site->left_blocks--;
 	return true;
@@ -129,14 +129,14 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 	const struct gmt_accounting *accounting = &replay->accounting;
 
 	/* There may be no event in the stretch. */
-	if (!begin(stretch, accounting) || !know_accounts(stretch, accounting))
+	if (!begin(stretch, accounting) || !add_new_accounts(stretch, accounting))
 		return false;
 	for (size_t i = 0; i < accounting->accounts.count; i++) {
 		stretch->accounts.items[i].end_live_bytes = accounting->accounts.items[i].live_bytes;
 		stretch->accounts.items[i].end_live_blocks = accounting->accounts.items[i].live_blocks;
 	}
 	for (uint32_t id = 0; id < stretch->sites.count; id++)
-		keep_peak(&stretch->sites.items[id],
+		save_peak(&stretch->sites.items[id],
 			&stretch->accounts.items[accounting->sites.items[id].account]);
 	return true;
 }
@@ -146,10 +146,10 @@ void gmt_stretch_init(struct gmt_stretch *stretch, const struct gmt_recording *r
 {
 	stretch->first = first;
 	/* Events of one time are all in the stretch, or all before it. */
-	stretch->needed = first ? gmt_recording_event(recording, first - 1).stamp : 0;
+	stretch->next_needed_stamp = first ? gmt_recording_event(recording, first - 1).stamp : 0;
 	stretch->observer = (struct gmt_replay_observer){
 		.before = on_before,
-		.next_needed_stamp = &stretch->needed,
+		.next_needed_stamp = &stretch->next_needed_stamp,
 		.began = on_began,
 		.ended = on_ended,
 		.finished = on_finished,

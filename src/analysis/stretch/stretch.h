@@ -37,7 +37,7 @@ struct gmt_stretch_site {
 struct gmt_stretch {
 	struct gmt_replay_observer observer; /* registered with the replay */
 	size_t first; /* number of the first event of the stretch */
-	uint64_t needed; /* stamp after which the observer waits for the first event */
+	uint64_t next_needed_stamp; /* stamp after which the observer waits for the first event */
 	bool has_begun;
 	uint64_t began; /* number of blocks that had begun before the stretch */
 	GMT_VEC(struct gmt_stretch_account) accounts; /* by index in the accounting */

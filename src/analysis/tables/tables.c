@@ -17,7 +17,7 @@ struct builder {
 	const struct gmt_allocator_state *allocator_state;
 	struct gmt_map row_ids; /* account and number to index */
 	GMT_VEC(uint32_t) numbers; /* by stack: the number of its row, + 1; 0: not determined yet */
-	struct gmt_instance_shares taken; /* for modules: what the rows of instances hold */
+	struct gmt_instance_shares instance_shares; /* for modules: what the rows of instances hold */
 	struct gmt_intern functions; /* pairs of function and file */
 };
 
@@ -41,7 +41,7 @@ static struct gmt_table_row *get_row(struct builder *builder, uint32_t account_i
 	return &builder->table->rows.items[index];
 }
 
-/* Assigns a number to a name of a stack. 0 for "". */
+/* Assigns a number to a name. The name "" has number 0. */
 static bool number_of_name(struct builder *builder, const char *name, uint32_t *ret_number)
 {
 	uint32_t id = 0;
@@ -52,7 +52,7 @@ static bool number_of_name(struct builder *builder, const char *name, uint32_t *
 	return true;
 }
 
-/* The frame of the user's own line. Returns NULL without a stack. */
+/* Returns the frame of the user's own line. NULL: there is no stack. */
 static const uint32_t *own_frame(const struct builder *builder, const struct gmt_site *site)
 {
 	uint32_t count;
@@ -61,9 +61,12 @@ static const uint32_t *own_frame(const struct builder *builder, const struct gmt
 	return count ? &places[site->own_line] : NULL;
 }
 
-/* The functions of table_keys.def: the number of the row of a site. 0: the site has no key. */
+/*
+ * The functions `number` of table_keys.def. Each sets *ret_number to the number of a site's row. 0:
+ * the site has no key.
+ */
 
-/* A line is a place. */
+/* A line has the number of its place. */
 static bool number_of_line(struct builder *builder, const struct gmt_site *site,
 	uint32_t *ret_number)
 {
@@ -73,7 +76,7 @@ static bool number_of_line(struct builder *builder, const struct gmt_site *site,
 	return true;
 }
 
-/* A function is its name and file, whatever the line. */
+/* Equal functions have the same name and file. Their lines may differ. */
 static bool number_of_function(struct builder *builder, const struct gmt_site *site,
 	uint32_t *ret_number)
 {
@@ -128,7 +131,7 @@ static bool number_of_owner(struct builder *builder, const struct gmt_site *site
 	return true;
 }
 
-/* Depends on the site, because the category depends on what became of the blocks. */
+/* Depends on the site, because the category depends on how long the blocks lived. */
 static bool number_of_category(struct builder *builder, const struct gmt_site *site,
 	uint32_t *ret_number)
 {
@@ -143,7 +146,10 @@ static bool number_of_part(struct builder *builder, const struct gmt_site *site,
 	return true;
 }
 
-/* The functions of table_keys.def: what a row shows. `site` is the first site of the row. */
+/*
+ * The functions `show` of table_keys.def. Each sets the fields that a row shows. `site` is the
+ * first site of the row.
+ */
 
 static void show_place(struct builder *builder, struct gmt_table_row *row,
 	const struct gmt_site *site)
@@ -236,7 +242,7 @@ static bool add_site(struct builder *builder, const struct gmt_site *site)
 		builder->allocator_state->largest_bytes.items[site->id] > row->largest_bytes)
 		row->largest_bytes = builder->allocator_state->largest_bytes.items[site->id];
 	/* The largest block may be in a row of an instance. */
-	if (builder->taken.count && row->largest_bytes > row->total_bytes)
+	if (builder->instance_shares.count && row->largest_bytes > row->total_bytes)
 		row->largest_bytes = row->total_bytes;
 	return true;
 }
@@ -248,12 +254,13 @@ static bool add_sites(struct builder *builder, const struct gmt_sites *sites)
 		return false;
 	if (builder->table->key == GMT_TABLE_MODULE &&
 		!gmt_table_add_instances(builder->table, builder->replay,
-			&builder->allocator_state->module_tensors, &builder->taken))
+			&builder->allocator_state->module_tensors, &builder->instance_shares))
 		return false;
 	for (size_t i = 0; i < sites->rows.count; i++) {
 		struct gmt_site site = sites->rows.items[i];
 
-		if (gmt_table_subtract_instances(&builder->taken, &site) && !add_site(builder, &site))
+		if (gmt_table_subtract_instances(&builder->instance_shares, &site) &&
+			!add_site(builder, &site))
 			return false;
 	}
 	return true;
@@ -350,7 +357,7 @@ enum gmt_status gmt_table_compute(struct gmt_table *ret_table, enum gmt_table_gr
 		: add_sites(&builder, input->sites);
 	gmt_map_fini(&builder.row_ids);
 	gmt_vec_fini(&builder.numbers);
-	gmt_vec_fini(&builder.taken);
+	gmt_vec_fini(&builder.instance_shares);
 	gmt_intern_fini(&builder.functions);
 	if (!done) {
 		gmt_table_fini(ret_table);
@@ -364,7 +371,7 @@ enum gmt_status gmt_table_compute(struct gmt_table *ret_table, enum gmt_table_gr
 	return GMT_OK;
 }
 
-const struct gmt_table_row *gmt_table_of(const struct gmt_table *table, uint32_t layer,
+const struct gmt_table_row *gmt_table_rows_of(const struct gmt_table *table, uint32_t layer,
 	int32_t device, size_t *ret_count)
 {
 	const struct gmt_table_row *row = table->rows.items,

@@ -83,7 +83,7 @@ enum gmt_status gmt_table_compute(struct gmt_table *ret_table, enum gmt_table_gr
 	const struct gmt_table_input *input, enum gmt_sites_order sort, struct gmt_error *error);
 
 /* Returns the rows of one layer on one device: *ret_count rows, from the returned row on. */
-const struct gmt_table_row *gmt_table_of(const struct gmt_table *table, uint32_t layer,
+const struct gmt_table_row *gmt_table_rows_of(const struct gmt_table *table, uint32_t layer,
 	int32_t device, size_t *ret_count);
 
 void gmt_table_fini(struct gmt_table *table);

@@ -19,7 +19,7 @@ enum { ROWS_BYTES = GMT_EVENTS_CHUNK * sizeof(struct gmt_recording_event) };
  * A recording has some tens of shapes. A reader keeps the first ones as rows, so that using them
  * costs only a copy.
  */
-enum { KEPT_SHAPES = 256, SHAPES_BYTES = KEPT_SHAPES * sizeof(struct gmt_recording_event) };
+enum { CACHED_SHAPES = 256, SHAPES_BYTES = CACHED_SHAPES * sizeof(struct gmt_recording_event) };
 
 /* Returns how many bytes to load or store for a value of `width` bytes, in a single instruction. */
 static inline __attribute__((always_inline)) size_t bytes_at_once(size_t width)
@@ -110,10 +110,10 @@ static bool add_column(struct gmt_events *events, struct gmt_events_column *colu
 }
 
 /*
- * Moves the bytes in memory to the file if they exceed the limit. A full disk is no reason to give
- * up: memory may still have room.
+ * Moves the bytes in memory to the file if they exceed the limit. If the disk is full, the bytes
+ * stay in memory, which may still have room.
  */
-static void spare_memory(struct gmt_events *events)
+static void move_to_file(struct gmt_events *events)
 {
 	size_t max_bytes = events->max_bytes ? events->max_bytes : GMT_EVENTS_MAX_BYTES;
 
@@ -166,7 +166,7 @@ static bool pack_chunk(struct gmt_events *events, const struct gmt_events_row *c
 	if (!slot)
 		return false;
 	*slot = chunk;
-	spare_memory(events);
+	move_to_file(events);
 	return true;
 }
 
@@ -288,7 +288,7 @@ bool gmt_events_set_traces(struct gmt_events *events, size_t first, const uint32
 		values[i] = traces[i];
 	if (!add_column(events, &events->chunks.items[number].columns[TRACE], values))
 		return false;
-	spare_memory(events);
+	move_to_file(events);
 	return true;
 }
 
@@ -409,7 +409,7 @@ static void unpack_shapes(struct gmt_events_reader *reader, const struct gmt_eve
 	const uint8_t *at = find_column(reader, column);
 
 	for (;
-		reader->shape_count < KEPT_SHAPES && reader->shape_count < gmt_event_shapes_count(shapes);
+		reader->shape_count < CACHED_SHAPES && reader->shape_count < gmt_event_shapes_count(shapes);
 		reader->shape_count++)
 		gmt_event_shape_set(&reader->shapes[reader->shape_count],
 			gmt_event_shapes_get(shapes, reader->shape_count));

@@ -23,39 +23,40 @@ struct loader {
 /*
  * Record kinds whose rows are stored unchanged: the vector of each, and its id map if it has ids.
  */
-struct kept {
+struct stored_kind {
 	size_t items, ids, id; /* offsets: vector and map in the recording, id in the row */
 };
 
 enum { NO_IDS = 0 };
 
-static const struct kept *kept_of(uint32_t kind)
+static const struct stored_kind *stored_kind_of(uint32_t kind)
 {
-#define KEPT(KIND, vector, id_map, id_field, row) \
+#define STORED(KIND, vector, id_map, id_field, row) \
 	[GMT_RECORD_##KIND] = { offsetof(struct gmt_recording, vector), id_map, id_field }
-#define KEPT_BY_ID(KIND, vector, id_map, id_field, row) \
-	KEPT(KIND, vector, offsetof(struct gmt_recording, id_map), offsetof(struct row, id_field), row)
-	static const struct kept kept[] = {
-		KEPT(OPTION, options, NO_IDS, NO_IDS, gmt_option),
-		KEPT(ENVIRONMENT, environment, NO_IDS, NO_IDS, gmt_environment),
-		KEPT_BY_ID(API, apis, api_ids, id, gmt_api),
-		KEPT_BY_ID(DEVICE, devices, device_ids, ordinal, gmt_device),
-		KEPT_BY_ID(THREAD, threads, thread_ids, id, gmt_thread),
-		KEPT_BY_ID(MODULE, modules, module_ids, id, gmt_module),
-		KEPT_BY_ID(CODE, codes, code_ids, id, gmt_code),
-		KEPT_BY_ID(FRAME, frame_places, frame_ids, id, gmt_frame),
-		KEPT_BY_ID(FRAMES, frames, frames_ids, id, gmt_frames),
-		KEPT_BY_ID(STACK, stacks, stack_ids, id, gmt_stack),
-		KEPT_BY_ID(NAME, names, name_ids, id, gmt_name),
-		KEPT(OOM, ooms, NO_IDS, NO_IDS, gmt_oom),
-		KEPT(SAMPLE, samples, NO_IDS, NO_IDS, gmt_sample),
-		KEPT(POOL, pools, NO_IDS, NO_IDS, gmt_pool),
-		KEPT(CALLS, calls, NO_IDS, NO_IDS, gmt_calls),
-		KEPT(UNHOOKED, unhooked, NO_IDS, NO_IDS, gmt_unhooked),
+#define STORED_BY_ID(KIND, vector, id_map, id_field, row) \
+	STORED(KIND, vector, offsetof(struct gmt_recording, id_map), offsetof(struct row, id_field), \
+		row)
+	static const struct stored_kind stored[] = {
+		STORED(OPTION, options, NO_IDS, NO_IDS, gmt_option),
+		STORED(ENVIRONMENT, environment, NO_IDS, NO_IDS, gmt_environment),
+		STORED_BY_ID(API, apis, api_ids, id, gmt_api),
+		STORED_BY_ID(DEVICE, devices, device_ids, ordinal, gmt_device),
+		STORED_BY_ID(THREAD, threads, thread_ids, id, gmt_thread),
+		STORED_BY_ID(MODULE, modules, module_ids, id, gmt_module),
+		STORED_BY_ID(CODE, codes, code_ids, id, gmt_code),
+		STORED_BY_ID(FRAME, frame_places, frame_ids, id, gmt_frame),
+		STORED_BY_ID(FRAMES, frames, frames_ids, id, gmt_frames),
+		STORED_BY_ID(STACK, stacks, stack_ids, id, gmt_stack),
+		STORED_BY_ID(NAME, names, name_ids, id, gmt_name),
+		STORED(OOM, ooms, NO_IDS, NO_IDS, gmt_oom),
+		STORED(SAMPLE, samples, NO_IDS, NO_IDS, gmt_sample),
+		STORED(POOL, pools, NO_IDS, NO_IDS, gmt_pool),
+		STORED(CALLS, calls, NO_IDS, NO_IDS, gmt_calls),
+		STORED(UNHOOKED, unhooked, NO_IDS, NO_IDS, gmt_unhooked),
 	};
-#undef KEPT
-#undef KEPT_BY_ID
-	return kind < sizeof(kept) / sizeof(*kept) && kept[kind].items ? &kept[kind] : NULL;
+#undef STORED
+#undef STORED_BY_ID
+	return kind < sizeof(stored) / sizeof(*stored) && stored[kind].items ? &stored[kind] : NULL;
 }
 
 static bool own_slice(struct gmt_recording *recording, struct gmt_slice *slice)
@@ -91,19 +92,19 @@ static bool own_row(struct gmt_recording *recording, const struct gmt_record_inf
 	return true;
 }
 
-static bool keep_row(struct gmt_recording *recording, const struct kept *kept,
+static bool store_row(struct gmt_recording *recording, const struct stored_kind *stored,
 	const struct gmt_record_info *record, const char *row)
 {
 	/* All GMT_VEC types have this layout. */
-	GMT_VEC(char) *vector = (void *)((char *)recording + kept->items);
-	struct gmt_map *ids = kept->ids ? (struct gmt_map *)((char *)recording + kept->ids) : NULL;
+	GMT_VEC(char) *vector = (void *)((char *)recording + stored->items);
+	struct gmt_map *ids = stored->ids ? (struct gmt_map *)((char *)recording + stored->ids) : NULL;
 	uint64_t before;
 
-	if (ids && gmt_map_find(ids, *(const uint32_t *)(row + kept->id), &before)) {
+	if (ids && gmt_map_find(ids, *(const uint32_t *)(row + stored->id), &before)) {
 		recording->repeated_ids++;
 		return true;
 	}
-	if (ids && !gmt_map_put(ids, *(const uint32_t *)(row + kept->id), vector->count))
+	if (ids && !gmt_map_put(ids, *(const uint32_t *)(row + stored->id), vector->count))
 		return false;
 	if (!gmt_vec_reserve_bytes((void **)&vector->items, &vector->capacity, vector->count, 1,
 			record->row_bytes))
@@ -277,12 +278,12 @@ static bool load_compacted(struct loader *loader, uint32_t kind, const char *row
 static bool load_row(struct loader *loader, const struct gmt_record_info *record, const char *row)
 {
 	struct gmt_recording *recording = loader->recording;
-	const struct kept *kept = kept_of(record->number);
+	const struct stored_kind *stored = stored_kind_of(record->number);
 	const struct gmt_sync *sync;
 	const struct gmt_end *end;
 
-	if (kept)
-		return keep_row(recording, kept, record, row);
+	if (stored)
+		return store_row(recording, stored, record, row);
 	if (gmt_compacted_prefix_takes(record->number))
 		return load_compacted(loader, record->number, row);
 	switch (record->number) {
@@ -359,7 +360,7 @@ static enum gmt_status load_blocks(struct loader *loader, struct gmt_source *sou
  * Decides the result of the load from how the input ended: success, a partial recording, or an
  * error.
  */
-static enum gmt_status judge(struct loader *loader, enum gmt_status status, bool is_cut,
+static enum gmt_status finish(struct loader *loader, enum gmt_status status, bool is_cut,
 	struct gmt_error *error)
 {
 	struct gmt_recording *recording = loader->recording;
@@ -421,7 +422,7 @@ enum gmt_status gmt_recording_load(const char *path,
 	} else {
 		status = load_blocks(&loader, source, options, error);
 		recording->recording_pid = options ? options->recording_pid : 0;
-		status = judge(&loader, status, gmt_source_is_cut(source), error);
+		status = finish(&loader, status, gmt_source_is_cut(source), error);
 	}
 	gmt_load_events_fini(&loader.events);
 	gmt_intern_fini(&loader.drop_keys);

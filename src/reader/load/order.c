@@ -8,7 +8,7 @@
  * The window starts at the size that threads typically fill at one time, and grows if a file has
  * more disorder.
  */
-enum { FIRST_WINDOW_EVENTS = 1 << 13, MAX_WINDOW_EVENTS = 1 << 19, FIRST_PLACES = 1 << 10 };
+enum { FIRST_WINDOW_EVENTS = 1 << 13, MAX_WINDOW_EVENTS = 1 << 19, FIRST_SLOTS = 1 << 10 };
 
 /* Returns the least stamp in the window. */
 static uint64_t min_stamp(const struct gmt_order *order)
@@ -25,7 +25,7 @@ static uint64_t min_stamp(const struct gmt_order *order)
 /* Adds slots, and room for as many keys. Call when no slot is free. */
 static bool make_slots(struct gmt_order *order)
 {
-	size_t before = order->rows.count, count = before ? 2 * before : FIRST_PLACES;
+	size_t before = order->rows.count, count = before ? 2 * before : FIRST_SLOTS;
 
 	if (count > UINT32_MAX || !gmt_vec_reserve(&order->rows, count - before) ||
 		!gmt_vec_reserve(&order->free, (count - before) / 64))
@@ -43,7 +43,7 @@ static bool make_slots(struct gmt_order *order)
 }
 
 /* Puts `count` events of a run back into the window, as keys from index `at` on. */
-static bool take_rows(struct gmt_order *order, size_t at, const struct gmt_recording_event *rows,
+static bool return_rows(struct gmt_order *order, size_t at, const struct gmt_recording_event *rows,
 	size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -83,7 +83,7 @@ static bool take_back_from(struct gmt_order *order, struct gmt_order_run *run, u
 		count = gmt_events_take_back(&run->events, reader);
 		if (!count)
 			break;
-		if (!take_rows(order, at - count, reader->rows, count))
+		if (!return_rows(order, at - count, reader->rows, count))
 			return false;
 		run->last_stamp =
 			run->events.count ? gmt_events_at(reader, run->events.count - 1)->stamp : 0;
@@ -143,11 +143,11 @@ static bool pack_events(struct gmt_order *order, struct gmt_events *to, size_t c
 	const struct gmt_stamp_key *keys = order->window.items;
 	const struct gmt_events_row *rows[GMT_EVENTS_CHUNK];
 
-	for (size_t done = 0, some; done < count; done += some) {
-		some = count - done < GMT_EVENTS_CHUNK ? count - done : GMT_EVENTS_CHUNK;
-		for (size_t i = 0; i < some; i++)
+	for (size_t done = 0, chunk_count; done < count; done += chunk_count) {
+		chunk_count = count - done < GMT_EVENTS_CHUNK ? count - done : GMT_EVENTS_CHUNK;
+		for (size_t i = 0; i < chunk_count; i++)
 			rows[i] = &order->rows.items[keys[done + i].slot];
-		if (!gmt_events_push_rows(to, rows, some))
+		if (!gmt_events_push_rows(to, rows, chunk_count))
 			return false;
 	}
 	for (size_t i = 0; i < count; i++)
@@ -160,7 +160,7 @@ static bool pack_events(struct gmt_order *order, struct gmt_events *to, size_t c
  * Sorts the window and packs its first half, or all of it. Does nothing if the window has room
  * again after a take-back.
  */
-static bool emit(struct gmt_order *order, bool all)
+static bool pack_window(struct gmt_order *order, bool all)
 {
 	size_t count;
 
@@ -192,14 +192,14 @@ bool gmt_order_make_room(struct gmt_order *order)
 {
 	if (!order->window_events)
 		order->window_events = FIRST_WINDOW_EVENTS;
-	if (order->window.count >= order->window_events && !emit(order, false))
+	if (order->window.count >= order->window_events && !pack_window(order, false))
 		return false;
 	return order->free_slots || make_slots(order);
 }
 
 bool gmt_order_end_part(struct gmt_order *order)
 {
-	bool done = emit(order, true);
+	bool done = pack_window(order, true);
 
 	order->is_new_part = true;
 	return done;
@@ -309,7 +309,7 @@ static bool merge_all(const struct gmt_order *order, struct gmt_events *to)
 bool gmt_order_finish(struct gmt_order *order, struct gmt_events *ret_events)
 {
 	ret_events->shapes = order->shapes;
-	if (!emit(order, true))
+	if (!pack_window(order, true))
 		return false;
 	if (order->runs.count > 1)
 		return merge_all(order, ret_events);

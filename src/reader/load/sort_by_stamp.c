@@ -7,7 +7,7 @@
  * The sorter tries this many piles for each run. If no pile fits, it makes a new pile, and the
  * merge restores the order.
  */
-enum { LOOKED_AT_PILES = 32 };
+enum { MAX_PILES_TRIED = 32 };
 
 /* Lists where each sorted run of keys begins, and the end of the last run. */
 static bool list_runs(struct gmt_stamp_sorter *sorter, const struct gmt_stamp_key *keys,
@@ -35,7 +35,7 @@ static bool list_runs(struct gmt_stamp_sorter *sorter, const struct gmt_stamp_ke
 static struct gmt_stamp_pile *pile_for(struct gmt_stamp_sorter *sorter, uint64_t stamp)
 {
 	size_t count = sorter->piles.count,
-		   first = count > LOOKED_AT_PILES ? count - LOOKED_AT_PILES : 0;
+		   first = count > MAX_PILES_TRIED ? count - MAX_PILES_TRIED : 0;
 	struct gmt_stamp_pile *best = NULL;
 
 	for (size_t i = first; i < count; i++) {
@@ -53,10 +53,10 @@ static bool deal_runs(struct gmt_stamp_sorter *sorter, const struct gmt_stamp_ke
 {
 	const uint32_t *starts = sorter->starts.items;
 
-	sorter->piles.count = sorter->dealt.count = 0;
+	sorter->piles.count = sorter->pile_of_run.count = 0;
 	for (size_t run = 0; run + 1 < sorter->starts.count; run++) {
 		struct gmt_stamp_pile *pile = pile_for(sorter, keys[starts[run]].stamp);
-		uint32_t *dealt = gmt_vec_push(&sorter->dealt);
+		uint32_t *dealt = gmt_vec_push(&sorter->pile_of_run);
 
 		if (!pile || !dealt)
 			return false;
@@ -71,7 +71,7 @@ static bool deal_runs(struct gmt_stamp_sorter *sorter, const struct gmt_stamp_ke
  * Copies the keys into `from`, pile by pile. Sets `starts` to the beginning of each pile and the
  * end of the last.
  */
-static void put_in_piles(struct gmt_stamp_sorter *sorter, const struct gmt_stamp_key *keys)
+static void copy_to_piles(struct gmt_stamp_sorter *sorter, const struct gmt_stamp_key *keys)
 {
 	uint32_t end = 0;
 
@@ -79,8 +79,8 @@ static void put_in_piles(struct gmt_stamp_sorter *sorter, const struct gmt_stamp
 		sorter->piles.items[i].end = end;
 		end += sorter->piles.items[i].count;
 	}
-	for (size_t run = 0; run < sorter->dealt.count; run++) {
-		struct gmt_stamp_pile *pile = &sorter->piles.items[sorter->dealt.items[run]];
+	for (size_t run = 0; run < sorter->pile_of_run.count; run++) {
+		struct gmt_stamp_pile *pile = &sorter->piles.items[sorter->pile_of_run.items[run]];
 		struct gmt_stamp_key *to = sorter->from.items + pile->end;
 		uint32_t first = sorter->starts.items[run], next = sorter->starts.items[run + 1];
 
@@ -148,7 +148,7 @@ bool gmt_stamp_sort(struct gmt_stamp_sorter *sorter, struct gmt_stamp_key *keys,
 	if (!list_runs(sorter, keys, count) || !deal_runs(sorter, keys) ||
 		!gmt_vec_reserve(&sorter->from, count) || !gmt_vec_reserve(&sorter->to, count))
 		return false;
-	put_in_piles(sorter, keys);
+	copy_to_piles(sorter, keys);
 	memcpy(keys, merge_piles(sorter), count * sizeof(*keys));
 	return true;
 }
@@ -156,7 +156,7 @@ bool gmt_stamp_sort(struct gmt_stamp_sorter *sorter, struct gmt_stamp_key *keys,
 void gmt_stamp_sorter_fini(struct gmt_stamp_sorter *sorter)
 {
 	gmt_vec_fini(&sorter->starts);
-	gmt_vec_fini(&sorter->dealt);
+	gmt_vec_fini(&sorter->pile_of_run);
 	gmt_vec_fini(&sorter->piles);
 	gmt_vec_fini(&sorter->from);
 	gmt_vec_fini(&sorter->to);

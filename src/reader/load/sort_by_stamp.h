@@ -34,7 +34,7 @@ struct gmt_stamp_pile {
 struct gmt_stamp_sorter {
 	/* first index of each sorted run, later of each pile; then the end of the last one */
 	GMT_VEC(uint32_t) starts;
-	GMT_VEC(uint32_t) dealt;  /* for each run: the index of its pile */
+	GMT_VEC(uint32_t) pile_of_run;  /* for each run: the index of its pile */
 	GMT_VEC(struct gmt_stamp_pile) piles;
 	GMT_VEC(struct gmt_stamp_key) from, to;
 };

@@ -16,13 +16,13 @@ struct listeners {
 	size_t count;
 };
 
-/* A cached answer: whether two threads have the same name. */
+/* An entry of a cache: whether two threads have the same name. */
 struct namesakes {
 	uint32_t a, b;
-	bool are;
+	bool have_same_name;
 };
 
-enum { NAMESAKES = 64 };
+enum { NAMESAKES_CACHED = 64 };
 
 const uint64_t gmt_replay_quiet = UINT64_MAX;
 
@@ -40,9 +40,9 @@ struct session {
 	/* stamp of the end of the program's work; UINT64_MAX: unknown, or already saved */
 	uint64_t work_end;
 	const struct gmt_recording_event *event; /* the current event, ... */
-	struct gmt_interpret_event played;         /* ... its form for the interpreter, ... */
-	size_t index;                           /* ... and its number */
-	struct namesakes namesakes[NAMESAKES];
+	struct gmt_interpret_event interpret_event; /* ... its form for the interpreter, ... */
+	size_t index; /* ... and its number */
+	struct namesakes namesakes[NAMESAKES_CACHED];
 	/* from the number of a heap to the index of the mark that names it */
 	struct gmt_map heap_names;
 	bool knows_heap_names;
@@ -52,7 +52,7 @@ struct session {
  * Combines `next_needed_stamp` and `before_kinds` of all observers, so that most events need only
  * one check.
  */
-static void look_ahead(struct session *session)
+static void set_next_needed_stamp(struct session *session)
 {
 	session->next_needed_stamp = session->work_end;
 	session->before_kinds = 0;
@@ -85,7 +85,7 @@ static void listen(struct session *session)
 		ADD_LISTENER(finished);
 	}
 #undef ADD_LISTENER
-	look_ahead(session);
+	set_next_needed_stamp(session);
 }
 
 /* Calls a function of every observer that has it. */
@@ -105,7 +105,7 @@ static void listen(struct session *session)
 static const struct gmt_recording_event *of_block(const struct session *session,
 	const struct gmt_interpret_event *event, struct gmt_recording_event *buffer)
 {
-	if (event == &session->played)
+	if (event == &session->interpret_event)
 		return session->event;
 	*buffer = *session->event;
 	buffer->address = event->address;
@@ -142,11 +142,11 @@ static bool have_one_name(const struct gmt_recording *recording, uint32_t a, uin
 
 static bool are_namesakes(struct session *session, uint32_t a, uint32_t b)
 {
-	struct namesakes *pair = &session->namesakes[(a * 31 + b) % NAMESAKES];
+	struct namesakes *pair = &session->namesakes[(a * 31 + b) % NAMESAKES_CACHED];
 
 	if (pair->a != a || pair->b != b)
 		*pair = (struct namesakes){ a, b, have_one_name(session->recording, a, b) };
-	return pair->are;
+	return pair->have_same_name;
 }
 
 static bool requested(void *user, const struct gmt_interpret_event *event, uint32_t site)
@@ -260,28 +260,28 @@ static bool name_heap(void *user, uint64_t number, const char **ret_name, uint8_
 static void set_current(struct session *session)
 {
 	const struct gmt_recording_event *event = session->event;
-	struct gmt_interpret_event *played = &session->played;
+	struct gmt_interpret_event *interpret_event = &session->interpret_event;
 	struct gmt_recording_object named = gmt_recording_object(event);
 	struct gmt_recording_totals totals = { 0 };
 
-	played->has_totals = gmt_recording_totals(event, &totals);
-	played->allocated_bytes = totals.allocated_bytes;
-	played->reserved_bytes = totals.reserved_bytes;
-	played->object = named.object;
-	played->offset = named.offset;
-	played->context = named.context;
-	played->stack = session->traces->stack_of_trace[event->trace];
-	played->tag = event->trace;
-	played->stamp = event->stamp;
-	played->address = event->address;
-	played->size_bytes = event->size_bytes;
-	played->thread = event->thread;
-	played->result = event->result;
-	played->api = event->api;
-	played->device = event->device;
-	played->kind = event->kind;
-	played->layer = event->layer;
-	played->space = event->space;
+	interpret_event->has_totals = gmt_recording_totals(event, &totals);
+	interpret_event->allocated_bytes = totals.allocated_bytes;
+	interpret_event->reserved_bytes = totals.reserved_bytes;
+	interpret_event->object = named.object;
+	interpret_event->offset = named.offset;
+	interpret_event->context = named.context;
+	interpret_event->stack = session->traces->stack_of_trace[event->trace];
+	interpret_event->tag = event->trace;
+	interpret_event->stamp = event->stamp;
+	interpret_event->address = event->address;
+	interpret_event->size_bytes = event->size_bytes;
+	interpret_event->thread = event->thread;
+	interpret_event->result = event->result;
+	interpret_event->api = event->api;
+	interpret_event->device = event->device;
+	interpret_event->kind = event->kind;
+	interpret_event->layer = event->layer;
+	interpret_event->space = event->space;
 }
 
 static bool notify_before(struct session *session)
@@ -291,7 +291,7 @@ static bool notify_before(struct session *session)
 	/* Survivors of a compaction are replayed before the accounting is complete. */
 	if (event->stamp > session->work_end &&
 		session->index >= session->recording->compacted_events) {
-		if (!gmt_replay_end_take(session->replay, session->work_end))
+		if (!gmt_replay_end_save(session->replay, session->work_end))
 			return false;
 		session->work_end = UINT64_MAX;
 	}
@@ -304,7 +304,7 @@ static bool notify_before(struct session *session)
 		if (!observer->before(observer->user, session->replay, event, session->index))
 			return false;
 	}
-	look_ahead(session);
+	set_next_needed_stamp(session);
 	return true;
 }
 
@@ -318,7 +318,7 @@ static bool replay_event(struct session *session, size_t index)
 	if ((event->stamp > session->next_needed_stamp || session->before_kinds >> event->kind & 1) &&
 		!notify_before(session))
 		return false;
-	return gmt_interpret(&session->interpreter, &session->played);
+	return gmt_interpret(&session->interpreter, &session->interpret_event);
 }
 
 static bool take_compacted_place(void *user, const struct gmt_past_site *row, uint32_t *ret_place)
@@ -377,7 +377,7 @@ static bool set_compacted(struct session *session)
 			&names, &session->replay->compacted_mismatches))
 		return false;
 	NOTIFY(session, compacted);
-	look_ahead(session);
+	set_next_needed_stamp(session);
 	return true;
 }
 
@@ -404,7 +404,7 @@ static bool replay_all(struct session *session, size_t count)
 	session->replay->end_time_ns = session->options->until_ns != GMT_REPLAY_TO_END
 		? session->options->until_ns
 		: gmt_recording_duration_ns(session->recording);
-	if (!session->replay->end.is_taken && !gmt_replay_end_take(session->replay, UINT64_MAX))
+	if (!session->replay->end.is_saved && !gmt_replay_end_save(session->replay, UINT64_MAX))
 		return false;
 	NOTIFY(session, finished);
 	return true;

@@ -59,7 +59,7 @@ struct gmt_replay_live {
  */
 struct gmt_replay_end {
 	uint64_t stamp; /* UINT64_MAX: after the last event */
-	bool is_taken;
+	bool is_saved;
 	GMT_VEC(struct gmt_account) accounts;
 	GMT_VEC(struct gmt_replay_live) spaces, sites, heaps;
 };

@@ -5,7 +5,7 @@
  * Copies the live bytes and blocks of all rows of the accounting to `lives`, which is empty.
  * Returns false from the function when out of memory.
  */
-#define NOTE(lives, rows) \
+#define SAVE(lives, rows) \
 	do { \
 		if (!gmt_vec_reserve((lives), (rows)->count)) \
 			return false; \
@@ -14,20 +14,20 @@
 				(rows)->items[i].live_blocks }; \
 	} while (0)
 
-bool gmt_replay_end_take(struct gmt_replay *replay, uint64_t stamp)
+bool gmt_replay_end_save(struct gmt_replay *replay, uint64_t stamp)
 {
 	struct gmt_replay_end *end = &replay->end;
 	const struct gmt_accounting *accounting = &replay->accounting;
 
-	end->is_taken = true;
+	end->is_saved = true;
 	end->stamp = stamp;
 	if (!gmt_vec_reserve(&end->accounts, accounting->accounts.count))
 		return false;
 	for (size_t i = 0; i < accounting->accounts.count; i++)
 		*gmt_vec_push(&end->accounts) = accounting->accounts.items[i];
-	NOTE(&end->spaces, &accounting->spaces);
-	NOTE(&end->sites, &accounting->sites);
-	NOTE(&end->heaps, &accounting->heaps);
+	SAVE(&end->spaces, &accounting->spaces);
+	SAVE(&end->sites, &accounting->sites);
+	SAVE(&end->heaps, &accounting->heaps);
 	return true;
 }
 

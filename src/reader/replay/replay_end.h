@@ -9,7 +9,7 @@
 #include "reader/replay/replay.h"
 
 /* Saves the current state of the accounting as replay->end. Returns false when out of memory. */
-bool gmt_replay_end_take(struct gmt_replay *replay, uint64_t stamp);
+bool gmt_replay_end_save(struct gmt_replay *replay, uint64_t stamp);
 
 void gmt_replay_end_fini(struct gmt_replay_end *end);
 

@@ -53,7 +53,7 @@ struct gmt_traces_options {
 	enum gmt_traces_native native;
 	const char *const *symbol_directories;
 	size_t symbol_directory_count;
-	/* answers of earlier runs and recordings; may be NULL */
+	/* results of earlier runs and recordings; may be NULL */
 	struct gmt_symbols_cache *symbols_cache;
 	const struct gmt_owner_rules *owner_rules; /* NULL: the built-in rules */
 };

@@ -54,30 +54,30 @@ bool gmt_traces_mark_place(struct gmt_traces_merger *merger, const char *text, u
 }
 
 /* Makes a name for an address without one: module+0xADDRESS, which addr2line understands. */
-static bool name_unknown(struct gmt_traces_merger *merger, const struct gmt_symbols_answer *answer,
+static bool name_unknown(struct gmt_traces_merger *merger, const struct gmt_symbols_result *result,
 	uint32_t *ret_string)
 {
 	char text[512];
 
 	snprintf(text, sizeof(text), "%.400s%s0x%" PRIx64,
-		answer->module ? base_name(answer->module->path.text) : "", answer->module ? "+" : "",
-		answer->file_address);
+		result->module ? base_name(result->module->path.text) : "", result->module ? "+" : "",
+		result->file_address);
 	return gmt_intern_text(&merger->traces->strings, text, ret_string);
 }
 
 static bool add_native_place(struct gmt_traces_merger *merger,
-	const struct gmt_symbols_answer *answer, const struct gmt_symbols_frame *frame)
+	const struct gmt_symbols_result *result, const struct gmt_symbols_frame *frame)
 {
 	struct gmt_intern *strings = &merger->traces->strings;
 	struct gmt_place place = { .kind = GMT_PLACE_NATIVE, .line = frame->line };
 	uint32_t id, *slot;
 
 	if (frame->function ? !gmt_demangle(strings, frame->function, &place.function)
-						: !name_unknown(merger, answer, &place.function))
+						: !name_unknown(merger, result, &place.function))
 		return false;
 	if (frame->file && !gmt_intern_text(strings, frame->file, &place.file))
 		return false;
-	if (answer->module && !gmt_intern_text(strings, answer->module->path.text, &place.module))
+	if (result->module && !gmt_intern_text(strings, result->module->path.text, &place.module))
 		return false;
 	if (!intern_place(merger, &place, &id) || !(slot = gmt_vec_push(&merger->resolved_places)))
 		return false;
@@ -100,22 +100,22 @@ static bool is_eval(const char *function)
 
 static bool resolve_new(struct gmt_traces_merger *merger, uint32_t generation, uint64_t address)
 {
-	struct gmt_symbols_answer answer;
+	struct gmt_symbols_result result;
 	struct gmt_traces_resolved *resolved = gmt_vec_push(&merger->resolved);
 
 	if (!resolved)
 		return false;
-	gmt_symbols_find(merger->symbols, generation, address, &answer);
+	gmt_symbols_find(merger->symbols, generation, address, &result);
 
-	const struct gmt_symbols_frame *outer = &answer.frames[answer.count - 1];
+	const struct gmt_symbols_frame *outer = &result.frames[result.count - 1];
 	*resolved = (struct gmt_traces_resolved){
 		.first = (uint32_t)merger->resolved_places.count,
-		.count = (uint16_t)answer.count,
+		.count = (uint16_t)result.count,
 		.is_eval = is_eval(outer->function),
-		.is_python = answer.module && gmt_symbols_elf_is_python(answer.module->path.text),
+		.is_python = result.module && gmt_symbols_elf_is_python(result.module->path.text),
 	};
-	if (answer.module) {
-		size_t index = (size_t)(answer.module - merger->recording->modules.items);
+	if (result.module) {
+		size_t index = (size_t)(result.module - merger->recording->modules.items);
 
 		resolved->module_plus_1 = (uint32_t)index + 1;
 		merger->module_has_eval.items[index] |= resolved->is_eval;
@@ -123,8 +123,8 @@ static bool resolve_new(struct gmt_traces_merger *merger, uint32_t generation, u
 	merger->traces->addresses++;
 	merger->traces->named += outer->function != NULL;
 	merger->traces->with_line += outer->line != 0;
-	for (size_t i = 0; i < answer.count; i++)
-		if (!add_native_place(merger, &answer, &answer.frames[i]))
+	for (size_t i = 0; i < result.count; i++)
+		if (!add_native_place(merger, &result, &result.frames[i]))
 			return false;
 	return true;
 }

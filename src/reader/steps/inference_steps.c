@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
-#include "reader/steps/counters.h"
+#include "reader/steps/step_counters.h"
 #include "reader/steps/module_runs.h"
 #include "reader/steps/period.h"
 
-enum { MIN_PARTED = 8 }; /* minimum number of runs to decide that calls are in a loop */
+enum { MIN_SEPARATED_RUNS = 8 }; /* minimum number of runs to decide that calls are in a loop */
 
 struct call {
 	uint64_t stamp; /* of its first allocation */
@@ -60,7 +60,7 @@ static bool find_period_by(struct finder *finder, const struct gmt_module_run *r
 }
 
 /* Returns whether other allocations separate the calls of a context. */
-static bool is_parted(const struct gmt_module_context *context)
+static bool are_calls_separated(const struct gmt_module_context *context)
 {
 	return context->run_count >= 3;
 }
@@ -73,8 +73,9 @@ static bool is_parted(const struct gmt_module_context *context)
 static bool find_period(struct finder *finder, const struct gmt_module_run *run, size_t *ret_period,
 	size_t *ret_length)
 {
-	unsigned max =
-		is_parted(&finder->runs.contexts.items[run->context]) ? STACK | SIZE : STACK | SIZE | FREES;
+	unsigned max = are_calls_separated(&finder->runs.contexts.items[run->context])
+		? STACK | SIZE
+		: STACK | SIZE | FREES;
 
 	*ret_period = *ret_length = 0;
 	for (unsigned traits = max + 1; traits-- > 0 && !*ret_period;)
@@ -92,12 +93,13 @@ static bool is_periodic(const struct finder *finder, const struct gmt_module_run
 	size_t period, size_t length)
 {
 	const struct gmt_module_context *context = &finder->runs.contexts.items[run->context];
-	bool is_in_loop = context->run_count >= MIN_PARTED &&
-		context->parted_count >= context->run_count - context->run_count / 4;
+	bool is_in_loop = context->run_count >= MIN_SEPARATED_RUNS &&
+		context->separated_count >= context->run_count - context->run_count / 4;
 
 	if (!period)
 		return false;
-	return !is_parted(context) || (!is_in_loop && length == run->count && run->count % period == 0);
+	return !are_calls_separated(context) ||
+		(!is_in_loop && length == run->count && run->count % period == 0);
 }
 
 static bool split_run(struct finder *finder, const struct gmt_module_run *run)
@@ -178,7 +180,7 @@ static uint64_t min(uint64_t a, uint64_t b)
 
 static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 {
-	struct gmt_counters counters = { 0 };
+	struct gmt_step_counters counters = { 0 };
 	uint64_t last_stamp = 0;
 	struct gmt_step *before = NULL;
 	bool done = true;
@@ -187,15 +189,15 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 		qsort(finder->calls.items, finder->calls.count, sizeof(*finder->calls.items), by_stamp);
 	for (size_t i = 0; done && i < finder->calls.count; i++) {
 		counters.is_second_half = i >= finder->calls.count / 2;
-		done = gmt_counters_add(&counters, finder->calls.items[i].context, "",
+		done = gmt_step_counters_add(&counters, finder->calls.items[i].context, "",
 			finder->calls.items[i].stamp);
 	}
-	done = done && gmt_counters_chain(&counters, GMT_COUNTERS_IN_ROWS);
+	done = done && gmt_step_counters_chain(&counters, GMT_STEP_COUNTERS_IN_ROWS);
 	for (size_t i = 0; done && i < finder->calls.count; i++) {
 		const struct call *call = &finder->calls.items[i];
 		uint64_t begin = call->stamp - (call->stamp != 0);
 
-		if (!gmt_counters_counts(&counters, call->context, "") ||
+		if (!gmt_step_counters_counts(&counters, call->context, "") ||
 			(before && begin <= before->begin))
 			continue;
 		/* The first call after the begin of the program's own step extends back to that begin. */
@@ -219,7 +221,7 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 		before->end = min(before->end, last_stamp);
 	series->source = GMT_STEPS_MODULE_CALLS;
 	series->name = "calls of a module";
-	gmt_counters_fini(&counters);
+	gmt_step_counters_fini(&counters);
 	return done;
 }
 

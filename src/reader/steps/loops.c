@@ -105,7 +105,7 @@ static bool note_pass(struct finder *finder, uint32_t line, bool went_back, uint
 	return pass;
 }
 
-/* The thread's function at this level reached another line. */
+/* Notes that the thread's function at this level reached another line. */
 static bool visit(struct finder *finder, uint32_t thread, const struct gmt_loop_level *level,
 	uint64_t stamp, uint32_t stack)
 {
@@ -370,7 +370,8 @@ static bool join_passes(struct finder *finder)
 static bool add_repeats(struct finder *finder)
 {
 	uint32_t stack = finder->passes.items[0].stack;
-	size_t count = finder->passes.count, pass = 0, begin_with = 0, once = 0, often = 0, in_pass = 0;
+	size_t count = finder->passes.count, pass = 0, begin_with = 0, once = 0, many_times = 0,
+		   in_pass = 0;
 	GMT_VEC(struct pass) all = { 0 };
 	bool done = true;
 
@@ -389,7 +390,7 @@ static bool add_repeats(struct finder *finder)
 			continue;
 		for (; pass < count && finder->passes.items[pass].stamp <= event->stamp; pass++) {
 			once += in_pass == 1;
-			often += in_pass > 2;
+			many_times += in_pass > 2;
 			in_pass = 0;
 		}
 		in_pass++;
@@ -399,7 +400,7 @@ static bool add_repeats(struct finder *finder)
 		if (done)
 			*row = (struct pass){ event->stamp, stack };
 	}
-	if (done && once * MIN_ONCE >= count && often * MANY_TIMES_DIVISOR <= count &&
+	if (done && once * MIN_ONCE >= count && many_times * MANY_TIMES_DIVISOR <= count &&
 		all.count > count) {
 		gmt_vec_fini(&finder->passes);
 		finder->passes.items = all.items;

@@ -241,7 +241,7 @@ static bool close_run(struct gmt_module_runs *runs, uint32_t thread, uint32_t st
 		return false;
 
 	struct gmt_module_context *context = &runs->contexts.items[runs->runs.items[run - 1].context];
-	context->parted_count += is_of_caller(runs, path_plus_1, context);
+	context->separated_count += is_of_caller(runs, path_plus_1, context);
 	return gmt_map_put(&runs->open_runs, thread, 0);
 }
 

@@ -24,7 +24,8 @@ struct gmt_module_context {
 	uint32_t last_backward; /* last step of `main` in which a backward pass followed it, plus 1 */
 	uint32_t backward_count; /* number of such steps */
 	uint32_t run_count;
-	uint32_t parted_count; /* runs that ended with an allocation by the calling function itself */
+	uint32_t
+		separated_count; /* runs that ended with an allocation by the calling function itself */
 	uint32_t path_plus_1; /* of the calling function; 0: it has no path */
 	bool is_evaluation;
 };

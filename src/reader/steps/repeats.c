@@ -9,12 +9,12 @@
 enum {
 	MIN_PERIODS = 10,
 	MIN_STEPS = 64,
-	ALLOCS_A_STEP = 1000,
-	MIN_ALLOCS_A_STEP = 50,
+	ALLOCS_PER_STEP = 1000,
+	MIN_ALLOCS_PER_STEP = 50,
 	/* at least 9 of 10 allocations from the first period on belong to periods */
 	SAME_STACK_NUMERATOR = 9,
 	SAME_STACK_DENOMINATOR = 10,
-	COMPARISONS_AN_ALLOCATION = 64, /* bounds the search for an interrupted period */
+	COMPARISONS_PER_ALLOCATION = 64, /* bounds the search for an interrupted period */
 };
 
 struct finder {
@@ -45,16 +45,16 @@ static uint32_t origin_at(struct finder *finder, size_t index)
 /*
  * Makes steps of a fixed number of allocations, from `first` on. The last step gets the remainder.
  */
-static bool make_steps(struct finder *finder, size_t first, size_t allocs_a_step,
+static bool make_steps(struct finder *finder, size_t first, size_t allocs_per_step,
 	struct gmt_step_series *series)
 {
-	size_t count = finder->allocations.count, steps = (count - first) / allocs_a_step;
+	size_t count = finder->allocations.count, steps = (count - first) / allocs_per_step;
 	uint64_t before = 0;
 
 	for (size_t i = 0; i < steps; i++) {
 		uint64_t last =
-			stamp_at(finder, i + 1 < steps ? first + (i + 1) * allocs_a_step - 1 : count - 1);
-		uint64_t begin = stamp_at(finder, first + i * allocs_a_step);
+			stamp_at(finder, i + 1 < steps ? first + (i + 1) * allocs_per_step - 1 : count - 1);
+		uint64_t begin = stamp_at(finder, first + i * allocs_per_step);
 		struct gmt_step *step;
 
 		begin -= begin != 0;
@@ -84,15 +84,15 @@ static bool keep_period(struct finder *finder, size_t period)
 }
 
 /*
- * Returns whether the last period stands at `at`. Takes what it compares from `left`; without it,
- * false.
+ * Returns whether the last period begins at index `at`. Subtracts each comparison from
+ * *comparisons_left. Returns false when no comparison is left.
  */
-static bool is_at(struct finder *finder, size_t at, size_t period, size_t *left)
+static bool is_at(struct finder *finder, size_t at, size_t period, size_t *comparisons_left)
 {
 	for (size_t i = 0; i < period; i++) {
-		if (!*left || origin_at(finder, at + i) != finder->period.items[i])
+		if (!*comparisons_left || origin_at(finder, at + i) != finder->period.items[i])
 			return false;
-		--*left;
+		--*comparisons_left;
 	}
 	return true;
 }
@@ -107,7 +107,7 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 	size_t *ret_period)
 {
 	size_t count = finder->allocations.count, period, times = 0, first = count,
-		   left = COMPARISONS_AN_ALLOCATION * count;
+		   comparisons_left = COMPARISONS_PER_ALLOCATION * count;
 
 	*ret_period = 0;
 	if (!gmt_period_find_at_end(finder->allocations.last.items, finder->allocations.last.count,
@@ -123,7 +123,7 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 			*before = series->steps.count ? &series->steps.items[series->steps.count - 1] : NULL;
 		uint64_t begin;
 
-		if (!is_at(finder, i, period, &left)) {
+		if (!is_at(finder, i, period, &comparisons_left)) {
 			i++;
 			continue;
 		}
@@ -141,7 +141,8 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 			return false;
 		*step = (struct gmt_step){ .begin = begin, .end = stamp_at(finder, count - 1) };
 	}
-	if (left && times * period * SAME_STACK_DENOMINATOR >= (count - first) * SAME_STACK_NUMERATOR &&
+	if (comparisons_left &&
+		times * period * SAME_STACK_DENOMINATOR >= (count - first) * SAME_STACK_NUMERATOR &&
 		(count - first) * 2 >= count) {
 		*ret_period = period;
 		series->frees_itself = !finder->has_python;
@@ -159,11 +160,11 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
  */
 static bool find_period(struct finder *finder, size_t *ret_period, size_t *ret_length)
 {
-	size_t count = finder->allocations.count, least = count / 2 + count % 2,
+	size_t count = finder->allocations.count, min_length = count / 2 + count % 2,
 		   last_count = finder->allocations.last.count;
 
 	if (!gmt_period_find_at_least(finder->allocations.last.items, last_count,
-			least < last_count ? least : last_count, ret_period, ret_length))
+			min_length < last_count ? min_length : last_count, ret_period, ret_length))
 		return false;
 	if (!*ret_period || *ret_length < last_count)
 		return true;
@@ -171,7 +172,7 @@ static bool find_period(struct finder *finder, size_t *ret_period, size_t *ret_l
 		origin_at(finder, count - *ret_length - 1) ==
 			origin_at(finder, count - *ret_length - 1 + *ret_period))
 		++*ret_length;
-	if (*ret_length < least)
+	if (*ret_length < min_length)
 		*ret_period = 0;
 	return !finder->has_failed;
 }
@@ -188,7 +189,7 @@ static void name_pattern(size_t period, struct gmt_timeline *timeline,
 static bool find(struct finder *finder, struct gmt_timeline *timeline,
 	struct gmt_step_series *series, const char **ret_why)
 {
-	size_t count = finder->allocations.count, period, length, a_step;
+	size_t count = finder->allocations.count, period, length, allocs_per_step;
 
 	if (!count)
 		return true;
@@ -209,15 +210,15 @@ static bool find(struct finder *finder, struct gmt_timeline *timeline,
 		name_pattern(period, timeline, series);
 		return true;
 	}
-	a_step = count / MIN_STEPS < ALLOCS_A_STEP ? count / MIN_STEPS : ALLOCS_A_STEP;
-	if (a_step < MIN_ALLOCS_A_STEP) {
+	allocs_per_step = count / MIN_STEPS < ALLOCS_PER_STEP ? count / MIN_STEPS : ALLOCS_PER_STEP;
+	if (allocs_per_step < MIN_ALLOCS_PER_STEP) {
 		*ret_why = "its allocations do not repeat and are too few to divide into steps";
 		return true;
 	}
-	snprintf(timeline->name_text, sizeof(timeline->name_text), "%zu a step", a_step);
+	snprintf(timeline->name_text, sizeof(timeline->name_text), "%zu a step", allocs_per_step);
 	series->source = GMT_STEPS_ALLOCATIONS;
 	series->name = timeline->name_text;
-	return make_steps(finder, 0, a_step, series);
+	return make_steps(finder, 0, allocs_per_step, series);
 }
 
 bool gmt_repeats_steps(const struct gmt_recording *recording, const struct gmt_traces *traces,

@@ -7,7 +7,7 @@
 
 #include "containers/bisect.h"
 #include "reader/load/clock.h"
-#include "reader/steps/counters.h"
+#include "reader/steps/step_counters.h"
 #include "reader/steps/inference_steps.h"
 #include "reader/steps/loops.h"
 #include "reader/steps/phases.h"
@@ -81,7 +81,7 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_recor
 	enum gmt_mark_source mark_source, enum gmt_step_source source)
 {
 	struct gmt_step_series *series = &timeline->series[0];
-	struct gmt_counters counters = { 0 };
+	struct gmt_step_counters counters = { 0 };
 	struct gmt_compacted_steps compacted_steps = { 0 };
 	uint64_t begin = 0;
 	bool done;
@@ -92,22 +92,22 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_recor
 
 		if (mark->kind != GMT_MARK_KIND_STEP || mark->source != mark_source)
 			continue;
-		done = gmt_counters_add(&counters,
+		done = gmt_step_counters_add(&counters,
 			mark_source == GMT_MARK_SOURCE_OPTIMIZER ? mark->object : mark->thread, mark->name,
 			mark->stamp);
 		if (done)
-			gmt_counters_add_to_last(&counters,
+			gmt_step_counters_add_to_last(&counters,
 				gmt_compacted_steps_count(&compacted_steps, mark) - 1);
 	}
 	done = done &&
-		gmt_counters_chain(&counters,
-			mark_source == GMT_MARK_SOURCE_OPTIMIZER ? GMT_COUNTERS_OF_ANY
-													 : GMT_COUNTERS_OF_A_CLASS);
+		gmt_step_counters_chain(&counters,
+			mark_source == GMT_MARK_SOURCE_OPTIMIZER ? GMT_STEP_COUNTERS_OF_ANY
+													 : GMT_STEP_COUNTERS_OF_A_CLASS);
 	for (size_t i = 0; done && i < recording->marks.count; i++) {
 		const struct gmt_recording_mark *mark = &recording->marks.items[i];
 
 		if (mark->kind != GMT_MARK_KIND_STEP || mark->source != mark_source ||
-			!gmt_counters_counts(&counters,
+			!gmt_step_counters_counts(&counters,
 				mark_source == GMT_MARK_SOURCE_OPTIMIZER ? mark->object : mark->thread, mark->name))
 			continue;
 		done = add_steps(series, begin, mark->stamp,
@@ -118,7 +118,7 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_recor
 		series->source = source;
 	}
 	gmt_compacted_steps_end(&compacted_steps, series);
-	gmt_counters_fini(&counters);
+	gmt_step_counters_fini(&counters);
 	return done;
 }
 
@@ -183,13 +183,13 @@ static bool steps_to_marked_calls(const struct gmt_step_series *main,
  */
 static bool is_own_word(const char *name, size_t at, size_t length)
 {
-	const char *behind = name + at + length;
+	const char *after = name + at + length;
 	bool begins = !at || !isalpha((unsigned char)name[at - 1]) ||
 		(islower((unsigned char)name[at - 1]) && isupper((unsigned char)name[at]));
 
-	if (!begins || islower((unsigned char)*behind))
+	if (!begins || islower((unsigned char)*after))
 		return false;
-	return strncasecmp(behind + strspn(behind, " _-"), "norm", 4) != 0;
+	return strncasecmp(after + strspn(after, " _-"), "norm", 4) != 0;
 }
 
 /*
@@ -209,21 +209,24 @@ static bool is_called_step(const char *name)
 	return false;
 }
 
-struct kind {
+struct range_class {
 	char text[256];
 };
 
-/* Returns a name without its numbers, so that "step 1" and "step 2" count together. */
-static struct kind kind_of(const char *name)
+/*
+ * Returns the class of a range: its name without numbers, so that "step 1" and "step 2" count
+ * together.
+ */
+static struct range_class class_of(const char *name)
 {
-	struct kind kind;
+	struct range_class class;
 	size_t length = 0;
 
-	for (; *name && length + 1 < sizeof(kind.text); name++)
+	for (; *name && length + 1 < sizeof(class.text); name++)
 		if (!isdigit((unsigned char)*name))
-			kind.text[length++] = *name;
-	kind.text[length] = 0;
-	return kind;
+			class.text[length++] = *name;
+	class.text[length] = 0;
+	return class;
 }
 
 /*
@@ -233,7 +236,7 @@ static struct kind kind_of(const char *name)
 static bool steps_of_ranges(struct gmt_timeline *timeline)
 {
 	struct gmt_step_series *series = &timeline->series[0];
-	struct gmt_counters counters = { 0 };
+	struct gmt_step_counters counters = { 0 };
 	const struct gmt_phase *before = NULL;
 	bool done = true;
 
@@ -241,15 +244,15 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 		const struct gmt_phase *phase = &timeline->phases.items[i];
 
 		if (phase->source == GMT_MARK_SOURCE_NVTX && is_called_step(phase->name))
-			done =
-				gmt_counters_add(&counters, phase->thread, kind_of(phase->name).text, phase->begin);
+			done = gmt_step_counters_add(&counters, phase->thread, class_of(phase->name).text,
+				phase->begin);
 	}
-	done = done && gmt_counters_chain(&counters, GMT_COUNTERS_OF_A_CLASS);
+	done = done && gmt_step_counters_chain(&counters, GMT_STEP_COUNTERS_OF_A_CLASS);
 	for (size_t i = 0; done && i < timeline->phases.count; i++) {
 		const struct gmt_phase *phase = &timeline->phases.items[i];
 
 		if (phase->source != GMT_MARK_SOURCE_NVTX || !is_called_step(phase->name) ||
-			!gmt_counters_counts(&counters, phase->thread, kind_of(phase->name).text))
+			!gmt_step_counters_counts(&counters, phase->thread, class_of(phase->name).text))
 			continue;
 		if (before)
 			done = add_step(series, before->begin, phase->begin);
@@ -260,7 +263,7 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 	if (done && before)
 		done = add_step(series, before->begin, before->end);
 	series->source = GMT_STEPS_NVTX;
-	gmt_counters_fini(&counters);
+	gmt_step_counters_fini(&counters);
 	/* A single range is not a sequence of steps. */
 	if (series->steps.count < 2) {
 		series->steps.count = 0;

@@ -37,7 +37,7 @@ struct gmt_symbols_frame {
 
 enum { GMT_SYMBOLS_MAX_FRAMES = 32 }; /* for one address, including inlined functions */
 
-struct gmt_symbols_answer {
+struct gmt_symbols_result {
 	const struct gmt_module *module; /* NULL: no module contains the address */
 	/* in the module's file; without a module, the address itself */
 	uint64_t file_address;
@@ -63,7 +63,7 @@ void gmt_symbols_expect(struct gmt_symbols *symbols, uint32_t generation, uint64
  * before it.
  */
 void gmt_symbols_find(struct gmt_symbols *symbols, uint32_t generation, uint64_t address,
-	struct gmt_symbols_answer *ret_answer);
+	struct gmt_symbols_result *ret_result);
 
 /*
  * Returns the state of module number `index` of the recording. Of modules with the same file, only

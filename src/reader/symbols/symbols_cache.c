@@ -10,12 +10,12 @@
 
 #include "containers/intern.h"
 #include "base/pages.h"
-#include "reader/symbols/symbols_folder.h"
+#include "reader/symbols/symbols_cache_folder.h"
 
 /* The results of one key. */
 struct entry {
-	struct gmt_symbols_answers answers;
-	char name[GMT_SYMBOLS_FOLDER_NAME_BYTES];
+	struct gmt_symbols_results results;
+	char name[GMT_SYMBOLS_CACHE_FOLDER_NAME_BYTES];
 	uint8_t *bytes; /* as read; NULL: there were no valid bytes */
 	size_t size;
 };
@@ -23,7 +23,7 @@ struct entry {
 enum { KEY_BYTES = 1024 };
 
 struct gmt_symbols_cache {
-	struct gmt_symbols_folder folder;
+	struct gmt_symbols_cache_folder folder;
 	char reader[KEY_BYTES / 2]; /* describes this program and its libdw */
 	struct gmt_intern keys; /* ids are indexes in `entries` */
 	GMT_VEC(struct entry *) entries;
@@ -59,7 +59,7 @@ struct gmt_symbols_cache *gmt_symbols_cache_open(void)
 {
 	struct gmt_symbols_cache *cache = gmt_pages_grow(NULL, 0, sizeof(*cache));
 
-	if (cache && !(describe_reader(cache) && gmt_symbols_folder_find(&cache->folder))) {
+	if (cache && !(describe_reader(cache) && gmt_symbols_cache_folder_find(&cache->folder))) {
 		gmt_symbols_cache_close(cache);
 		return NULL;
 	}
@@ -83,16 +83,16 @@ static bool write_key(const struct gmt_symbols_cache *cache,
 /* Reads the results of earlier runs. */
 static void read_entry(struct gmt_symbols_cache *cache, struct entry *entry, const char *key)
 {
-	entry->bytes = gmt_symbols_folder_read(&cache->folder, entry->name,
-		GMT_SYMBOLS_ANSWERS_MAX_BYTES, &entry->size);
+	entry->bytes = gmt_symbols_cache_folder_read(&cache->folder, entry->name,
+		GMT_SYMBOLS_RESULTS_MAX_BYTES, &entry->size);
 	if (entry->bytes &&
-		!gmt_symbols_answers_take(&entry->answers, entry->bytes, entry->size, key)) {
+		!gmt_symbols_results_load(&entry->results, entry->bytes, entry->size, key)) {
 		gmt_pages_free(entry->bytes, entry->size);
 		entry->bytes = NULL;
 	}
 }
 
-struct gmt_symbols_answers *gmt_symbols_cache_get(struct gmt_symbols_cache *cache,
+struct gmt_symbols_results *gmt_symbols_cache_get(struct gmt_symbols_cache *cache,
 	const struct gmt_symbols_elf *functions, const struct gmt_symbols_elf *lines)
 {
 	char key[KEY_BYTES];
@@ -114,7 +114,7 @@ struct gmt_symbols_answers *gmt_symbols_cache_get(struct gmt_symbols_cache *cach
 			read_entry(cache, entry, key);
 		}
 	}
-	return cache->entries.items[id] ? &cache->entries.items[id]->answers : NULL;
+	return cache->entries.items[id] ? &cache->entries.items[id]->results : NULL;
 }
 
 static bool has_limit(int resource)
@@ -135,10 +135,10 @@ static bool is_memory_unlimited(void)
 
 static void write_entry(struct gmt_symbols_cache *cache, const struct entry *entry, const char *key)
 {
-	gmt_symbols_answers_bytes bytes = { 0 };
+	gmt_symbols_results_bytes bytes = { 0 };
 
-	if (gmt_symbols_answers_make(&entry->answers, key, &bytes))
-		gmt_symbols_folder_write(&cache->folder, entry->name, bytes.items, bytes.count);
+	if (gmt_symbols_results_encode(&entry->results, key, &bytes))
+		gmt_symbols_cache_folder_write(&cache->folder, entry->name, bytes.items, bytes.count);
 	gmt_vec_fini(&bytes);
 }
 
@@ -151,13 +151,13 @@ void gmt_symbols_cache_close(struct gmt_symbols_cache *cache)
 
 		if (!entry)
 			continue;
-		if (gmt_symbols_answers_is_new(&entry->answers) && is_memory_unlimited())
+		if (gmt_symbols_results_is_new(&entry->results) && is_memory_unlimited())
 			write_entry(cache, entry, gmt_intern_get(&cache->keys, i)->bytes);
-		gmt_symbols_answers_fini(&entry->answers);
+		gmt_symbols_results_fini(&entry->results);
 		gmt_pages_free(entry->bytes, entry->size);
 		gmt_pages_free(entry, sizeof(*entry));
 	}
-	gmt_symbols_folder_close(&cache->folder);
+	gmt_symbols_cache_folder_close(&cache->folder);
 	gmt_vec_fini(&cache->entries);
 	gmt_intern_fini(&cache->keys);
 	gmt_pages_free(cache, sizeof(*cache));

@@ -4,7 +4,7 @@
 
 /*
  * Stores results of symbol lookups on disk for the next run. Reading PyTorch's symbol tables and
- * lines costs more than all the rest of a small report. In the flow: files -> symbols -> answers ->
+ * lines costs more than all the rest of a small report. In the flow: files -> symbols -> results ->
  * cache.
  *
  * The folder is $XDG_CACHE_HOME/gpumemtrace/symbols, else ~/.cache/gpumemtrace/symbols. It has one
@@ -19,7 +19,7 @@
  * For one thread.
  */
 
-#include "reader/symbols/symbols_answers.h"
+#include "reader/symbols/symbols_results.h"
 #include "reader/symbols/symbols_elf.h"
 
 struct gmt_symbols_cache;
@@ -36,7 +36,7 @@ struct gmt_symbols_cache *gmt_symbols_cache_open(void);
  * closed. Returns NULL if results must not be stored: the files have no build-id, or refer to a
  * further file. `cache` may be NULL.
  */
-struct gmt_symbols_answers *gmt_symbols_cache_get(struct gmt_symbols_cache *cache,
+struct gmt_symbols_results *gmt_symbols_cache_get(struct gmt_symbols_cache *cache,
 	const struct gmt_symbols_elf *functions, const struct gmt_symbols_elf *lines);
 
 /* Writes new results, and deletes old files if there are too many. `cache` may be NULL. */

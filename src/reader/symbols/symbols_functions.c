@@ -285,7 +285,7 @@ static size_t count_begun(const struct gmt_symbols_functions *functions, uint64_
 }
 
 /*
- * Finds the function at an address. Returns false if the answer is uncertain: functions without a
+ * Finds the function at an address. Returns false if the result is uncertain: functions without a
  * name do not count, so one of the LOOK_BACK candidates may be missing. No linker makes such
  * functions.
  */

@@ -35,8 +35,8 @@ void gmt_coverage_json(const struct gmt_function_coverage *coverage, struct gmt_
 	gmt_json_key(json, "never_called");
 	if (coverage->is_whole) {
 		gmt_json_begin_array(json);
-		for (size_t i = 0; i < coverage->never.count; i++)
-			gmt_json_text(json, coverage->never.items[i].api->name.text);
+		for (size_t i = 0; i < coverage->never_called.count; i++)
+			gmt_json_text(json, coverage->never_called.items[i].api->name.text);
 		gmt_json_end_array(json);
 	} else {
 		gmt_json_null(json);

@@ -152,7 +152,7 @@ static void render_difference(const struct writer *writer,
 
 	gmt_json_key_u64(json, "index", difference->rank);
 	key_known(writer, "rank", rank_number(writer, difference->rank));
-	key_known(writer, "compared_with_rank", rank_number(writer, difference->than));
+	key_known(writer, "compared_with_rank", rank_number(writer, difference->other));
 	gmt_json_key_i64(json, "difference_bytes", difference->bytes);
 	gmt_json_key_array(json, "lines");
 	for (uint32_t i = 0; i < difference->line_count; i++) {

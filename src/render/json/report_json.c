@@ -66,7 +66,7 @@ static void render_process(const struct gmt_report *report, struct gmt_json *jso
 	gmt_json_end_object(json);
 }
 
-static void render_space(const struct gmt_summary_space *space, struct gmt_json *json)
+static void render_space(const struct gmt_memory_summary_space *space, struct gmt_json *json)
 {
 	struct gmt_space_text name = gmt_space_text(space->space);
 
@@ -79,7 +79,7 @@ static void render_space(const struct gmt_summary_space *space, struct gmt_json 
 	gmt_json_end_object(json);
 }
 
-static void render_account(const struct gmt_summary_layer *layer, struct gmt_json *json)
+static void render_account(const struct gmt_memory_summary_layer *layer, struct gmt_json *json)
 {
 	const struct gmt_account *account = &layer->account;
 
@@ -110,7 +110,7 @@ static void render_account(const struct gmt_summary_layer *layer, struct gmt_jso
 	gmt_json_end_array(json);
 }
 
-static void render_device(const struct gmt_summary_device *device, struct gmt_json *json)
+static void render_device(const struct gmt_memory_summary_device *device, struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
 	gmt_json_key_i64(json, "device", device->device);

@@ -53,7 +53,7 @@ static void render_peak(const struct gmt_allocator_state_view *view,
 	for (size_t i = 0; i < GMT_PEAK_KEYS; i++) {
 		const struct gmt_table *table = &view->peaks[i];
 		const struct gmt_table_row *row =
-			gmt_table_of(table, account->layer, account->device, &count);
+			gmt_table_rows_of(table, account->layer, account->device, &count);
 
 		gmt_json_key_array(json, keys[i]);
 		for (; count && row->peak_blocks; count--, row++) {

@@ -195,9 +195,10 @@ static void write_blocks(const struct gmt_page_view *view, const struct gmt_page
 	gmt_json_key_object(json, "blocks");
 	gmt_json_key_u64(json, "kept", device->blocks.kept.count);
 	gmt_json_key_u64(json, "total", device->blocks.total);
-	gmt_json_key_double(json, "kept_bytes_ns", device->blocks.kept_weight * view->page->ns_a_tick);
+	gmt_json_key_double(json, "kept_bytes_ns",
+		device->blocks.kept_weight * view->page->ns_per_tick);
 	gmt_json_key_double(json, "total_bytes_ns",
-		device->blocks.total_weight * view->page->ns_a_tick);
+		device->blocks.total_weight * view->page->ns_per_tick);
 	gmt_json_end_object(json);
 }
 

@@ -60,7 +60,7 @@ bool gmt_ranks_page_packet(const struct gmt_ranks_view *view, const int32_t *rec
 		gmt_ranks_json(view, &packet.json);
 		gmt_json_key_array(&packet.json, "recording_files");
 		for (size_t i = 0; i < job->ranks.count && !gmt_json_is_full(&packet.json); i++)
-			gmt_json_text(&packet.json, gmt_job_recording(job, &job->ranks.items[i], path));
+			gmt_json_text(&packet.json, gmt_job_recording_path(job, &job->ranks.items[i], path));
 		gmt_json_end_array(&packet.json);
 	}
 	return gmt_packet_write(&packet, file, "job");

@@ -64,8 +64,8 @@ static void write_never_called(const struct gmt_function_coverage *coverage,
 	const char *library = "";
 	size_t column = 0;
 
-	for (size_t i = 0; i < coverage->never.count; i++) {
-		const struct gmt_api *api = coverage->never.items[i].api;
+	for (size_t i = 0; i < coverage->never_called.count; i++) {
+		const struct gmt_api *api = coverage->never_called.items[i].api;
 		bool is_first = strcmp(library, api->library.text) != 0;
 
 		if (is_first) {

@@ -66,7 +66,7 @@ static void write_only(const struct writer *writer, unsigned side)
 
 	if (!count)
 		return;
-	gmt_job_list(writer->diff->only[side].items, count, list, sizeof(list));
+	gmt_job_list_ranks(writer->diff->only[side].items, count, list, sizeof(list));
 	gmt_console_style(&writer->console, GMT_CONSOLE_WARN);
 	fprintf(writer->file, "only in %s: %zu rank%s: %s\n", labels[side], count, plural(count), list);
 	gmt_console_style(&writer->console, GMT_CONSOLE_NORMAL);

@@ -311,7 +311,7 @@ static void write_categories(struct writer *writer)
 	if (!view || !account)
 		return;
 
-	const struct gmt_table_row *row = gmt_table_of(gmt_peak_table(view, GMT_TABLE_CATEGORY),
+	const struct gmt_table_row *row = gmt_table_rows_of(gmt_peak_table(view, GMT_TABLE_CATEGORY),
 		account->layer, account->device, &count);
 	end_line(writer);
 	write(writer, "At the peak");

@@ -70,7 +70,7 @@ static int weight_of(const struct gmt_job *job, uint32_t index)
 	return 16 * (index == job->first_failure.rank || index == job->first_killed) +
 		8 * (rank->failure != NULL) + 4 * (rank->growth != NULL && job->grown < job->ranks.count) +
 		4 * rank->is_outlier + 2 * (rank->summary->end != GMT_PROCESS_END_CLEAN) +
-		(rank->group != GMT_JOB_NONE && job->groups[rank->group].middle == index);
+		(rank->group != GMT_JOB_NONE && job->groups[rank->group].median_rank == index);
 }
 
 /* What stands out about a rank, in a few words. */
@@ -168,7 +168,8 @@ static void write_next(struct gmt_ranks_writer *writer, const struct row *rows, 
 		const struct gmt_job_rank *rank = &writer->job->ranks.items[first->index];
 
 		gmt_ranks_write(writer, "%s ", rank->growth ? "leaks" : "report");
-		gmt_console_argument(&writer->screen.line, gmt_job_recording(writer->job, rank, recording));
+		gmt_console_argument(&writer->screen.line,
+			gmt_job_recording_path(writer->job, rank, recording));
 		gmt_ranks_write(writer, "   # ");
 		gmt_ranks_name(writer, first->index);
 	}

@@ -116,7 +116,7 @@ static void write_missing(struct gmt_ranks_writer *writer)
 		gmt_ranks_end(writer);
 		return;
 	}
-	gmt_job_list(job->missing.items, job->missing.count, list, sizeof(list));
+	gmt_job_list_ranks(job->missing.items, job->missing.count, list, sizeof(list));
 	gmt_ranks_write(writer, "rank%s %s: no file", plural(job->missing.count), list);
 	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_WARN);
 }
@@ -194,9 +194,9 @@ static void write_outliers(struct gmt_ranks_writer *writer)
 			gmt_text_size(job->ranks.items[difference->rank].peak_bytes).text);
 		gmt_ranks_write(writer, ", %c%s", difference->bytes < 0 ? '-' : '+',
 			gmt_text_size(absolute(difference->bytes)).text);
-		write_share(writer, difference->bytes, job->ranks.items[difference->than].peak_bytes);
+		write_share(writer, difference->bytes, job->ranks.items[difference->other].peak_bytes);
 		gmt_ranks_write(writer, " compared with ");
-		gmt_ranks_name(writer, difference->than);
+		gmt_ranks_name(writer, difference->other);
 		if (!i && job->outliers.count > shown)
 			gmt_ranks_write(writer, "; %s more", gmt_text_count(job->outliers.count - shown).text);
 		gmt_screen_end_line(&writer->screen, GMT_CONSOLE_WARN);
@@ -217,7 +217,7 @@ static void write_group(struct gmt_ranks_writer *writer, uint32_t group)
 			ranks[count++] =
 				(uint32_t)(job->has_ranks ? job->ranks.items[i].launch.rank : (int64_t)i);
 	if (ranks)
-		gmt_job_list(ranks, count, list, sizeof(list));
+		gmt_job_list_ranks(ranks, count, list, sizeof(list));
 	free(ranks);
 	if (*gmt_job_text_of(job->store, job->groups[group].role)) {
 		write_text(writer, job->groups[group].role);

@@ -31,7 +31,7 @@ struct writer {
 	struct gmt_stack_summary summary;
 };
 
-static void write_layer(const struct writer *writer, const struct gmt_summary_layer *layer)
+static void write_layer(const struct writer *writer, const struct gmt_memory_summary_layer *layer)
 {
 	const struct gmt_account *account = &layer->account;
 
@@ -45,7 +45,7 @@ static void write_layer(const struct writer *writer, const struct gmt_summary_la
 		fprintf(writer->file, "    %-6s %10s %9s  when the process ended\n", "left",
 			gmt_text_size(layer->left_bytes).text, gmt_text_count(layer->left_blocks).text);
 	for (size_t i = 0; layer->spaces.count > 1 && i < layer->spaces.count; i++) {
-		const struct gmt_summary_space *space = &layer->spaces.items[i];
+		const struct gmt_memory_summary_space *space = &layer->spaces.items[i];
 
 		fprintf(writer->file, "    %-6.12s %10s %9s %10s %11s\n", gmt_space_text(space->space).text,
 			gmt_text_size(space->live_bytes).text, gmt_text_count(space->live_blocks).text,
@@ -75,7 +75,8 @@ static void write_reserved(const struct writer *writer, const struct gmt_account
 		gmt_text_size(reserved > allocated ? reserved - allocated : 0).text);
 }
 
-static void write_device(const struct writer *writer, const struct gmt_summary_device *device)
+static void write_device(const struct writer *writer,
+	const struct gmt_memory_summary_device *device)
 {
 	char title[200];
 
@@ -251,7 +252,7 @@ static bool write_list(struct writer *writer, const struct gmt_account *account,
 	return true;
 }
 
-static bool write_lists(struct writer *writer, const struct gmt_summary_layer *layer,
+static bool write_lists(struct writer *writer, const struct gmt_memory_summary_layer *layer,
 	const char *device_name)
 {
 	const struct gmt_report *report = writer->report;
@@ -278,10 +279,10 @@ static bool write_lists(struct writer *writer, const struct gmt_summary_layer *l
 
 static bool write_all_lists(struct writer *writer)
 {
-	const struct gmt_summary *summary = writer->report->summary;
+	const struct gmt_memory_summary *summary = writer->report->summary;
 
 	for (size_t i = 0; i < summary->devices.count && i < DEVICES_SHOWN; i++) {
-		const struct gmt_summary_device *device = &summary->devices.items[i];
+		const struct gmt_memory_summary_device *device = &summary->devices.items[i];
 		char device_name[24];
 
 		snprintf(device_name, sizeof(device_name), device->device < 0 ? "an unknown GPU" : "GPU %d",

@@ -129,7 +129,7 @@ void gmt_table_text(const struct gmt_allocator_state_view *view, FILE *file)
 			gmt_accounting_find_account(accounting, (uint8_t)row->layer, (int16_t)row->device);
 		char title[160];
 
-		row = gmt_table_of(view->by, row->layer, row->device, &count);
+		row = gmt_table_rows_of(view->by, row->layer, row->device, &count);
 		snprintf(title, sizeof(title), "%s on %s by %s, sorted by %s", gmt_layer_name(row->layer),
 			gmt_allocator_state_device(row->device).text, gmt_table_key_title(view->by->key),
 			sorted[view->key]);
@@ -155,7 +155,8 @@ static void write_shares(const struct gmt_console *console,
 	const struct gmt_account *account)
 {
 	size_t count, shown = 0;
-	const struct gmt_table_row *row = gmt_table_of(table, account->layer, account->device, &count);
+	const struct gmt_table_row *row =
+		gmt_table_rows_of(table, account->layer, account->device, &count);
 
 	if (count < 2 || !row->peak_bytes)
 		return;
@@ -189,7 +190,7 @@ static bool has_owners(const struct gmt_allocator_state_view *view,
 {
 	size_t count;
 	const struct gmt_table_row *row =
-		gmt_table_of(&view->peaks[0], account->layer, account->device, &count);
+		gmt_table_rows_of(&view->peaks[0], account->layer, account->device, &count);
 
 	return count > 1 && row[1].peak_bytes;
 }
@@ -200,7 +201,8 @@ static void write_rows(const struct gmt_console *console,
 {
 	uint64_t limit = view->limit == UINT64_MAX ? PEAK_ROWS_SHOWN : view->limit, rest = 0;
 	size_t count, left = 0;
-	const struct gmt_table_row *row = gmt_table_of(table, account->layer, account->device, &count);
+	const struct gmt_table_row *row =
+		gmt_table_rows_of(table, account->layer, account->device, &count);
 
 	fprintf(console->file, "  by %s\n", gmt_table_key_title(table->key));
 	for (size_t i = 0; i < count && row[i].peak_bytes; i++)

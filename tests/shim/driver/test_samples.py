@@ -104,10 +104,10 @@ class Samples(unittest.TestCase):
             if row["known"] == EVERYTHING and row["free_bytes"] == free and row["begin_stamp"] < asked
         ]
         clocks = self.recording.records("clock")
-        ns_a_tick = (clocks[-1]["monotonic_ns"] - clocks[0]["monotonic_ns"]) / (
+        ns_per_tick = (clocks[-1]["monotonic_ns"] - clocks[0]["monotonic_ns"]) / (
             clocks[-1]["stamp"] - clocks[0]["stamp"]
         )
-        idle = [row for row in rows if (row["begin_stamp"] - rows[0]["begin_stamp"]) * ns_a_tick > IDLE_NS]
+        idle = [row for row in rows if (row["begin_stamp"] - rows[0]["begin_stamp"]) * ns_per_tick > IDLE_NS]
         # A sample during the last call is followed by one more sample: two in a second of sleep, or in a longer sleep.
         self.assertLessEqual(len(rows) - len(idle), 2)
 

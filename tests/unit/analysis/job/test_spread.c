@@ -123,11 +123,11 @@ static void lists_of_ranks_name_ranges_and_end_with_dots(void **state)
 	char text[64], small[16];
 
 	(void)state;
-	gmt_job_list(ranks, 7, text, sizeof(text));
+	gmt_job_list_ranks(ranks, 7, text, sizeof(text));
 	assert_string_equal(text, "1-3, 5, 7, 8, 4000000000");
-	gmt_job_list(ranks, 7, small, sizeof(small));
+	gmt_job_list_ranks(ranks, 7, small, sizeof(small));
 	assert_string_equal(small, "1-3, 5, ...");
-	gmt_job_list(ranks, 0, text, sizeof(text));
+	gmt_job_list_ranks(ranks, 0, text, sizeof(text));
 	assert_string_equal(text, "");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The symbol cache on disk. Tests plant an answer that no file gives: it shows whether the reader
+ * The symbol cache on disk. Tests plant an result that no file gives: it shows whether the reader
  * used the cache.
  */
 #include <dirent.h>
@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "reader/symbols/symbols_cache.h"
-#include "reader/symbols/symbols_folder.h"
+#include "reader/symbols/symbols_cache_folder.h"
 
 /* The fake libraries are in FAKE_FOLDER. */
 static const char library[] = FAKE_FOLDER "/libpython-fake.so";
@@ -57,7 +57,7 @@ static bool run_on(const char *functions_path, const char *lines_path, const cha
 	struct gmt_symbols_cache *cache = gmt_symbols_cache_open();
 	struct gmt_symbols_elf *functions = gmt_symbols_elf_open(functions_path),
 						   *lines = lines_path ? gmt_symbols_elf_open(lines_path) : NULL;
-	struct gmt_symbols_answers *answers;
+	struct gmt_symbols_results *results;
 	struct gmt_symbols_frame frames[GMT_SYMBOLS_MAX_FRAMES] = {
 		{ .function = name, .file = "f.c", .line = 7 }
 	};
@@ -65,15 +65,15 @@ static bool run_on(const char *functions_path, const char *lines_path, const cha
 
 	assert_non_null(cache);
 	assert_non_null(functions);
-	answers = gmt_symbols_cache_get(cache, functions, lines);
-	if (answers) {
+	results = gmt_symbols_cache_get(cache, functions, lines);
+	if (results) {
 		struct gmt_symbols_frame found[GMT_SYMBOLS_MAX_FRAMES];
 
-		known = gmt_symbols_answers_find(answers, WHERE, found);
+		known = gmt_symbols_results_find(results, WHERE, found);
 		if (known)
 			snprintf(ret_name, bytes, "%s", found[0].function);
 		else if (name)
-			assert_true(gmt_symbols_answers_add(answers, WHERE, frames, 1));
+			assert_true(gmt_symbols_results_add(results, WHERE, frames, 1));
 	}
 	gmt_symbols_elf_close(functions);
 	gmt_symbols_elf_close(lines);
@@ -135,20 +135,20 @@ static void test_any_text_and_a_missing_text_are_restored(void **state)
 		{ NULL, NULL, 0 }, { "", "", 1 }, { "\x1b[31m\xff\n", "a\tb", UINT32_MAX },
 		{ "key", "key", 2 },
 	}, found[GMT_SYMBOLS_MAX_FRAMES];
-	struct gmt_symbols_answers first = { 0 }, second = { 0 };
-	gmt_symbols_answers_bytes bytes = { 0 };
+	struct gmt_symbols_results first = { 0 }, second = { 0 };
+	gmt_symbols_results_bytes bytes = { 0 };
 
 	(void)state;
-	assert_true(gmt_symbols_answers_add(&first, UINT64_MAX, frames, GMT_SYMBOLS_MAX_FRAMES));
-	assert_true(gmt_symbols_answers_add(&first, 0, frames + 2, 1));
-	assert_true(gmt_symbols_answers_make(&first, "key", &bytes));
-	assert_false(gmt_symbols_answers_take(&second, bytes.items, bytes.count, "other key"));
-	assert_true(gmt_symbols_answers_take(&second, bytes.items, bytes.count, "key"));
-	assert_int_equal(gmt_symbols_answers_find(&second, 1, found), 0);
-	assert_int_equal(gmt_symbols_answers_find(&second, 0, found), 1);
+	assert_true(gmt_symbols_results_add(&first, UINT64_MAX, frames, GMT_SYMBOLS_MAX_FRAMES));
+	assert_true(gmt_symbols_results_add(&first, 0, frames + 2, 1));
+	assert_true(gmt_symbols_results_encode(&first, "key", &bytes));
+	assert_false(gmt_symbols_results_load(&second, bytes.items, bytes.count, "other key"));
+	assert_true(gmt_symbols_results_load(&second, bytes.items, bytes.count, "key"));
+	assert_int_equal(gmt_symbols_results_find(&second, 1, found), 0);
+	assert_int_equal(gmt_symbols_results_find(&second, 0, found), 1);
 	assert_string_equal(found[0].function, frames[2].function);
 	for (int round = 0; round < 2; round++) {
-		assert_int_equal(gmt_symbols_answers_find(round ? &second : &first, UINT64_MAX, found),
+		assert_int_equal(gmt_symbols_results_find(round ? &second : &first, UINT64_MAX, found),
 			GMT_SYMBOLS_MAX_FRAMES);
 		for (size_t i = 0; i < GMT_SYMBOLS_MAX_FRAMES; i++) {
 			assert_int_equal(found[i].line, frames[i].line);
@@ -160,8 +160,8 @@ static void test_any_text_and_a_missing_text_are_restored(void **state)
 				assert_string_equal(found[i].file, frames[i].file);
 		}
 	}
-	gmt_symbols_answers_fini(&second);
-	gmt_symbols_answers_fini(&first);
+	gmt_symbols_results_fini(&second);
+	gmt_symbols_results_fini(&first);
 	gmt_vec_fini(&bytes);
 }
 
@@ -333,24 +333,24 @@ static void test_two_concurrent_readers_leave_one_whole_cache(void **state)
 	struct gmt_symbols_elf *elf = gmt_symbols_elf_open(library);
 	struct gmt_symbols_cache *caches[2] = { gmt_symbols_cache_open(), gmt_symbols_cache_open() };
 	struct gmt_symbols_frame frame = { "planted", NULL, 1 };
-	struct gmt_symbols_answers *answers[2];
+	struct gmt_symbols_results *results[2];
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		answers[i] = gmt_symbols_cache_get(caches[i], elf, elf);
-		assert_ptr_equal(gmt_symbols_cache_get(caches[i], elf, elf), answers[i]);
-		assert_true(gmt_symbols_answers_add(answers[i], (uint64_t)i, &frame, 1));
+		results[i] = gmt_symbols_cache_get(caches[i], elf, elf);
+		assert_ptr_equal(gmt_symbols_cache_get(caches[i], elf, elf), results[i]);
+		assert_true(gmt_symbols_results_add(results[i], (uint64_t)i, &frame, 1));
 	}
 	for (int i = 0; i < 2; i++)
 		gmt_symbols_cache_close(caches[i]);
 	caches[0] = gmt_symbols_cache_open();
-	answers[0] = gmt_symbols_cache_get(caches[0], elf, elf);
-	assert_int_equal(answers[0]->kept.address_count, 1);
-	/* Adds an answer to the known ones. */
-	assert_true(gmt_symbols_answers_add(answers[0], 0, &frame, 1));
+	results[0] = gmt_symbols_cache_get(caches[0], elf, elf);
+	assert_int_equal(results[0]->earlier.address_count, 1);
+	/* Adds an result to the known ones. */
+	assert_true(gmt_symbols_results_add(results[0], 0, &frame, 1));
 	gmt_symbols_cache_close(caches[0]);
 	caches[0] = gmt_symbols_cache_open();
-	assert_int_equal(gmt_symbols_cache_get(caches[0], elf, elf)->kept.address_count, 2);
+	assert_int_equal(gmt_symbols_cache_get(caches[0], elf, elf)->earlier.address_count, 2);
 	gmt_symbols_cache_close(caches[0]);
 	gmt_symbols_elf_close(elf);
 }
@@ -377,7 +377,7 @@ static bool is_there(const char *name)
 
 static void test_the_least_recently_used_entry_is_evicted_first(void **state)
 {
-	enum { FILES = GMT_SYMBOLS_FOLDER_MAX_FILES };
+	enum { FILES = GMT_SYMBOLS_CACHE_FOLDER_MAX_FILES };
 	time_t now = time(NULL);
 	char name[64];
 
@@ -400,7 +400,7 @@ static void test_the_least_recently_used_entry_is_evicted_first(void **state)
 	assert_false(is_there("abcdef-0123456789abcdef.77.new"));
 	assert_true(is_there("abcdef-0123456789abcdef.78.new"));
 
-	make_file("abcdef0000-0123456789abcdef", now - 1000, GMT_SYMBOLS_FOLDER_MAX_BYTES);
+	make_file("abcdef0000-0123456789abcdef", now - 1000, GMT_SYMBOLS_CACHE_FOLDER_MAX_BYTES);
 	run_on(debug, NULL, "another", name, sizeof(name));
 	assert_true(is_believed());
 	assert_false(is_there("abcdef0000-0123456789abcdef"));
@@ -409,9 +409,9 @@ static void test_the_least_recently_used_entry_is_evicted_first(void **state)
 
 static void test_a_cache_file_over_its_limit_starts_again(void **state)
 {
-	enum { NAME_BYTES = GMT_SYMBOLS_ANSWERS_MAX_BYTES / 4 };
-	struct gmt_symbols_answers first = { 0 }, second = { 0 }, third = { 0 };
-	gmt_symbols_answers_bytes bytes[2] = { 0 };
+	enum { NAME_BYTES = GMT_SYMBOLS_RESULTS_MAX_BYTES / 4 };
+	struct gmt_symbols_results first = { 0 }, second = { 0 }, third = { 0 };
+	gmt_symbols_results_bytes bytes[2] = { 0 };
 	struct gmt_symbols_frame frame = { 0 };
 	char *name = calloc(1, NAME_BYTES);
 
@@ -420,23 +420,23 @@ static void test_a_cache_file_over_its_limit_starts_again(void **state)
 	for (int i = 0; i < 6; i++) {
 		memset(name, 'a' + i, NAME_BYTES - 1);
 		frame.function = name;
-		assert_true(gmt_symbols_answers_add(i < 3 ? &first : &second, (uint64_t)i, &frame, 1));
+		assert_true(gmt_symbols_results_add(i < 3 ? &first : &second, (uint64_t)i, &frame, 1));
 		if (i == 2) {
-			assert_true(gmt_symbols_answers_make(&first, "key", &bytes[0]));
-			assert_true(gmt_symbols_answers_take(&second, bytes[0].items, bytes[0].count, "key"));
+			assert_true(gmt_symbols_results_encode(&first, "key", &bytes[0]));
+			assert_true(gmt_symbols_results_load(&second, bytes[0].items, bytes[0].count, "key"));
 		}
 	}
-	assert_true(gmt_symbols_answers_make(&second, "key", &bytes[1]));
-	assert_true(gmt_symbols_answers_take(&third, bytes[1].items, bytes[1].count, "key"));
-	assert_int_equal(third.kept.address_count, 3);
-	assert_int_equal(third.kept.addresses[0].address, 3);
+	assert_true(gmt_symbols_results_encode(&second, "key", &bytes[1]));
+	assert_true(gmt_symbols_results_load(&third, bytes[1].items, bytes[1].count, "key"));
+	assert_int_equal(third.earlier.address_count, 3);
+	assert_int_equal(third.earlier.addresses[0].address, 3);
 	gmt_vec_fini(&bytes[1]);
 	memset(name, 'z', NAME_BYTES - 1);
-	assert_true(gmt_symbols_answers_add(&second, 6, &frame, 1));
-	assert_false(gmt_symbols_answers_make(&second, "key", &bytes[1]));
-	gmt_symbols_answers_fini(&third);
-	gmt_symbols_answers_fini(&second);
-	gmt_symbols_answers_fini(&first);
+	assert_true(gmt_symbols_results_add(&second, 6, &frame, 1));
+	assert_false(gmt_symbols_results_encode(&second, "key", &bytes[1]));
+	gmt_symbols_results_fini(&third);
+	gmt_symbols_results_fini(&second);
+	gmt_symbols_results_fini(&first);
 	gmt_vec_fini(&bytes[0]);
 	gmt_vec_fini(&bytes[1]);
 	free(name);

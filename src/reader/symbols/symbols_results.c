@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reader/symbols/symbols_answers.h"
+#include "reader/symbols/symbols_results.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +24,10 @@ static uint64_t hash_of(const uint8_t *bytes, size_t size)
 }
 
 /* Returns whether all offsets and indexes in the table are in range. */
-static bool is_sound(const struct gmt_symbols_answers_table *table)
+static bool is_sound(const struct gmt_symbols_results_table *table)
 {
 	for (uint32_t i = 0; i < table->address_count; i++) {
-		const struct gmt_symbols_answers_address *at = &table->addresses[i];
+		const struct gmt_symbols_results_address *at = &table->addresses[i];
 
 		if ((i && at->address <= at[-1].address) || !at->count ||
 			at->count > GMT_SYMBOLS_MAX_FRAMES || at->first > table->frame_count ||
@@ -41,15 +41,15 @@ static bool is_sound(const struct gmt_symbols_answers_table *table)
 	return true;
 }
 
-bool gmt_symbols_answers_take(struct gmt_symbols_answers *answers, const void *bytes, size_t size,
+bool gmt_symbols_results_load(struct gmt_symbols_results *results, const void *bytes, size_t size,
 	const char *key)
 {
 	const struct header *header = bytes;
 
-	if (size < sizeof(*header) || size > GMT_SYMBOLS_ANSWERS_MAX_BYTES || header->magic != magic)
+	if (size < sizeof(*header) || size > GMT_SYMBOLS_RESULTS_MAX_BYTES || header->magic != magic)
 		return false;
 
-	struct gmt_symbols_answers_table table = {
+	struct gmt_symbols_results_table table = {
 		.address_count = header->address_count,
 		.frame_count = header->frame_count,
 		.text_bytes = header->text_bytes,
@@ -65,12 +65,12 @@ bool gmt_symbols_answers_take(struct gmt_symbols_answers *answers, const void *b
 	table.texts = (const char *)table.frames + frames;
 	if (table.texts[table.text_bytes - 1] || strcmp(table.texts, key) != 0 || !is_sound(&table))
 		return false;
-	answers->kept = table;
+	results->earlier = table;
 	return true;
 }
 
-static const struct gmt_symbols_answers_address *find_kept(
-	const struct gmt_symbols_answers_table *table, uint64_t address)
+static const struct gmt_symbols_results_address *find_earlier(
+	const struct gmt_symbols_results_table *table, uint64_t address)
 {
 	size_t low = GMT_BISECT(at, table->address_count, table->addresses[at].address < address);
 
@@ -80,37 +80,37 @@ static const struct gmt_symbols_answers_address *find_kept(
 }
 
 /* Returns a text of a frame that was added in this run. */
-static const char *added_text(const struct gmt_symbols_answers *answers, uint32_t id_plus_1)
+static const char *added_text(const struct gmt_symbols_results *results, uint32_t id_plus_1)
 {
-	return id_plus_1 ? gmt_intern_get(&answers->texts, id_plus_1 - 1)->bytes : NULL;
+	return id_plus_1 ? gmt_intern_get(&results->texts, id_plus_1 - 1)->bytes : NULL;
 }
 
-static const char *kept_text(const struct gmt_symbols_answers *answers, uint32_t start)
+static const char *earlier_text(const struct gmt_symbols_results *results, uint32_t start)
 {
-	return start ? answers->kept.texts + start : NULL;
+	return start ? results->earlier.texts + start : NULL;
 }
 
-size_t gmt_symbols_answers_find(const struct gmt_symbols_answers *answers, uint64_t address,
+size_t gmt_symbols_results_find(const struct gmt_symbols_results *results, uint64_t address,
 	struct gmt_symbols_frame ret_frames[GMT_SYMBOLS_MAX_FRAMES])
 {
-	const struct gmt_symbols_answers_address *at = find_kept(&answers->kept, address);
-	const struct gmt_symbols_answers_frame *frames = answers->kept.frames;
-	const char *(*text)(const struct gmt_symbols_answers *answers, uint32_t number) = kept_text;
+	const struct gmt_symbols_results_address *at = find_earlier(&results->earlier, address);
+	const struct gmt_symbols_results_frame *frames = results->earlier.frames;
+	const char *(*text)(const struct gmt_symbols_results *results, uint32_t number) = earlier_text;
 	uint64_t place;
 
 	if (!at) {
-		if (!gmt_map_find(&answers->places, address, &place))
+		if (!gmt_map_find(&results->places, address, &place))
 			return 0;
-		at = &answers->addresses.items[place];
-		frames = answers->frames.items;
+		at = &results->addresses.items[place];
+		frames = results->frames.items;
 		text = added_text;
 	}
 	for (uint32_t i = 0; i < at->count; i++) {
-		const struct gmt_symbols_answers_frame *frame = &frames[at->first + i];
+		const struct gmt_symbols_results_frame *frame = &frames[at->first + i];
 
 		ret_frames[i] = (struct gmt_symbols_frame){
-			.function = text(answers, frame->function),
-			.file = text(answers, frame->file),
+			.function = text(results, frame->function),
+			.file = text(results, frame->file),
 			.line = frame->line,
 		};
 	}
@@ -130,35 +130,35 @@ static bool intern(struct gmt_intern *texts, const char *text, uint32_t *ret_id_
 	return true;
 }
 
-bool gmt_symbols_answers_add(struct gmt_symbols_answers *answers, uint64_t address,
+bool gmt_symbols_results_add(struct gmt_symbols_results *results, uint64_t address,
 	const struct gmt_symbols_frame *frames, size_t count)
 {
-	struct gmt_symbols_answers_address added = {
+	struct gmt_symbols_results_address added = {
 		.address = address,
-		.first = (uint32_t)answers->frames.count,
+		.first = (uint32_t)results->frames.count,
 		.count = (uint32_t)count,
 	};
 
-	if (!gmt_vec_reserve(&answers->addresses, 1) || !gmt_vec_reserve(&answers->frames, count))
+	if (!gmt_vec_reserve(&results->addresses, 1) || !gmt_vec_reserve(&results->frames, count))
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		struct gmt_symbols_answers_frame *frame = &answers->frames.items[added.first + i];
+		struct gmt_symbols_results_frame *frame = &results->frames.items[added.first + i];
 
-		*frame = (struct gmt_symbols_answers_frame){ .line = frames[i].line };
-		if (!intern(&answers->texts, frames[i].function, &frame->function) ||
-			!intern(&answers->texts, frames[i].file, &frame->file))
+		*frame = (struct gmt_symbols_results_frame){ .line = frames[i].line };
+		if (!intern(&results->texts, frames[i].function, &frame->function) ||
+			!intern(&results->texts, frames[i].file, &frame->file))
 			return false;
 	}
-	if (!gmt_map_put(&answers->places, address, answers->addresses.count))
+	if (!gmt_map_put(&results->places, address, results->addresses.count))
 		return false;
-	answers->addresses.items[answers->addresses.count++] = added;
-	answers->frames.count += count;
+	results->addresses.items[results->addresses.count++] = added;
+	results->frames.count += count;
 	return true;
 }
 
-bool gmt_symbols_answers_is_new(const struct gmt_symbols_answers *answers)
+bool gmt_symbols_results_is_new(const struct gmt_symbols_results *results)
 {
-	return answers->addresses.count;
+	return results->addresses.count;
 }
 
 /*
@@ -168,24 +168,24 @@ bool gmt_symbols_answers_is_new(const struct gmt_symbols_answers *answers)
 struct builder {
 	const char *key;
 	struct gmt_intern texts;
-	GMT_VEC(struct gmt_symbols_answers_address) addresses;
-	GMT_VEC(struct gmt_symbols_answers_frame) frames;
+	GMT_VEC(struct gmt_symbols_results_address) addresses;
+	GMT_VEC(struct gmt_symbols_results_frame) frames;
 	GMT_VEC(uint32_t) starts; /* offsets of the texts, by id */
 };
 
-static bool append(struct builder *builder, const struct gmt_symbols_answers *answers,
+static bool append(struct builder *builder, const struct gmt_symbols_results *results,
 	uint64_t address)
 {
 	struct gmt_symbols_frame frames[GMT_SYMBOLS_MAX_FRAMES];
-	size_t count = gmt_symbols_answers_find(answers, address, frames);
-	struct gmt_symbols_answers_address *at = gmt_vec_push(&builder->addresses);
+	size_t count = gmt_symbols_results_find(results, address, frames);
+	struct gmt_symbols_results_address *at = gmt_vec_push(&builder->addresses);
 
 	if (!at)
 		return false;
-	*at = (struct gmt_symbols_answers_address){ address, (uint32_t)builder->frames.count,
+	*at = (struct gmt_symbols_results_address){ address, (uint32_t)builder->frames.count,
 		(uint32_t)count };
 	for (size_t i = 0; i < count; i++) {
-		struct gmt_symbols_answers_frame *frame = gmt_vec_push(&builder->frames);
+		struct gmt_symbols_results_frame *frame = gmt_vec_push(&builder->frames);
 
 		if (!frame || !intern(&builder->texts, frames[i].function, &frame->function) ||
 			!intern(&builder->texts, frames[i].file, &frame->file))
@@ -197,7 +197,7 @@ static bool append(struct builder *builder, const struct gmt_symbols_answers *an
 
 static int by_address(const void *left, const void *right)
 {
-	const struct gmt_symbols_answers_address *a = left, *b = right;
+	const struct gmt_symbols_results_address *a = left, *b = right;
 
 	return (a->address > b->address) - (a->address < b->address);
 }
@@ -216,7 +216,7 @@ static size_t place_texts(struct builder *builder)
 	for (uint32_t i = 0; i < count; i++) {
 		builder->starts.items[i] = (uint32_t)bytes;
 		bytes += (size_t)gmt_intern_get(&builder->texts, i)->length + 1;
-		if (bytes > GMT_SYMBOLS_ANSWERS_MAX_BYTES)
+		if (bytes > GMT_SYMBOLS_RESULTS_MAX_BYTES)
 			return 0;
 	}
 	return bytes;
@@ -228,17 +228,17 @@ static uint8_t *put(uint8_t *at, const void *bytes, size_t size)
 	return size ? (uint8_t *)mempcpy(at, bytes, size) : at;
 }
 
-static bool write_bytes(struct builder *builder, gmt_symbols_answers_bytes *bytes)
+static bool write_bytes(struct builder *builder, gmt_symbols_results_bytes *bytes)
 {
 	size_t text_bytes = place_texts(builder);
 	size_t addresses = builder->addresses.count * sizeof(*builder->addresses.items);
 	size_t frames = builder->frames.count * sizeof(*builder->frames.items);
 	size_t size = sizeof(struct header) + addresses + frames + text_bytes;
 
-	if (!text_bytes || size > GMT_SYMBOLS_ANSWERS_MAX_BYTES || !gmt_vec_reserve(bytes, size))
+	if (!text_bytes || size > GMT_SYMBOLS_RESULTS_MAX_BYTES || !gmt_vec_reserve(bytes, size))
 		return false;
 	for (size_t i = 0; i < builder->frames.count; i++) {
-		struct gmt_symbols_answers_frame *frame = &builder->frames.items[i];
+		struct gmt_symbols_results_frame *frame = &builder->frames.items[i];
 
 		frame->function = frame->function ? builder->starts.items[frame->function - 1] : 0;
 		frame->file = frame->file ? builder->starts.items[frame->file - 1] : 0;
@@ -266,16 +266,16 @@ static bool write_bytes(struct builder *builder, gmt_symbols_answers_bytes *byte
 	return true;
 }
 
-static bool make(const struct gmt_symbols_answers *answers, const char *key, bool with_kept,
-	gmt_symbols_answers_bytes *bytes)
+static bool make(const struct gmt_symbols_results *results, const char *key, bool with_kept,
+	gmt_symbols_results_bytes *bytes)
 {
 	struct builder builder = { .key = key };
 	bool done = true;
 
-	for (uint32_t i = 0; done && with_kept && i < answers->kept.address_count; i++)
-		done = append(&builder, answers, answers->kept.addresses[i].address);
-	for (size_t i = 0; done && i < answers->addresses.count; i++)
-		done = append(&builder, answers, answers->addresses.items[i].address);
+	for (uint32_t i = 0; done && with_kept && i < results->earlier.address_count; i++)
+		done = append(&builder, results, results->earlier.addresses[i].address);
+	for (size_t i = 0; done && i < results->addresses.count; i++)
+		done = append(&builder, results, results->addresses.items[i].address);
 	if (done && builder.addresses.count)
 		qsort(builder.addresses.items, builder.addresses.count, sizeof(*builder.addresses.items),
 			by_address);
@@ -287,17 +287,17 @@ static bool make(const struct gmt_symbols_answers *answers, const char *key, boo
 	return done;
 }
 
-bool gmt_symbols_answers_make(const struct gmt_symbols_answers *answers, const char *key,
-	gmt_symbols_answers_bytes *ret_bytes)
+bool gmt_symbols_results_encode(const struct gmt_symbols_results *results, const char *key,
+	gmt_symbols_results_bytes *ret_bytes)
 {
-	return make(answers, key, true, ret_bytes) || make(answers, key, false, ret_bytes);
+	return make(results, key, true, ret_bytes) || make(results, key, false, ret_bytes);
 }
 
-void gmt_symbols_answers_fini(struct gmt_symbols_answers *answers)
+void gmt_symbols_results_fini(struct gmt_symbols_results *results)
 {
-	gmt_vec_fini(&answers->addresses);
-	gmt_vec_fini(&answers->frames);
-	gmt_intern_fini(&answers->texts);
-	gmt_map_fini(&answers->places);
-	answers->kept = (struct gmt_symbols_answers_table){ 0 };
+	gmt_vec_fini(&results->addresses);
+	gmt_vec_fini(&results->frames);
+	gmt_intern_fini(&results->texts);
+	gmt_map_fini(&results->places);
+	results->earlier = (struct gmt_symbols_results_table){ 0 };
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_READER_STEPS_COUNTERS_H
-#define GMT_READER_STEPS_COUNTERS_H
+#ifndef GMT_READER_STEPS_STEP_COUNTERS_H
+#define GMT_READER_STEPS_STEP_COUNTERS_H
 
 /*
- * Chooses which of several things (optimizers, marks) counts the steps. Things of one class form
+ * Chooses the counter of the steps: one of several things (optimizers, marks, contexts of module
+ * calls) that occur again and again. Things of one class form
  * one chain if they are used in sequence: one ends before the other begins. The chain with the
  * highest count wins. Among chains with equal counts, the chain that began first wins. If the
  * caller sets is_second_half, only the counts of the second half decide.
@@ -15,7 +16,7 @@
 #include "containers/map.h"
 #include "containers/vec.h"
 
-struct gmt_counter {
+struct gmt_step_counter {
 	uint64_t class; /* hash of the class name */
 	uint64_t first, last; /* stamps */
 	uint64_t count;
@@ -24,9 +25,9 @@ struct gmt_counter {
 	uint32_t chain; /* number of the chain that it belongs to */
 };
 
-struct gmt_counters {
+struct gmt_step_counters {
 	struct gmt_map ids; /* from thing and class to index in rows */
-	GMT_VEC(struct gmt_counter) rows;
+	GMT_VEC(struct gmt_step_counter) rows;
 	size_t last_plus_1; /* index of the row that counted last, + 1; 0: none has counted */
 	/*
 	 * The caller may set this when half of the calls are counted. Then only the later counts
@@ -40,30 +41,32 @@ struct gmt_counters {
  * Counts one for the thing with this key and class. Stamps must not decrease. Returns false when
  * out of memory.
  */
-bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *class,
+bool gmt_step_counters_add(struct gmt_step_counters *counters, uint64_t key, const char *class,
 	uint64_t stamp);
 
 /* Counts `more` for the thing that counted last, at the same stamp. */
-void gmt_counters_add_to_last(struct gmt_counters *counters, uint64_t more);
+void gmt_step_counters_add_to_last(struct gmt_step_counters *counters, uint64_t more);
 
 /* Which things form one chain. */
-enum gmt_counters_chaining {
-	GMT_COUNTERS_OF_A_CLASS, /* things of one class in sequence */
+enum gmt_step_counters_chaining {
+	GMT_STEP_COUNTERS_OF_A_CLASS, /* things of one class in sequence */
 	/* any things in sequence, such as one optimizer for the warm-up and another for the rest */
-	GMT_COUNTERS_OF_ANY,
+	GMT_STEP_COUNTERS_OF_ANY,
 	/* also things that take turns, if each counts three times or more in a row */
-	GMT_COUNTERS_IN_ROWS,
+	GMT_STEP_COUNTERS_IN_ROWS,
 };
 
 /*
  * Chains the things and chooses the winner. Call after all counts. Returns false when out of
  * memory.
  */
-bool gmt_counters_chain(struct gmt_counters *counters, enum gmt_counters_chaining chaining);
+bool gmt_step_counters_chain(struct gmt_step_counters *counters,
+	enum gmt_step_counters_chaining chaining);
 
 /* Returns whether a thing belongs to the winning chain. */
-bool gmt_counters_counts(const struct gmt_counters *counters, uint64_t key, const char *class);
+bool gmt_step_counters_counts(const struct gmt_step_counters *counters, uint64_t key,
+	const char *class);
 
-void gmt_counters_fini(struct gmt_counters *counters);
+void gmt_step_counters_fini(struct gmt_step_counters *counters);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_ANALYSIS_PAGE_PAGE_QUEUE_H
-#define GMT_ANALYSIS_PAGE_PAGE_QUEUE_H
+#ifndef GMT_ANALYSIS_PAGE_PAGE_WORKER_H
+#define GMT_ANALYSIS_PAGE_PAGE_WORKER_H
 
 /*
- * Items that one thread makes and a second thread works through in order, so that the replay does
- * not wait for the page. The second thread starts when the first batch is full. Without it, the
- * first thread does the work.
+ * The worker thread of the page. The thread of the replay makes items, and the worker thread works
+ * through them in order, so that the replay does not wait for the page. The worker thread starts
+ * when the first batch is full. If it cannot start, the thread of the replay does the work.
  */
 
 #include <stdbool.h>
@@ -32,7 +32,7 @@ struct gmt_page_item {
 
 enum { GMT_PAGE_BATCH = 4096 /* items */, GMT_PAGE_BATCHES = 4 };
 
-struct gmt_page_queue {
+struct gmt_page_worker {
 	/* Works through items. Returns false when out of memory. */
 	bool (*work)(void *user, const struct gmt_page_item *items, size_t count);
 	void *user;
@@ -45,14 +45,14 @@ struct gmt_page_queue {
 
 /*
  * Returns the place of the next item; the caller fills all fields that its kind needs. NULL when
- * out of memory. `queue` is zeroed at first, except for `work` and `user`.
+ * out of memory. `worker` is zeroed at first, except for `work` and `user`.
  */
-struct gmt_page_item *gmt_page_queue_add(struct gmt_page_queue *queue);
+struct gmt_page_item *gmt_page_worker_add(struct gmt_page_worker *worker);
 
 /* Waits until all items are done. Returns false if some work failed. */
-bool gmt_page_queue_finish(struct gmt_page_queue *queue);
+bool gmt_page_worker_finish(struct gmt_page_worker *worker);
 
 /* Ends the thread and frees the memory. Items that are not done are lost. */
-void gmt_page_queue_fini(struct gmt_page_queue *queue);
+void gmt_page_worker_fini(struct gmt_page_worker *worker);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reader/steps/counters.h"
+#include "reader/steps/step_counters.h"
 
 #include <string.h>
 
@@ -24,18 +24,18 @@ static uint64_t id_of(uint64_t key, const char *class)
 	return gmt_hash_u64(key) ^ class_of(class);
 }
 
-bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *class,
+bool gmt_step_counters_add(struct gmt_step_counters *counters, uint64_t key, const char *class,
 	uint64_t stamp)
 {
 	uint64_t index;
 
 	if (!gmt_map_find(&counters->ids, id_of(key, class), &index)) {
-		struct gmt_counter *row = gmt_vec_push(&counters->rows);
+		struct gmt_step_counter *row = gmt_vec_push(&counters->rows);
 
 		index = counters->rows.count - 1;
 		if (!row || !gmt_map_put(&counters->ids, id_of(key, class), index))
 			return false;
-		*row = (struct gmt_counter){ .class = class_of(class), .first = stamp };
+		*row = (struct gmt_step_counter){ .class = class_of(class), .first = stamp };
 	}
 	counters->rows.items[index].last = stamp;
 	counters->rows.items[index].runs += counters->last_plus_1 != index + 1;
@@ -45,7 +45,7 @@ bool gmt_counters_add(struct gmt_counters *counters, uint64_t key, const char *c
 	return true;
 }
 
-void gmt_counters_add_to_last(struct gmt_counters *counters, uint64_t more)
+void gmt_step_counters_add_to_last(struct gmt_step_counters *counters, uint64_t more)
 {
 	counters->rows.items[counters->last_plus_1 - 1].count += more;
 }
@@ -56,23 +56,25 @@ void gmt_counters_add_to_last(struct gmt_counters *counters, uint64_t more)
  */
 enum { MAX_CHAINS = 256 };
 
-static bool may_follow(const struct chain *chain, const struct gmt_counter *row,
-	enum gmt_counters_chaining chaining)
+static bool may_follow(const struct chain *chain, const struct gmt_step_counter *row,
+	enum gmt_step_counters_chaining chaining)
 {
-	if (chaining == GMT_COUNTERS_OF_A_CLASS && chain->class != row->class)
+	if (chaining == GMT_STEP_COUNTERS_OF_A_CLASS && chain->class != row->class)
 		return false;
 	return chain->last < row->first ||
-		(chaining == GMT_COUNTERS_IN_ROWS && chain->in_rows && row->count >= IN_A_ROW * row->runs);
+		(chaining == GMT_STEP_COUNTERS_IN_ROWS && chain->in_rows &&
+			row->count >= IN_A_ROW * row->runs);
 }
 
-bool gmt_counters_chain(struct gmt_counters *counters, enum gmt_counters_chaining chaining)
+bool gmt_step_counters_chain(struct gmt_step_counters *counters,
+	enum gmt_step_counters_chaining chaining)
 {
 	GMT_VEC(struct chain) chains = { 0 };
 	bool done = true;
 
 	/* Rows are in order of their first stamp. */
 	for (size_t i = 0; done && i < counters->rows.count; i++) {
-		struct gmt_counter *row = &counters->rows.items[i];
+		struct gmt_step_counter *row = &counters->rows.items[i];
 		size_t c = 0;
 
 		while (c < chains.count && !may_follow(&chains.items[c], row, chaining))
@@ -102,7 +104,8 @@ bool gmt_counters_chain(struct gmt_counters *counters, enum gmt_counters_chainin
 	return done;
 }
 
-bool gmt_counters_counts(const struct gmt_counters *counters, uint64_t key, const char *class)
+bool gmt_step_counters_counts(const struct gmt_step_counters *counters, uint64_t key,
+	const char *class)
 {
 	uint64_t index;
 
@@ -110,7 +113,7 @@ bool gmt_counters_counts(const struct gmt_counters *counters, uint64_t key, cons
 		counters->rows.items[index].chain == counters->winner;
 }
 
-void gmt_counters_fini(struct gmt_counters *counters)
+void gmt_step_counters_fini(struct gmt_step_counters *counters)
 {
 	gmt_map_fini(&counters->ids);
 	gmt_vec_fini(&counters->rows);

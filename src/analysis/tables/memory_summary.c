@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/tables/summary.h"
+#include "analysis/tables/memory_summary.h"
 
 #include <stdlib.h>
 
 #include "reader/load/clock.h"
 
 struct summarizer {
-	struct gmt_summary *summary;
+	struct gmt_memory_summary *summary;
 	const struct gmt_recording *recording;
 	const struct gmt_accounting *accounting;
 	const struct gmt_replay *replay;
@@ -15,16 +15,16 @@ struct summarizer {
 
 static bool add_device(struct summarizer *summarizer, int16_t ordinal)
 {
-	struct gmt_summary *summary = summarizer->summary;
+	struct gmt_memory_summary *summary = summarizer->summary;
 	uint64_t index;
 
 	if (gmt_map_find(&summarizer->device_ids, (uint16_t)ordinal, &index))
 		return true;
 
-	struct gmt_summary_device *device = gmt_vec_push(&summary->devices);
+	struct gmt_memory_summary_device *device = gmt_vec_push(&summary->devices);
 	if (!device)
 		return false;
-	*device = (struct gmt_summary_device){
+	*device = (struct gmt_memory_summary_device){
 		.device = ordinal,
 		.info = ordinal < 0 ? NULL : gmt_recording_device(summarizer->recording, (uint32_t)ordinal),
 	};
@@ -33,7 +33,7 @@ static bool add_device(struct summarizer *summarizer, int16_t ordinal)
 
 static int by_ordinal(const void *left, const void *right)
 {
-	const struct gmt_summary_device *a = left, *b = right;
+	const struct gmt_memory_summary_device *a = left, *b = right;
 
 	return (a->device > b->device) - (a->device < b->device);
 }
@@ -43,7 +43,7 @@ static bool list_devices(struct summarizer *summarizer)
 {
 	const struct gmt_recording *recording = summarizer->recording;
 	const struct gmt_accounting *accounting = summarizer->accounting;
-	struct gmt_summary *summary = summarizer->summary;
+	struct gmt_memory_summary *summary = summarizer->summary;
 
 	for (size_t i = 0; i < recording->devices.count; i++)
 		if (recording->devices.items[i].ordinal <= INT16_MAX &&
@@ -77,13 +77,13 @@ static void set_end(struct gmt_account *account, const struct gmt_replay *replay
 	account->unseen_bytes = end.unseen_bytes;
 }
 
-static void fill_layer(const struct summarizer *summarizer, struct gmt_summary_layer *layer,
+static void fill_layer(const struct summarizer *summarizer, struct gmt_memory_summary_layer *layer,
 	uint32_t number, int16_t device)
 {
 	const struct gmt_account *account =
 		gmt_accounting_find_account(summarizer->accounting, (uint8_t)number, device);
 
-	*layer = (struct gmt_summary_layer){ .layer = number };
+	*layer = (struct gmt_memory_summary_layer){ .layer = number };
 	if (!account)
 		return;
 	layer->account = *account;
@@ -95,7 +95,8 @@ static void fill_layer(const struct summarizer *summarizer, struct gmt_summary_l
 		account->epoch ? gmt_clock_time_ns(summarizer->recording, account->peak_stamp) : 0;
 }
 
-static bool fill_device(const struct summarizer *summarizer, struct gmt_summary_device *device)
+static bool fill_device(const struct summarizer *summarizer,
+	struct gmt_memory_summary_device *device)
 {
 	for (uint32_t number = 1; number < GMT_ACCOUNTING_LAYERS; number++) {
 		if (number != GMT_LAYER_CUDA &&
@@ -103,7 +104,7 @@ static bool fill_device(const struct summarizer *summarizer, struct gmt_summary_
 				(int16_t)device->device))
 			continue;
 
-		struct gmt_summary_layer *layer = gmt_vec_push(&device->layers);
+		struct gmt_memory_summary_layer *layer = gmt_vec_push(&device->layers);
 		if (!layer)
 			return false;
 		fill_layer(summarizer, layer, number, (int16_t)device->device);
@@ -112,10 +113,10 @@ static bool fill_device(const struct summarizer *summarizer, struct gmt_summary_
 }
 
 /* Returns the layer that shows an account. NULL: it is not shown (host memory of another layer). */
-static struct gmt_summary_layer *layer_of(const struct summarizer *summarizer,
+static struct gmt_memory_summary_layer *layer_of(const struct summarizer *summarizer,
 	const struct gmt_account *account)
 {
-	struct gmt_summary *summary = summarizer->summary;
+	struct gmt_memory_summary *summary = summarizer->summary;
 	uint64_t index;
 
 	if (account->device == GMT_DEVICE_HOST)
@@ -130,7 +131,7 @@ static struct gmt_summary_layer *layer_of(const struct summarizer *summarizer,
 
 static int by_space(const void *left, const void *right)
 {
-	const struct gmt_summary_space *a = left, *b = right;
+	const struct gmt_memory_summary_space *a = left, *b = right;
 
 	return (a->space > b->space) - (a->space < b->space);
 }
@@ -141,16 +142,16 @@ static bool fill_spaces(const struct summarizer *summarizer)
 
 	for (size_t i = 0; i < accounting->spaces.count; i++) {
 		const struct gmt_account_space *space = &accounting->spaces.items[i];
-		struct gmt_summary_layer *layer =
+		struct gmt_memory_summary_layer *layer =
 			layer_of(summarizer, &accounting->accounts.items[space->account]);
-		struct gmt_summary_space *row = layer ? gmt_vec_push(&layer->spaces) : NULL;
+		struct gmt_memory_summary_space *row = layer ? gmt_vec_push(&layer->spaces) : NULL;
 		struct gmt_replay_live end = gmt_replay_end_space(summarizer->replay, i);
 
 		if (!layer)
 			continue;
 		if (!row)
 			return false;
-		*row = (struct gmt_summary_space){
+		*row = (struct gmt_memory_summary_space){
 			.space = space->space,
 			.live_bytes = end.bytes,
 			.live_blocks = end.blocks,
@@ -163,7 +164,7 @@ static bool fill_spaces(const struct summarizer *summarizer)
 	return true;
 }
 
-enum gmt_status gmt_summary_compute(struct gmt_summary *ret_summary,
+enum gmt_status gmt_memory_summary_compute(struct gmt_memory_summary *ret_summary,
 	const struct gmt_recording *recording, const struct gmt_replay *replay, struct gmt_error *error)
 {
 	struct summarizer summarizer = {
@@ -181,14 +182,14 @@ enum gmt_status gmt_summary_compute(struct gmt_summary *ret_summary,
 	gmt_map_fini(&summarizer.device_ids);
 	if (done)
 		return GMT_OK;
-	gmt_summary_fini(ret_summary);
+	gmt_memory_summary_fini(ret_summary);
 	return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 }
 
-void gmt_summary_fini(struct gmt_summary *summary)
+void gmt_memory_summary_fini(struct gmt_memory_summary *summary)
 {
 	for (size_t i = 0; i < summary->devices.count; i++) {
-		struct gmt_summary_device *device = &summary->devices.items[i];
+		struct gmt_memory_summary_device *device = &summary->devices.items[i];
 
 		for (size_t j = 0; j < device->layers.count; j++)
 			gmt_vec_fini(&device->layers.items[j].spaces);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "reader/steps/counters.h"
+#include "reader/steps/step_counters.h"
 #include "reader/steps/period.h"
 
 /*
@@ -82,28 +82,28 @@ static void a_short_period_at_the_end_is_found(void **state)
 	}
 }
 
-static void count(struct gmt_counters *counters, const char *text)
+static void count(struct gmt_step_counters *counters, const char *text)
 {
 	/* Each letter is a thing. Capital letters are of class B. */
 	for (uint64_t i = 0; text[i]; i++)
-		assert_true(gmt_counters_add(counters, (uint64_t)text[i], text[i] < 'a' ? "B" : "A",
+		assert_true(gmt_step_counters_add(counters, (uint64_t)text[i], text[i] < 'a' ? "B" : "A",
 			i + 1));
-	assert_true(gmt_counters_chain(counters, GMT_COUNTERS_OF_A_CLASS));
+	assert_true(gmt_step_counters_chain(counters, GMT_STEP_COUNTERS_OF_A_CLASS));
 }
 
 /* Returns those letters of "abAB" that count. */
 static const char *winners(const char *text)
 {
 	static char answer[8];
-	struct gmt_counters counters = { 0 };
+	struct gmt_step_counters counters = { 0 };
 	size_t length = 0;
 
 	count(&counters, text);
 	for (const char *at = "abAB"; *at; at++)
-		if (gmt_counters_counts(&counters, (uint64_t)*at, *at < 'a' ? "B" : "A"))
+		if (gmt_step_counters_counts(&counters, (uint64_t)*at, *at < 'a' ? "B" : "A"))
 			answer[length++] = *at;
 	answer[length] = 0;
-	gmt_counters_fini(&counters);
+	gmt_step_counters_fini(&counters);
 	return answer;
 }
 
@@ -124,29 +124,29 @@ static void consecutive_counters_of_one_class_are_joined(void **state)
 	assert_string_equal(winners("AAABBaaaa"), "AB");
 }
 
-static bool count_both(const char *text, enum gmt_counters_chaining chaining)
+static bool count_both(const char *text, enum gmt_step_counters_chaining chaining)
 {
-	struct gmt_counters counters = { 0 };
+	struct gmt_step_counters counters = { 0 };
 
 	for (uint64_t i = 0; text[i]; i++)
-		assert_true(gmt_counters_add(&counters, (uint64_t)text[i], text[i] == 'a' ? "A" : "B",
+		assert_true(gmt_step_counters_add(&counters, (uint64_t)text[i], text[i] == 'a' ? "A" : "B",
 			i + 1));
-	assert_true(gmt_counters_chain(&counters, chaining));
+	assert_true(gmt_step_counters_chain(&counters, chaining));
 
-	bool both =
-		gmt_counters_counts(&counters, 'a', "A") && gmt_counters_counts(&counters, 'b', "B");
-	gmt_counters_fini(&counters);
+	bool both = gmt_step_counters_counts(&counters, 'a', "A") &&
+		gmt_step_counters_counts(&counters, 'b', "B");
+	gmt_step_counters_fini(&counters);
 	return both;
 }
 
 static void counters_that_alternate_for_long_may_be_joined(void **state)
 {
 	(void)state;
-	assert_true(count_both("aaabbbaaabbb", GMT_COUNTERS_IN_ROWS));
-	assert_false(count_both("aaabbbaaabbb", GMT_COUNTERS_OF_ANY));
-	assert_false(count_both("aaabaaab", GMT_COUNTERS_IN_ROWS));
-	assert_false(count_both("ababab", GMT_COUNTERS_IN_ROWS));
-	assert_true(count_both("aabb", GMT_COUNTERS_OF_ANY));
+	assert_true(count_both("aaabbbaaabbb", GMT_STEP_COUNTERS_IN_ROWS));
+	assert_false(count_both("aaabbbaaabbb", GMT_STEP_COUNTERS_OF_ANY));
+	assert_false(count_both("aaabaaab", GMT_STEP_COUNTERS_IN_ROWS));
+	assert_false(count_both("ababab", GMT_STEP_COUNTERS_IN_ROWS));
+	assert_true(count_both("aabb", GMT_STEP_COUNTERS_OF_ANY));
 }
 
 static void a_tie_before_the_end_does_not_decide(void **state)
@@ -158,16 +158,16 @@ static void a_tie_before_the_end_does_not_decide(void **state)
 
 static void thousands_of_concurrent_counters_are_counted_fast(void **state)
 {
-	struct gmt_counters counters = { 0 };
+	struct gmt_step_counters counters = { 0 };
 
 	(void)state;
 	for (uint64_t round = 0; round < 2; round++)
 		for (uint64_t key = 0; key < 100000; key++)
-			assert_true(gmt_counters_add(&counters, key, "A", 1 + round));
-	assert_true(gmt_counters_chain(&counters, GMT_COUNTERS_OF_A_CLASS));
-	assert_true(gmt_counters_counts(&counters, 0, "A"));
-	assert_false(gmt_counters_counts(&counters, 1, "A"));
-	gmt_counters_fini(&counters);
+			assert_true(gmt_step_counters_add(&counters, key, "A", 1 + round));
+	assert_true(gmt_step_counters_chain(&counters, GMT_STEP_COUNTERS_OF_A_CLASS));
+	assert_true(gmt_step_counters_counts(&counters, 0, "A"));
+	assert_false(gmt_step_counters_counts(&counters, 1, "A"));
+	gmt_step_counters_fini(&counters);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_READER_SYMBOLS_SYMBOLS_FILES_H
-#define GMT_READER_SYMBOLS_SYMBOLS_FILES_H
+#ifndef GMT_READER_SYMBOLS_SYMBOLS_DEBUG_FILES_H
+#define GMT_READER_SYMBOLS_SYMBOLS_DEBUG_FILES_H
 
 /*
  * Finds files with the symbols of a build-id, in the folders that the user names and in the
@@ -14,19 +14,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct gmt_symbols_files;
+struct gmt_symbols_debug_files;
 
 /* Prepares a search. `directories` is borrowed. Returns NULL when out of memory. */
-struct gmt_symbols_files *gmt_symbols_files_open(const char *const *directories, size_t count);
+struct gmt_symbols_debug_files *gmt_symbols_debug_files_open(const char *const *directories,
+	size_t count);
 
 /*
  * Calls `visit` with the path of each file that may have this build-id, until `visit` returns
  * false. `visit` must check the build-id.
  */
-void gmt_symbols_files_find(struct gmt_symbols_files *files, const char *build_id,
+void gmt_symbols_debug_files_find(struct gmt_symbols_debug_files *files, const char *build_id,
 	bool (*visit)(void *user, const char *path), void *user);
 
 /* Frees the search. `files` may be NULL. */
-void gmt_symbols_files_close(struct gmt_symbols_files *files);
+void gmt_symbols_debug_files_close(struct gmt_symbols_debug_files *files);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Reasons for which a program may hold more from step to step without a leak. */
+/*
+ * Decides whether a rise is benign: the program may hold more from step to step without a leak, for
+ * example because it gathers results, or because another line holds less.
+ */
 #include "analysis/leaks/leak_evidence.h"
 
 enum {
@@ -75,8 +78,8 @@ static bool is_of_phases(const struct gmt_leak_rising *rising, uint32_t group)
 
 /*
  * Returns whether another line, or another stack of this line, lost about as many bytes in blocks
- * of the same size. An example is a pool whose blocks one line replaced until then, and another
- * line from then on.
+ * of the same size. In an example, one line replaced the blocks
+ * of a set until then, and another line replaces them from then on.
  */
 static bool has_moved(const struct gmt_leak_rising *rising, uint32_t group)
 {
@@ -131,17 +134,17 @@ static bool fills_by_steps(const struct gmt_leak_search *search, uint32_t group,
 	return done;
 }
 
-bool gmt_leak_find_reason(struct gmt_leak_rising *rising, uint32_t group, const uint32_t *sites,
-	size_t site_count, bool *ret_reason)
+bool gmt_leak_is_benign(struct gmt_leak_rising *rising, uint32_t group, const uint32_t *sites,
+	size_t site_count, bool *ret_benign)
 {
 	struct gmt_leak_search *search = rising->search;
 
 	if (!rising->replaced && !find_rising(rising, sites, site_count))
 		return false;
-	*ret_reason = (rising->replaced && !may_be_replaced(rising, group)) ||
+	*ret_benign = (rising->replaced && !may_be_replaced(rising, group)) ||
 		gmt_leak_is_of_parameters(search, group) || is_of_phases(rising, group) ||
 		has_moved(rising, group);
-	return *ret_reason ||
-		(gmt_leak_is_gathered(rising, group, ret_reason) &&
-			(*ret_reason || fills_by_steps(search, group, sites, site_count, ret_reason)));
+	return *ret_benign ||
+		(gmt_leak_is_gathered(rising, group, ret_benign) &&
+			(*ret_benign || fills_by_steps(search, group, sites, site_count, ret_benign)));
 }

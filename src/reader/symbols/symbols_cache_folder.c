@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reader/symbols/symbols_folder.h"
+#include "reader/symbols/symbols_cache_folder.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -54,7 +54,7 @@ static int open_folder(int at, const char *name, mode_t others, bool makes)
  * Creates the base folder, if its parent belongs to this user. Otherwise, root with another user's
  * home would leave folders there that the other user cannot use.
  */
-static void make_base(const struct gmt_symbols_folder *folder)
+static void make_base(const struct gmt_symbols_cache_folder *folder)
 {
 	char parent[PATH_MAX];
 	struct stat status;
@@ -65,7 +65,7 @@ static void make_base(const struct gmt_symbols_folder *folder)
 		mkdir(folder->base, 0700);
 }
 
-static void open_all(struct gmt_symbols_folder *folder, bool makes)
+static void open_all(struct gmt_symbols_cache_folder *folder, bool makes)
 {
 	struct stat status;
 	int base, ours, symbols;
@@ -88,14 +88,14 @@ static void open_all(struct gmt_symbols_folder *folder, bool makes)
 	folder->fd_plus_1 = symbols + 1;
 }
 
-bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_folder)
+bool gmt_symbols_cache_folder_find(struct gmt_symbols_cache_folder *ret_folder)
 {
 	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	bool is_xdg = xdg && *xdg;
 	const char *base = is_xdg ? xdg : home;
 	int length;
 
-	*ret_folder = (struct gmt_symbols_folder){ 0 };
+	*ret_folder = (struct gmt_symbols_cache_folder){ 0 };
 	/* A relative path would mean another folder in each working directory. */
 	if (!base || *base != '/')
 		return false;
@@ -125,8 +125,8 @@ static void update_use_time(int fd, const struct stat *status)
 		futimens(fd, NULL);
 }
 
-uint8_t *gmt_symbols_folder_read(const struct gmt_symbols_folder *folder, const char *name,
-	size_t max_bytes, size_t *ret_size)
+uint8_t *gmt_symbols_cache_folder_read(const struct gmt_symbols_cache_folder *folder,
+	const char *name, size_t max_bytes, size_t *ret_size)
 {
 	struct stat status;
 	uint8_t *bytes = NULL;
@@ -141,7 +141,7 @@ uint8_t *gmt_symbols_folder_read(const struct gmt_symbols_folder *folder, const 
 		bytes = gmt_pages_grow(NULL, 0, (size_t)status.st_size);
 	if (bytes) {
 		*ret_size = (size_t)status.st_size;
-		/* If the file became shorter meanwhile, the rest is zeros, and the answers reject it. */
+		/* If the file became shorter meanwhile, the rest is zeros, and the results reject it. */
 		gmt_file_read_at(fd, 0, bytes, *ret_size);
 		update_use_time(fd, &status);
 	}
@@ -160,10 +160,10 @@ static bool has_allowed_size(size_t size)
 		(limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur);
 }
 
-void gmt_symbols_folder_write(struct gmt_symbols_folder *folder, const char *name,
+void gmt_symbols_cache_folder_write(struct gmt_symbols_cache_folder *folder, const char *name,
 	const void *bytes, size_t size)
 {
-	char temporary_name[GMT_SYMBOLS_FOLDER_NAME_BYTES + 32];
+	char temporary_name[GMT_SYMBOLS_CACHE_FOLDER_NAME_BYTES + 32];
 	int at, fd;
 
 	if (!folder->fd_plus_1 && !folder->was_made) {
@@ -189,7 +189,7 @@ void gmt_symbols_folder_write(struct gmt_symbols_folder *folder, const char *nam
 struct seen {
 	time_t used;
 	uint64_t bytes;
-	char name[GMT_SYMBOLS_FOLDER_NAME_BYTES];
+	char name[GMT_SYMBOLS_CACHE_FOLDER_NAME_BYTES];
 };
 
 static int newest_first(const void *left, const void *right)
@@ -205,7 +205,7 @@ static bool is_kept_name(const char *name)
 	size_t id = strspn(name, "0123456789abcdef");
 
 	return id && name[id] == '-' && strspn(name + id + 1, "0123456789abcdef") == 16 &&
-		!name[id + 17] && id + 17 < GMT_SYMBOLS_FOLDER_NAME_BYTES;
+		!name[id + 17] && id + 17 < GMT_SYMBOLS_CACHE_FOLDER_NAME_BYTES;
 }
 
 static bool is_half_written(const char *name)
@@ -246,13 +246,13 @@ static void remove_oldest(int at)
 		qsort(files.items, files.count, sizeof(*files.items), newest_first);
 	for (size_t i = 0; i < files.count; i++) {
 		bytes += files.items[i].bytes;
-		if (i >= GMT_SYMBOLS_FOLDER_MAX_FILES || bytes > GMT_SYMBOLS_FOLDER_MAX_BYTES)
+		if (i >= GMT_SYMBOLS_CACHE_FOLDER_MAX_FILES || bytes > GMT_SYMBOLS_CACHE_FOLDER_MAX_BYTES)
 			unlinkat(at, files.items[i].name, 0);
 	}
 	gmt_vec_fini(&files);
 }
 
-void gmt_symbols_folder_close(struct gmt_symbols_folder *folder)
+void gmt_symbols_cache_folder_close(struct gmt_symbols_cache_folder *folder)
 {
 	if (!folder->fd_plus_1)
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reader/symbols/symbols_files.h"
+#include "reader/symbols/symbols_debug_files.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -22,7 +22,7 @@ struct indexed {
 	const char *path;
 };
 
-struct gmt_symbols_files {
+struct gmt_symbols_debug_files {
 	const char *const *directories;
 	size_t directory_count;
 	struct gmt_arena arena;
@@ -31,9 +31,10 @@ struct gmt_symbols_files {
 	size_t seen_files;
 };
 
-struct gmt_symbols_files *gmt_symbols_files_open(const char *const *directories, size_t count)
+struct gmt_symbols_debug_files *gmt_symbols_debug_files_open(const char *const *directories,
+	size_t count)
 {
-	struct gmt_symbols_files *files = gmt_pages_grow(NULL, 0, sizeof(*files));
+	struct gmt_symbols_debug_files *files = gmt_pages_grow(NULL, 0, sizeof(*files));
 
 	if (files) {
 		files->directories = directories;
@@ -42,7 +43,7 @@ struct gmt_symbols_files *gmt_symbols_files_open(const char *const *directories,
 	return files;
 }
 
-static void index_file(struct gmt_symbols_files *files, const char *path)
+static void index_file(struct gmt_symbols_debug_files *files, const char *path)
 {
 	struct gmt_symbols_elf *elf = gmt_symbols_elf_open(path);
 
@@ -60,7 +61,8 @@ static void index_file(struct gmt_symbols_files *files, const char *path)
 	gmt_symbols_elf_close(elf);
 }
 
-static void index_directory(struct gmt_symbols_files *files, const char *directory, unsigned depth)
+static void index_directory(struct gmt_symbols_debug_files *files, const char *directory,
+	unsigned depth)
 {
 	DIR *stream = depth < MAX_DEPTH ? opendir(directory) : NULL;
 	struct dirent *entry;
@@ -111,7 +113,7 @@ static bool is_build_id(const char *text)
 	return length > 4 && length < 256 && !text[length];
 }
 
-void gmt_symbols_files_find(struct gmt_symbols_files *files, const char *build_id,
+void gmt_symbols_debug_files_find(struct gmt_symbols_debug_files *files, const char *build_id,
 	bool (*visit)(void *user, const char *path), void *user)
 {
 	if (!is_build_id(build_id))
@@ -131,7 +133,7 @@ void gmt_symbols_files_find(struct gmt_symbols_files *files, const char *build_i
 	visit_build_id_tree(system_directory, build_id, visit, user);
 }
 
-void gmt_symbols_files_close(struct gmt_symbols_files *files)
+void gmt_symbols_debug_files_close(struct gmt_symbols_debug_files *files)
 {
 	if (!files)
 		return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_READER_SYMBOLS_SYMBOLS_FOLDER_H
-#define GMT_READER_SYMBOLS_SYMBOLS_FOLDER_H
+#ifndef GMT_READER_SYMBOLS_SYMBOLS_CACHE_FOLDER_H
+#define GMT_READER_SYMBOLS_SYMBOLS_CACHE_FOLDER_H
 
 /*
  * The folder of symbols_cache.h. It has small files that are always replaced as a whole. The oldest
@@ -16,12 +16,12 @@
 #include <stdint.h>
 
 enum {
-	GMT_SYMBOLS_FOLDER_NAME_BYTES = 192,
-	GMT_SYMBOLS_FOLDER_MAX_FILES = 512,
-	GMT_SYMBOLS_FOLDER_MAX_BYTES = 64 << 20,
+	GMT_SYMBOLS_CACHE_FOLDER_NAME_BYTES = 192,
+	GMT_SYMBOLS_CACHE_FOLDER_MAX_FILES = 512,
+	GMT_SYMBOLS_CACHE_FOLDER_MAX_BYTES = 64 << 20,
 };
 
-struct gmt_symbols_folder {
+struct gmt_symbols_cache_folder {
 	char base[PATH_MAX];   /* $XDG_CACHE_HOME, or ~/.cache */
 	int fd_plus_1;         /* of the folder; 0: it does not exist, or is unusable */
 	bool was_made;         /* this run has already tried to create the folder */
@@ -32,27 +32,27 @@ struct gmt_symbols_folder {
  * Finds the folder, and opens it if it exists. Returns false if neither XDG_CACHE_HOME nor HOME
  * gives a usable absolute path.
  */
-bool gmt_symbols_folder_find(struct gmt_symbols_folder *ret_folder);
+bool gmt_symbols_cache_folder_find(struct gmt_symbols_cache_folder *ret_folder);
 
 /*
  * Reads a whole file of at most `max_bytes`, and marks it as used. The caller frees the result with
  * gmt_pages_free. Returns NULL if the file is missing, empty, larger, not a plain file, or does not
  * belong to this user alone.
  */
-uint8_t *gmt_symbols_folder_read(const struct gmt_symbols_folder *folder, const char *name,
-	size_t max_bytes, size_t *ret_size);
+uint8_t *gmt_symbols_cache_folder_read(const struct gmt_symbols_cache_folder *folder,
+	const char *name, size_t max_bytes, size_t *ret_size);
 
 /*
  * Replaces the file `name` atomically, or creates it. Creates the folder if needed. Does nothing on
  * failure.
  */
-void gmt_symbols_folder_write(struct gmt_symbols_folder *folder, const char *name,
+void gmt_symbols_cache_folder_write(struct gmt_symbols_cache_folder *folder, const char *name,
 	const void *bytes, size_t size);
 
 /*
  * Deletes the least recently used files, if a file was written and there are too many. A zeroed
  * folder may be closed.
  */
-void gmt_symbols_folder_close(struct gmt_symbols_folder *folder);
+void gmt_symbols_cache_folder_close(struct gmt_symbols_cache_folder *folder);
 
 #endif

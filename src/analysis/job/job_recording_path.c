@@ -4,7 +4,7 @@
 
 #include "analysis/job/job.h"
 
-const char *gmt_job_recording(const struct gmt_job *job, const struct gmt_job_rank *rank,
+const char *gmt_job_recording_path(const struct gmt_job *job, const struct gmt_job_rank *rank,
 	char ret_path[GMT_JOB_PATH])
 {
 	const char *path = rank->summary->path, *slash = strrchr(path, '/');

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "reader/load/clock.h"
 
-/* Rules about amounts: the peak, and the memory that PyTorch reserves for it. */
+/* Rules about the peak, and about the memory that PyTorch reserves at its peak. */
 
 enum { HOLDERS_SHOWN = 5 };
 
@@ -55,7 +55,7 @@ static void report_peak(const struct gmt_judge *judge, uint32_t check,
 		return;
 
 	struct gmt_finding *finding =
-		gmt_judge_find(judge, check, sites->stack, sites->own_line, GMT_SUPPRESSION_PEAK);
+		gmt_judge_add_finding(judge, check, sites->stack, sites->own_line, GMT_SUPPRESSION_PEAK);
 	if (!finding)
 		return;
 	finding->bytes = account->peak_bytes;
@@ -67,7 +67,7 @@ static void report_peak(const struct gmt_judge *judge, uint32_t check,
 			gmt_verdict_line(verdict, "%s (%.1f %%) held by %s",
 				gmt_text_size(sites[i].peak_bytes).text,
 				100.0 * (double)sites[i].peak_bytes / (double)account->peak_bytes,
-				gmt_judge_place(judge, sites[i].stack, sites[i].own_line)));
+				gmt_judge_frame_name(judge, sites[i].stack, sites[i].own_line)));
 }
 
 void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_account *account)
@@ -75,7 +75,7 @@ void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_account *acc
 	const struct gmt_limit_peak *limit =
 		gmt_judge_peak_limit(judge->gate->limits, account->layer, account->device);
 	struct gmt_verdict_check check = gmt_judge_check(judge, GMT_RULE_PEAK, account);
-	uint64_t left_out;
+	uint64_t suppressed_bytes;
 
 	if (!limit) {
 		check.state = GMT_CHECK_SKIPPED;
@@ -87,8 +87,8 @@ void gmt_judge_peak(const struct gmt_judge *judge, const struct gmt_account *acc
 		gmt_verdict_add_check(judge->verdict, check);
 		return;
 	}
-	left_out = suppressed_at_peak(judge, account);
-	gmt_judge_compare_peak(judge->verdict, &check, limit, account->peak_bytes, left_out);
+	suppressed_bytes = suppressed_at_peak(judge, account);
+	gmt_judge_compare_peak(judge->verdict, &check, limit, account->peak_bytes, suppressed_bytes);
 
 	uint32_t number = gmt_verdict_add_check(judge->verdict, check);
 	if (check.state == GMT_CHECK_FAILED)
