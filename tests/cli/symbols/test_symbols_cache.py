@@ -148,12 +148,12 @@ class Cache(unittest.TestCase):
 
     def test_hostile_names_from_the_cache_are_escaped_the_same_way(self):
         program = cli.place("hostile-names")
-        names = symbols.tool("nm", "--defined-only", symbols.PROGRAM).split("\n")
-        functions = [line.split()[-1] for line in names if " T " in line and " gmt_" in line][: len(HOSTILE)]
-        self.assertEqual(len(functions), len(HOSTILE))
-        where = [
-            int(line.split()[0], 16) + 1 for function in functions for line in names if line.endswith(f" T {function}")
-        ]
+        lines = symbols.tool("nm", "--defined-only", "--print-size", symbols.PROGRAM).split("\n")
+        rows = [line.split() for line in lines if " T gmt_" in line]
+        # The address after the first one must lie in the function.
+        rows = [(int(address, 16), name) for address, size, _kind, name in rows if int(size, 16) > 1][: len(HOSTILE)]
+        self.assertEqual(len(rows), len(HOSTILE))
+        functions, where = [name for _, name in rows], [address + 1 for address, _ in rows]
         renames = [f"--redefine-sym={old}={new}" for old, new in zip(functions, HOSTILE)]
         symbols.tool("objcopy", "--strip-debug", *renames, symbols.PROGRAM, program)
         snapshot = recording("hostile.gmt.gz", program, self.identity, where)
