@@ -244,6 +244,20 @@ class Run(unittest.TestCase):
         self.check_complete(other)
         self.check_nothing_is_left()
 
+    def test_a_program_that_changes_its_folder_records_to_the_file_that_was_named(self):
+        for folder in ("other", "100% other:2"):
+            os.makedirs(self.place(folder), exist_ok=True)
+            self.folder, whole = self.place(folder), self.folder
+            log = self.place("log")
+            try:
+                command = " ".join(f"'{word}'" for word in self.killed("return", log=log))
+                done = self.run_to_end("sh", "-c", f"cd /; exec {command}")
+            finally:
+                self.folder = whole
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("did not use CUDA", done.stderr)
+            self.check_complete(self.place(os.path.join(folder, "x.gmt.gz")), log)
+
     def test_files_of_another_run_in_the_folder_are_not_completed(self):
         process = self.start("sh", "-c", "echo ready; read x; exit 0", output="%p.gmt.gz")
         self.wait_for_ready(process)

@@ -258,13 +258,16 @@ static bool set_environment(const struct run_options *options, char **ret_patter
 		return false;
 	}
 
-	bool done = preload && recorder && !setenv("LD_PRELOAD", preload, 1) &&
-		(!*recorder || !setenv("GPUMEMTRACE_OPTIONS", recorder, 1));
+	char *absolute =
+		gmt_recorder_options_absolute(getenv("GPUMEMTRACE_OPTIONS"), &options->recorder);
+	bool done = preload && recorder && absolute && !setenv("LD_PRELOAD", preload, 1) &&
+		(!*absolute || !setenv("GPUMEMTRACE_OPTIONS", absolute, 1));
 	bool can_write = !done || can_write_to(recorder);
 
 	*ret_pattern = done && can_write ? gmt_recorder_output_glob(recorder) : NULL;
 	free(preload);
 	free(recorder);
+	free(absolute);
 	if (!*ret_pattern && can_write)
 		gmt_message_error("out of memory");
 	return *ret_pattern;

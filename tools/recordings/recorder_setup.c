@@ -95,17 +95,20 @@ char *gmt_recorder_put_first(const char *variable, const char *library)
 	return value;
 }
 
-/* Writes a value. If it contains ':' or a quote, writes each of its characters in quotes. */
+/* Writes a value. If it contains ':' or a quote, writes it in quotes. */
 static void put_value(FILE *stream, const char *value)
 {
 	if (!strpbrk(value, ":'\"")) {
 		fputs(value, stream);
 		return;
 	}
-	for (; *value; value++) {
-		const char *quote = *value == '\'' ? "\"" : "'";
+	while (*value) {
+		bool is_quote = *value == '\'';
+		size_t length = is_quote ? strspn(value, "'") : strcspn(value, "'");
+		char around = is_quote ? '"' : '\'';
 
-		fprintf(stream, "%s%c%s", quote, *value, quote);
+		fprintf(stream, "%c%.*s%c", around, (int)length, value, around);
+		value += length;
 	}
 }
 
@@ -166,6 +169,44 @@ char *gmt_recorder_options(const char *before, const struct gmt_option_passed *p
 	}
 	fclose(stream);
 	return text;
+}
+
+/* Returns the name below the working folder, from malloc; NULL: out of memory, or no folder. */
+static char *absolute_output(const char *name)
+{
+	char folder[PATH_MAX], *text = NULL;
+	size_t size;
+	FILE *stream = getcwd(folder, sizeof(folder)) ? open_memstream(&text, &size) : NULL;
+
+	if (!stream)
+		return NULL;
+	/* The folder has no tokens. */
+	for (const char *at = folder; *at; at++)
+		fputs(*at == '%' ? "%%" : (char[]){ *at, 0 }, stream);
+	fprintf(stream, "/%s", name);
+	fclose(stream);
+	return text;
+}
+
+char *gmt_recorder_options_absolute(const char *before, const struct gmt_option_passed *passed)
+{
+	struct gmt_option_passed absolute = *passed;
+	char *last = NULL, *options;
+
+	for (size_t i = 0; i < passed->count; i++) {
+		const char *name = passed->values[i];
+
+		if (strcmp(passed->keys[i], "output") != 0 || !*name || *name == '/')
+			continue;
+		free(last);
+		/* Without a folder, the name stays relative. */
+		last = absolute_output(name);
+		if (last)
+			absolute.values[i] = last;
+	}
+	options = gmt_recorder_options(before, &absolute);
+	free(last);
+	return options;
 }
 
 struct checking {

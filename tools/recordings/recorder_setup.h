@@ -51,6 +51,12 @@ char *gmt_recorder_put_first(const char *variable, const char *library);
 char *gmt_recorder_options(const char *before, const struct gmt_option_passed *passed);
 
 /*
+ * Same as gmt_recorder_options, but makes a relative `output` in `passed` absolute: a program may
+ * change its folder before it uses CUDA.
+ */
+char *gmt_recorder_options_absolute(const char *before, const struct gmt_option_passed *passed);
+
+/*
  * Parses `options` as the recorder will, and prints an error for each option that the recorder
  * would refuse. The messages begin with `verb`. Returns false if the recorder would refuse an
  * option: no run is better than a different recording.
