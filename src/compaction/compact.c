@@ -287,7 +287,7 @@ static void cut_earlier_if_needed(struct gmt_compactor *compactor)
 
 	if (published_until_stamp && is_compacted(compactor) && next->stamp > published_until_stamp &&
 		next->stamp > compacted_until_stamp &&
-		gmt_compact_takes_trace(compactor, &compactor->waiting.items[next->item]))
+		gmt_compact_takes_live_address(compactor, &compactor->waiting.items[next->item]))
 		compactor->options.cut_stamp = next->stamp - 1;
 }
 
@@ -325,7 +325,7 @@ static bool interpret_some(struct gmt_compactor *compactor, size_t max_waiting_e
 	return true;
 }
 
-static bool take_rest(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_more)
+static bool do_work(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_more)
 {
 	bool drains = compactor->restores || compactor->finishing;
 
@@ -385,7 +385,7 @@ static bool step(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_m
 	*ret_more = false;
 	switch (compactor->state) {
 	case GMT_COMPACT_READING:
-		return take_rest(compactor, max_rows, ret_more);
+		return do_work(compactor, max_rows, ret_more);
 	case GMT_COMPACT_WRITING_HEAD:
 		if (!gmt_compact_write_head(compactor, max_rows, &done))
 			return false;

@@ -256,7 +256,8 @@ static bool is_too_late(struct gmt_compactor *compactor, const struct gmt_event 
 	return true;
 }
 
-bool gmt_compact_takes_trace(const struct gmt_compactor *compactor, const struct gmt_event *event)
+bool gmt_compact_takes_live_address(const struct gmt_compactor *compactor,
+	const struct gmt_event *event)
 {
 	return event->kind == GMT_KIND_ALLOC && gmt_layer_family(event->layer) != GMT_FAMILY_CUSTOM &&
 		!is_handle(event->layer, event->space) &&

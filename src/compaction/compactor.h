@@ -300,7 +300,8 @@ struct gmt_compact_device *gmt_compact_find_device(const struct gmt_compactor *c
  * compact_interpret.c: returns whether the event is an allocation at the address of a live block in
  * a space that does not count references.
  */
-bool gmt_compact_takes_trace(const struct gmt_compactor *compactor, const struct gmt_event *event);
+bool gmt_compact_takes_live_address(const struct gmt_compactor *compactor,
+	const struct gmt_event *event);
 
 /*
  * compact_oom_outcomes.c. gmt_compact_note_refused: call it when the current event was refused and
