@@ -275,7 +275,7 @@ size_t gmt_accounting_block_count(const struct gmt_accounting *accounting);
  * `layer` may be GMT_ACCOUNTING_ALL_OF_CUDA.
  */
 bool gmt_accounting_next_block(const struct gmt_accounting *accounting, uint8_t layer,
-	size_t *cursor, struct gmt_addressed_block *ret_place);
+	size_t *cursor, struct gmt_addressed_block *ret_block);
 
 void gmt_accounting_fini(struct gmt_accounting *accounting);
 

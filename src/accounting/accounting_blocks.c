@@ -19,7 +19,7 @@ static uint8_t layer_of(const struct gmt_accounting *accounting,
 
 /* *cursor counts the slots of all maps, one map after the other. */
 bool gmt_accounting_next_block(const struct gmt_accounting *accounting, uint8_t layer,
-	size_t *cursor, struct gmt_addressed_block *ret_place)
+	size_t *cursor, struct gmt_addressed_block *ret_block)
 {
 	size_t first = 0;
 
@@ -37,10 +37,10 @@ bool gmt_accounting_next_block(const struct gmt_accounting *accounting, uint8_t 
 
 			if (!slot->value_plus_1)
 				continue;
-			ret_place->address = slot->key;
-			ret_place->block = accounting->block_table.items[slot->value_plus_1 - 1];
+			ret_block->address = slot->key;
+			ret_block->block = accounting->block_table.items[slot->value_plus_1 - 1];
 
-			uint8_t of = layer_of(accounting, &ret_place->block);
+			uint8_t of = layer_of(accounting, &ret_block->block);
 			if (of == layer || (layer == GMT_ACCOUNTING_ALL_OF_CUDA && is_cuda))
 				return true;
 		}

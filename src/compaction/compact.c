@@ -77,13 +77,13 @@ static bool note_backward_calls(struct gmt_compactor *compactor, uint32_t kind, 
 			const struct gmt_code *code = (const struct gmt_code *)rows + i;
 
 			if (gmt_backward_attribution_is_call(code->file, code->function) &&
-				!gmt_map_put(&compactor->call_codes, code->id, 1))
+				!gmt_map_put(&compactor->backward_codes, code->id, 1))
 				return false;
 		} else if (kind == GMT_RECORD_FRAME) {
 			const struct gmt_frame *frame = (const struct gmt_frame *)rows + i;
 
-			if (gmt_map_find(&compactor->call_codes, frame->code, &found) &&
-				!gmt_map_put(&compactor->call_frames, frame->id, 1))
+			if (gmt_map_find(&compactor->backward_codes, frame->code, &found) &&
+				!gmt_map_put(&compactor->backward_frames, frame->id, 1))
 				return false;
 		} else {
 			const struct gmt_frames *frames = (const struct gmt_frames *)rows + i;
@@ -91,8 +91,8 @@ static bool note_backward_calls(struct gmt_compactor *compactor, uint32_t kind, 
 
 			for (uint32_t j = 0; j < frames->items.count && !is_call; j++)
 				is_call =
-					gmt_map_find(&compactor->call_frames, frames->items.items[j] >> 1, &found);
-			if (is_call && !gmt_map_put(&compactor->call_stacks, frames->id, 1))
+					gmt_map_find(&compactor->backward_frames, frames->items.items[j] >> 1, &found);
+			if (is_call && !gmt_map_put(&compactor->backward_stacks, frames->id, 1))
 				return false;
 		}
 	}
@@ -287,7 +287,7 @@ static void cut_earlier_if_needed(struct gmt_compactor *compactor)
 
 	if (published_until_stamp && is_compacted(compactor) && next->stamp > published_until_stamp &&
 		next->stamp > compacted_until_stamp &&
-		gmt_compact_takes_trace(compactor, &compactor->waiting.items[next->item]))
+		gmt_compact_takes_live_address(compactor, &compactor->waiting.items[next->item]))
 		compactor->options.cut_stamp = next->stamp - 1;
 }
 
@@ -325,7 +325,7 @@ static bool interpret_some(struct gmt_compactor *compactor, size_t max_waiting_e
 	return true;
 }
 
-static bool take_rest(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_more)
+static bool do_work(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_more)
 {
 	bool drains = compactor->restores || compactor->finishing;
 
@@ -336,7 +336,7 @@ static bool take_rest(struct gmt_compactor *compactor, uint32_t max_rows, bool *
 	if (compactor->restores && !compactor->accounting.sites.count &&
 		!gmt_compact_prepare(compactor))
 		return false;
-	if (compactor->finishing && !compactor->restores && !compactor->has_spared &&
+	if (compactor->finishing && !compactor->restores && !compactor->has_chosen_cut &&
 		!gmt_compact_keep_tail(compactor))
 		return false;
 	if (!interpret_some(compactor, drains ? 0 : compactor->options.max_waiting, max_rows,
@@ -385,7 +385,7 @@ static bool step(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_m
 	*ret_more = false;
 	switch (compactor->state) {
 	case GMT_COMPACT_READING:
-		return take_rest(compactor, max_rows, ret_more);
+		return do_work(compactor, max_rows, ret_more);
 	case GMT_COMPACT_WRITING_HEAD:
 		if (!gmt_compact_write_head(compactor, max_rows, &done))
 			return false;
@@ -431,13 +431,13 @@ static void fini_maps(struct gmt_compactor *compactor)
 {
 	struct gmt_map *const maps[] = {
 		&compactor->thread_stamps,
-		&compactor->pair_ids,
-		&compactor->place_ids,
-		&compactor->call_codes,
-		&compactor->call_frames,
-		&compactor->call_stacks,
+		&compactor->trace_ids,
+		&compactor->caller_trace_ids,
+		&compactor->backward_codes,
+		&compactor->backward_frames,
+		&compactor->backward_stacks,
 		&compactor->thread_names,
-		&compactor->graphs_ids,
+		&compactor->graph_ids,
 		&compactor->unlaunched_nodes,
 		&compactor->objects_by_key,
 		&compactor->heap_events,
@@ -469,7 +469,7 @@ void gmt_compact_close(struct gmt_compactor *compactor)
 	gmt_backward_attribution_fini(&compactor->backward_attribution);
 	gmt_vec_fini(&compactor->survivors);
 	gmt_vec_fini(&compactor->memories);
-	gmt_vec_fini(&compactor->ties);
+	gmt_vec_fini(&compactor->mapping_survivors);
 	gmt_vec_fini(&compactor->graphs);
 	gmt_vec_fini(&compactor->free_graphs);
 	gmt_vec_fini(&compactor->heap_names);

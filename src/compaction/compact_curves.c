@@ -48,8 +48,8 @@ static bool touch(struct gmt_compact_curve *curve, uint32_t site, uint64_t befor
 	return true;
 }
 
-bool gmt_compact_touch(struct gmt_compactor *compactor, uint32_t site, uint64_t before_bytes,
-	const struct gmt_account_block *ended)
+bool gmt_compact_note_site_change(struct gmt_compactor *compactor, uint32_t site,
+	uint64_t before_bytes, const struct gmt_account_block *ended)
 {
 	for (uint32_t i = 0; i < compactor->followed_count; i++) {
 		struct gmt_compact_curve *curve = &compactor->series.items[compactor->followed[i]].curve;
@@ -235,7 +235,7 @@ static void give_up(struct gmt_compactor *compactor, struct gmt_compact_curve *c
  * Follows a new series. If the limit is reached, it replaces the series whose last mark is oldest.
  * That series is probably over: programs recreate optimizers.
  */
-bool gmt_compact_follow(struct gmt_compactor *compactor, uint32_t series)
+bool gmt_compact_start_curve(struct gmt_compactor *compactor, uint32_t series)
 {
 	struct gmt_compact_curve *curve = &compactor->series.items[series].curve;
 	uint32_t oldest = 0;

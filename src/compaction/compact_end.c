@@ -86,15 +86,15 @@ static bool may_stay(const struct gmt_compactor *compactor, uint64_t stamp)
 {
 	uint64_t compacted_until_stamp =
 		compactor->compacted.has_compacted_prefix ? compactor->compacted.fold.stamp : 0;
-	size_t behind = 0;
+	size_t later_events = 0;
 
 	if (stamp >= compactor->options.cut_stamp)
 		return true;
 	if (!stamp || stamp < compactor->interpreted_stamp || stamp < compacted_until_stamp)
 		return false;
 	for (size_t i = 0; i < compactor->queue.entries.count; i++)
-		behind += compactor->queue.entries.items[i].stamp > stamp;
-	return behind <= compactor->options.max_tail_events;
+		later_events += compactor->queue.entries.items[i].stamp > stamp;
+	return later_events <= compactor->options.max_tail_events;
 }
 
 /*
@@ -150,7 +150,7 @@ bool gmt_compact_keep_tail(struct gmt_compactor *compactor)
 	bool done = note_all(compactor, &end);
 	uint64_t stamp;
 
-	compactor->has_spared = true;
+	compactor->has_chosen_cut = true;
 	if (done && compactor->options.max_tail_events) {
 		stamp = last_step(compactor, &end);
 		if (!stamp && end.phase_stamp && may_stay(compactor, end.phase_stamp))

@@ -24,7 +24,7 @@ static bool create_graph(struct gmt_compactor *compactor, const struct gmt_event
 {
 	uint64_t index;
 
-	if (gmt_map_find(&compactor->graphs_ids, event->address, &index)) {
+	if (gmt_map_find(&compactor->graph_ids, event->address, &index)) {
 		forget_graph(compactor, index);
 	} else {
 		bool again = compactor->free_graphs.count;
@@ -32,7 +32,7 @@ static bool create_graph(struct gmt_compactor *compactor, const struct gmt_event
 		index = again ? compactor->free_graphs.items[--compactor->free_graphs.count]
 					  : compactor->graphs.count;
 		if (!gmt_vec_reserve(&compactor->graphs, 1) ||
-			!gmt_map_put(&compactor->graphs_ids, event->address, index))
+			!gmt_map_put(&compactor->graph_ids, event->address, index))
 			return false;
 		compactor->graphs.count += !again;
 		compactor->graphs.items[index] = (struct gmt_compact_graph){ 0 };
@@ -47,7 +47,7 @@ static bool destroy_graph(struct gmt_compactor *compactor, const struct gmt_even
 	uint32_t *slot;
 	uint64_t index;
 
-	if (!gmt_map_remove(&compactor->graphs_ids, event->address, &index))
+	if (!gmt_map_remove(&compactor->graph_ids, event->address, &index))
 		return true;
 	forget_graph(compactor, index);
 	slot = gmt_vec_push(&compactor->free_graphs);
@@ -87,7 +87,7 @@ static bool add_node(struct gmt_compactor *compactor, const struct gmt_event *ev
 	if (!event->object)
 		return event->kind != GMT_KIND_NODE_ALLOC ||
 			keep_by(compactor, &compactor->unlaunched_nodes, event->address, event, trace);
-	if (!gmt_map_find(&compactor->graphs_ids, event->object, &index))
+	if (!gmt_map_find(&compactor->graph_ids, event->object, &index))
 		return true;
 	node = gmt_compact_add_survivor(compactor, event, trace);
 	if (!node)
@@ -129,7 +129,7 @@ static bool after_heap(struct gmt_compactor *compactor, const struct gmt_event *
 	return keep_by(compactor, &compactor->heap_events, number, &made, trace);
 }
 
-bool gmt_compact_after(struct gmt_compactor *compactor, const struct gmt_event *event,
+bool gmt_compact_after_event(struct gmt_compactor *compactor, const struct gmt_event *event,
 	const struct gmt_compact_before *before)
 {
 	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUSTOM)
@@ -151,9 +151,9 @@ bool gmt_compact_after(struct gmt_compactor *compactor, const struct gmt_event *
 		return add_node(compactor, event, before->trace);
 	case GMT_KIND_ALLOC:
 	case GMT_KIND_FREE:
-		return !is_handle(event) || gmt_compact_after_memory(compactor, event, before);
+		return !is_handle(event) || gmt_compact_after_memory_event(compactor, event, before);
 	}
-	return gmt_compact_after_memory(compactor, event, before);
+	return gmt_compact_after_memory_event(compactor, event, before);
 }
 
 /* --- for the head ---------------------------------------------------------------------------- */

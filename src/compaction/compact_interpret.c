@@ -64,10 +64,10 @@ static void save_peak(struct gmt_compactor *compactor, struct gmt_compact_device
 		gmt_accounting_find_account(&compactor->accounting, GMT_LAYER_TORCH, device->device);
 
 	device->peak_bytes = device->cuda_bytes;
-	device->held_stamp = compactor->current->stamp;
-	memcpy(device->held, device->now, sizeof(device->held));
-	device->held_allocated_bytes = torch && torch->has_totals ? torch->reported_allocated_bytes : 0;
-	device->held_reserved_bytes = torch && torch->has_totals ? torch->reported_reserved_bytes : 0;
+	device->peak_stamp = compactor->current->stamp;
+	memcpy(device->peak_space_bytes, device->space_bytes, sizeof(device->peak_space_bytes));
+	device->peak_allocated_bytes = torch && torch->has_totals ? torch->reported_allocated_bytes : 0;
+	device->peak_reserved_bytes = torch && torch->has_totals ? torch->reported_reserved_bytes : 0;
 }
 
 /*
@@ -83,18 +83,18 @@ static bool update_device(struct gmt_compactor *compactor, uint32_t site, uint64
 
 	if (account->layer == GMT_LAYER_TORCH && account->has_totals && account->device >= 0 &&
 		more_bytes) {
-		device = gmt_compact_device(compactor, account->device);
+		device = gmt_compact_intern_device(compactor, account->device);
 		if (device && device->peak_bytes && device->cuda_bytes == device->peak_bytes &&
-			account->reported_allocated_bytes > device->held_allocated_bytes)
+			account->reported_allocated_bytes > device->peak_allocated_bytes)
 			save_peak(compactor, device);
 		return device;
 	}
 	if (!counts(account, space))
 		return true;
-	device = gmt_compact_device(compactor, account->device);
+	device = gmt_compact_intern_device(compactor, account->device);
 	if (!device)
 		return false;
-	device->now[space] += more_bytes - less_bytes;
+	device->space_bytes[space] += more_bytes - less_bytes;
 	if (account->layer == GMT_LAYER_CUDA) {
 		device->cuda_bytes = account->live_bytes;
 		if (account->live_bytes > device->peak_bytes)
@@ -117,7 +117,7 @@ static bool began(void *user, const struct gmt_interpret_event *event, uint32_t 
 
 	if (!update_device(compactor, site, event->size_bytes, 0) ||
 		!gmt_compact_note_peak(compactor, row->account) ||
-		!gmt_compact_touch(compactor, site, row->live_bytes - event->size_bytes, NULL))
+		!gmt_compact_note_site_change(compactor, site, row->live_bytes - event->size_bytes, NULL))
 		return false;
 	/* Blocks of handles survive together with all events that keep them alive. */
 	if (is_handle(event->layer, event->space))
@@ -146,7 +146,7 @@ static bool ended(void *user, const struct gmt_interpret_event *event,
 
 	(void)event;
 	gmt_compact_drop_survivor(compactor, block->tag);
-	if (!gmt_compact_touch(compactor, block->site,
+	if (!gmt_compact_note_site_change(compactor, block->site,
 			compactor->accounting.sites.items[block->site].live_bytes + block->size_bytes, block))
 		return false;
 	return update_device(compactor, block->site, 0, block->size_bytes);
@@ -231,7 +231,7 @@ static bool attribute_to_backward(struct gmt_compactor *compactor, struct gmt_ev
 			event->thread))
 		return !event->frames ||
 			gmt_backward_attribution_set_stack(&compactor->backward_attribution, event->thread,
-				event->frames, gmt_map_find(&compactor->call_stacks, event->frames, &found));
+				event->frames, gmt_map_find(&compactor->backward_stacks, event->frames, &found));
 	event->caller = gmt_backward_attribution_caller(&compactor->backward_attribution);
 	return true;
 }
@@ -256,7 +256,8 @@ static bool is_too_late(struct gmt_compactor *compactor, const struct gmt_event 
 	return true;
 }
 
-bool gmt_compact_takes_trace(const struct gmt_compactor *compactor, const struct gmt_event *event)
+bool gmt_compact_takes_live_address(const struct gmt_compactor *compactor,
+	const struct gmt_event *event)
 {
 	return event->kind == GMT_KIND_ALLOC && gmt_layer_family(event->layer) != GMT_FAMILY_CUSTOM &&
 		!is_handle(event->layer, event->space) &&
@@ -273,14 +274,15 @@ static bool trace_of(struct gmt_compactor *compactor, const struct gmt_event *ev
 	if (compactor->options.max_sites && traces >= compactor->options.max_sites) {
 		uint64_t id;
 		bool known = !event->caller &&
-			gmt_map_find(&compactor->pair_ids, (uint64_t)event->stack << 32 | event->frames, &id);
+			gmt_map_find(&compactor->trace_ids, (uint64_t)event->stack << 32 | event->frames, &id);
 
 		if (!known) {
 			compactor->merged_sites++;
-			return gmt_compact_trace(compactor, 0, 0, 0, ret_trace);
+			return gmt_compact_intern_trace(compactor, 0, 0, 0, ret_trace);
 		}
 	}
-	return gmt_compact_trace(compactor, event->stack, event->frames, event->caller, ret_trace);
+	return gmt_compact_intern_trace(compactor, event->stack, event->frames, event->caller,
+		ret_trace);
 }
 
 bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *event)
@@ -317,17 +319,17 @@ bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *ev
 		interpreted.context = event->context;
 	}
 	compactor->current = event;
-	gmt_compact_before(compactor, event, interpreted.stack, &before);
+	gmt_compact_before_event(compactor, event, interpreted.stack, &before);
 	gmt_compact_note_granted(compactor, event);
 	return gmt_interpret(&compactor->interpreter, &interpreted) &&
-		gmt_compact_after(compactor, event, &before);
+		gmt_compact_after_event(compactor, event, &before);
 }
 
 /* --- the prefix of a compacted input --------------------------------------------------------- */
 
 static bool take_compacted_trace(void *user, const struct gmt_past_site *row, uint32_t *ret_trace)
 {
-	return gmt_compact_trace(user, row->stack, row->frames, row->caller, ret_trace);
+	return gmt_compact_intern_trace(user, row->stack, row->frames, row->caller, ret_trace);
 }
 
 static bool take_compacted_requester(void *user, const struct gmt_past_site *row, uint32_t site)
@@ -346,29 +348,29 @@ static bool restore_devices(struct gmt_compactor *compactor)
 	for (size_t i = 0; i < compactor->compacted.accounts.count; i++) {
 		const struct gmt_past_account *row = &compactor->compacted.accounts.items[i];
 		struct gmt_compact_device *device =
-			row->device >= 0 ? gmt_compact_device(compactor, row->device) : NULL;
+			row->device >= 0 ? gmt_compact_intern_device(compactor, row->device) : NULL;
 
 		if (row->device >= 0 && !device)
 			return false;
 		if (device && row->layer == GMT_LAYER_CUDA) {
 			device->peak_bytes = row->peak_bytes;
-			device->held_stamp = row->held_stamp;
-			memset(device->held, 0, sizeof(device->held));
+			device->peak_stamp = row->held_stamp;
+			memset(device->peak_space_bytes, 0, sizeof(device->peak_space_bytes));
 		}
 		if (device && row->layer == GMT_LAYER_TORCH) {
-			device->held_allocated_bytes = row->held_allocated_bytes;
-			device->held_reserved_bytes = row->held_reserved_bytes;
+			device->peak_allocated_bytes = row->held_allocated_bytes;
+			device->peak_reserved_bytes = row->held_reserved_bytes;
 		}
 	}
 	for (size_t i = 0; i < compactor->compacted.spaces.count; i++) {
 		const struct gmt_past_space *row = &compactor->compacted.spaces.items[i];
 		struct gmt_compact_device *device =
 			row->device >= 0 && row->space < GMT_SPACE_COUNT && row->held_bytes
-			? gmt_compact_device(compactor, row->device)
+			? gmt_compact_intern_device(compactor, row->device)
 			: NULL;
 
 		if (device)
-			device->held[row->space] = row->held_bytes;
+			device->peak_space_bytes[row->space] = row->held_bytes;
 	}
 	return true;
 }

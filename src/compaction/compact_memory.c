@@ -36,7 +36,7 @@ static uint32_t memory_of(const struct gmt_compactor *compactor, const struct gm
 	return GMT_PHYSICAL_NONE;
 }
 
-void gmt_compact_before(struct gmt_compactor *compactor, const struct gmt_event *event,
+void gmt_compact_before_event(struct gmt_compactor *compactor, const struct gmt_event *event,
 	uint32_t trace, struct gmt_compact_before *ret_before)
 {
 	uint64_t creator;
@@ -143,16 +143,16 @@ static bool store_mapping(struct gmt_compactor *compactor, uint64_t key,
 
 	if (!gmt_map_find(&compactor->interpreter.physical.mapped, key, &index))
 		return true;
-	while (compactor->ties.count <= index) {
-		uint32_t *slot = gmt_vec_push(&compactor->ties);
+	while (compactor->mapping_survivors.count <= index) {
+		uint32_t *slot = gmt_vec_push(&compactor->mapping_survivors);
 
 		if (!slot)
 			return false;
 		*slot = 0;
 	}
-	gmt_compact_drop_survivor(compactor, compactor->ties.items[index]);
-	compactor->ties.items[index] = gmt_compact_add_survivor(compactor, event, trace);
-	return compactor->ties.items[index];
+	gmt_compact_drop_survivor(compactor, compactor->mapping_survivors.items[index]);
+	compactor->mapping_survivors.items[index] = gmt_compact_add_survivor(compactor, event, trace);
+	return compactor->mapping_survivors.items[index];
 }
 
 static bool store_bound(struct gmt_compactor *compactor, const struct gmt_event *event,
@@ -170,7 +170,7 @@ static bool store_bound(struct gmt_compactor *compactor, const struct gmt_event 
 		gmt_physical_multicast_key(multicast, bound.device, event->stream), &bound, before->trace);
 }
 
-bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_event *event,
+bool gmt_compact_after_memory_event(struct gmt_compactor *compactor, const struct gmt_event *event,
 	const struct gmt_compact_before *before)
 {
 	const struct gmt_physical *physical = &compactor->interpreter.physical;
@@ -252,11 +252,13 @@ static bool list_sizing_mapping(struct gmt_compactor *compactor, uint32_t sizing
 	};
 
 	if (gmt_map_find(&compactor->interpreter.physical.mapped, map->address, &mapping) &&
-		mapping < compactor->ties.count && compactor->ties.items[mapping] &&
-		compactor->survivors.items[compactor->ties.items[mapping] - 1].stamp == map->stamp)
+		mapping < compactor->mapping_survivors.count &&
+		compactor->mapping_survivors.items[mapping] &&
+		compactor->survivors.items[compactor->mapping_survivors.items[mapping] - 1].stamp ==
+			map->stamp)
 		return true;
 	if (!gmt_compact_queue_survivor(compactor, sizing_mapping_plus_1, GMT_COMPACT_RANK_MAPPING) ||
-		!gmt_compact_trace(compactor, 0, 0, 0, &index))
+		!gmt_compact_intern_trace(compactor, 0, 0, 0, &index))
 		return false;
 	index = gmt_compact_add_survivor(compactor, &unmap, index);
 	return index && gmt_compact_queue_survivor(compactor, index, GMT_COMPACT_RANK_REMOVAL);
@@ -265,8 +267,9 @@ static bool list_sizing_mapping(struct gmt_compactor *compactor, uint32_t sizing
 /* Notes the first stamp at which a surviving mapping keeps this memory alive. */
 static void note_use(struct gmt_compactor *compactor, uint32_t memory, uint64_t stamp)
 {
-	if (memory < compactor->memories.count && stamp < compactor->memories.items[memory].first_use)
-		compactor->memories.items[memory].first_use = stamp;
+	if (memory < compactor->memories.count &&
+		stamp < compactor->memories.items[memory].first_use_stamp)
+		compactor->memories.items[memory].first_use_stamp = stamp;
 }
 
 /*
@@ -290,16 +293,16 @@ static bool list_mappings(struct gmt_compactor *compactor)
 	const struct gmt_physical *physical = &compactor->interpreter.physical;
 
 	for (size_t i = 0; i < compactor->memories.count; i++)
-		compactor->memories.items[i].first_use = UINT64_MAX;
+		compactor->memories.items[i].first_use_stamp = UINT64_MAX;
 	for (size_t i = 0; i < physical->mapped.capacity; i++) {
 		const struct gmt_map_slot *slot = &physical->mapped.slots[i];
 		struct gmt_compact_survivor *row;
 		uint32_t store_mapping, memory;
 
-		if (!slot->value_plus_1 || slot->value_plus_1 - 1 >= compactor->ties.count ||
-			!compactor->ties.items[slot->value_plus_1 - 1])
+		if (!slot->value_plus_1 || slot->value_plus_1 - 1 >= compactor->mapping_survivors.count ||
+			!compactor->mapping_survivors.items[slot->value_plus_1 - 1])
 			continue;
-		store_mapping = compactor->ties.items[slot->value_plus_1 - 1];
+		store_mapping = compactor->mapping_survivors.items[slot->value_plus_1 - 1];
 		row = &compactor->survivors.items[store_mapping - 1];
 		memory = physical->mappings.items[slot->value_plus_1 - 1].memory;
 		name_by_handle(compactor, row, memory);
@@ -321,9 +324,9 @@ static void delay_releases(struct gmt_compactor *compactor, const struct gmt_com
 		at = compactor->survivors.items[at - 1].next_plus_1) {
 		struct gmt_compact_survivor *row = &compactor->survivors.items[at - 1];
 
-		if (row->kind == GMT_KIND_FREE && row->stamp < entry->first_use &&
-			entry->first_use != UINT64_MAX)
-			row->stamp = entry->first_use;
+		if (row->kind == GMT_KIND_FREE && row->stamp < entry->first_use_stamp &&
+			entry->first_use_stamp != UINT64_MAX)
+			row->stamp = entry->first_use_stamp;
 	}
 }
 

@@ -72,8 +72,9 @@ static struct gmt_compact_series *get_series(struct gmt_compactor *compactor,
 			.source = mark->source,
 			.stride = 1,
 		};
-	return series && gmt_compact_follow(compactor, (uint32_t)compactor->series.count - 1) ? series
-																						  : NULL;
+	return series && gmt_compact_start_curve(compactor, (uint32_t)compactor->series.count - 1)
+		? series
+		: NULL;
 }
 
 bool gmt_compact_note_peak(struct gmt_compactor *compactor, uint32_t account)

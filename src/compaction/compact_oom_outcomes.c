@@ -49,7 +49,7 @@ bool gmt_compact_note_refused(struct gmt_compactor *compactor, uint32_t site)
 {
 	const struct gmt_event *event = compactor->current;
 	struct gmt_oom_outcomes_event refused = outcome_event_of(event);
-	struct gmt_compact_open *open;
+	struct gmt_compact_open_refusal *open;
 
 	if (!gmt_oom_outcomes_is_out_of_memory(event->layer, event->result))
 		return true;
@@ -64,8 +64,9 @@ bool gmt_compact_note_refused(struct gmt_compactor *compactor, uint32_t site)
 	open = gmt_vec_push(&compactor->open_refusals);
 	if (!open)
 		return false;
-	*open =
-		(struct gmt_compact_open){ .stamp = event->stamp, .thread = event->thread, .site = site };
+	*open = (struct gmt_compact_open_refusal){
+		.stamp = event->stamp, .thread = event->thread, .site = site
+	};
 	compactor->requesters.items[site].ooms++;
 	return gmt_oom_outcomes_refused(&compactor->oom_outcomes, &refused,
 		compactor->open_refusals.count - 1);
@@ -79,7 +80,8 @@ void gmt_compact_note_granted(struct gmt_compactor *compactor, const struct gmt_
 		gmt_oom_outcomes_granted(&compactor->oom_outcomes, &granted);
 }
 
-static bool is_kept(const struct gmt_compactor *compactor, const struct gmt_compact_open *open)
+static bool is_kept(const struct gmt_compactor *compactor,
+	const struct gmt_compact_open_refusal *open)
 {
 	for (size_t i = 0; i < compactor->refusals.count; i++)
 		if (compactor->refusals.items[i].stamp == open->stamp &&
@@ -95,7 +97,8 @@ static bool is_kept(const struct gmt_compactor *compactor, const struct gmt_comp
 static bool leave_open(struct gmt_compactor *compactor, const struct gmt_oom_outcomes_chain *chain)
 {
 	for (unsigned i = 0; i < chain->count; i++) {
-		const struct gmt_compact_open *open = &compactor->open_refusals.items[chain->refusals[i]];
+		const struct gmt_compact_open_refusal *open =
+			&compactor->open_refusals.items[chain->refusals[i]];
 
 		if (!is_kept(compactor, open))
 			continue;

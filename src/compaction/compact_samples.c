@@ -19,7 +19,7 @@ static uint64_t steady_of(const struct gmt_compact_device *device)
 
 		if ((layer == GMT_LAYER_CUDA || layer == GMT_LAYER_DRIVER) && space != GMT_SPACE_MANAGED &&
 			space != GMT_SPACE_POOL && space != GMT_SPACE_GRAPH)
-			sum += device->now[space];
+			sum += device->space_bytes[space];
 	}
 	return sum;
 }
@@ -132,18 +132,18 @@ static void protect_best(const struct gmt_compactor *compactor,
 
 		if ((layer == GMT_LAYER_CUDA || layer == GMT_LAYER_DRIVER) && space != GMT_SPACE_MANAGED &&
 			space != GMT_SPACE_POOL && space != GMT_SPACE_GRAPH)
-			steady_bytes += device->held[space];
+			steady_bytes += device->peak_space_bytes[space];
 	}
 	for (size_t i = 0; i < compactor->answers.count; i++) {
 		const struct gmt_past_answer *row = &compactor->answers.items[i];
 		int mismatch = row->before_steady_bytes != row->after_steady_bytes
 			? 2
 			: row->after_steady_bytes != steady_bytes;
-		int cache = cache_mismatch(row->after_pool_bytes, device->held[GMT_SPACE_POOL],
+		int cache = cache_mismatch(row->after_pool_bytes, device->peak_space_bytes[GMT_SPACE_POOL],
 			row->known & GMT_SAMPLE_POOLS, row->pool_reserved_bytes);
 
 		mismatch = cache > mismatch ? cache : mismatch;
-		cache = cache_mismatch(row->after_graph_bytes, device->held[GMT_SPACE_GRAPH],
+		cache = cache_mismatch(row->after_graph_bytes, device->peak_space_bytes[GMT_SPACE_GRAPH],
 			row->known & GMT_SAMPLE_GRAPHS, row->graph_reserved_bytes);
 		mismatch = cache > mismatch ? cache : mismatch;
 
@@ -167,7 +167,7 @@ static void thin_answers(struct gmt_compactor *compactor)
 	uint8_t needed_for_peak[GMT_COMPACT_ANSWERS] = { 0 };
 	size_t kept = 0;
 
-	for (size_t i = 0; i < compactor->devices.count && i < GMT_COMPACT_SPARED_DEVICES; i++) {
+	for (size_t i = 0; i < compactor->devices.count && i < GMT_COMPACT_BEST_ANSWER_DEVICES; i++) {
 		const struct gmt_compact_device *device = &compactor->devices.items[i];
 		const struct gmt_account *account =
 			gmt_accounting_find_account(&compactor->accounting, GMT_LAYER_CUDA, device->device);
@@ -200,12 +200,12 @@ static bool pop_before(struct gmt_queue *queue, uint64_t stamp, struct gmt_queue
 		gmt_queue_pop(queue, ret_entry);
 }
 
-static void forget_passed(struct gmt_compactor *compactor, uint32_t trace)
+static void free_passed_answer(struct gmt_compactor *compactor, uint32_t index)
 {
-	const struct gmt_compact_answer *answer = &compactor->pending_answers.items[trace];
+	const struct gmt_compact_answer *answer = &compactor->pending_answers.items[index];
 
 	if (answer->has_begun && answer->has_ended)
-		GMT_COMPACT_FREE_SLOT(&compactor->unused_answers, trace);
+		GMT_COMPACT_FREE_SLOT(&compactor->unused_answers, index);
 }
 
 /* Processes questions and answers before this moment, as ledger_watch does. */
@@ -216,13 +216,13 @@ bool gmt_compact_process_answers(struct gmt_compactor *compactor, uint64_t stamp
 	while (pop_before(&compactor->begin_queue, stamp, &entry)) {
 		struct gmt_compact_answer *answer = &compactor->pending_answers.items[entry.item];
 		const struct gmt_compact_device *device =
-			gmt_compact_device(compactor, (int16_t)answer->row.device);
+			gmt_compact_intern_device(compactor, (int16_t)answer->row.device);
 
 		if (!device)
 			return false;
 		answer->row.before_steady_bytes = steady_of(device);
 		answer->has_begun = true;
-		forget_passed(compactor, entry.item);
+		free_passed_answer(compactor, entry.item);
 	}
 	while (pop_before(&compactor->end_queue, stamp, &entry)) {
 		entry.stamp = 0;
@@ -232,17 +232,17 @@ bool gmt_compact_process_answers(struct gmt_compactor *compactor, uint64_t stamp
 	while (gmt_queue_pop(&compactor->kept_queue, &entry)) {
 		struct gmt_compact_answer *answer = &compactor->pending_answers.items[entry.item];
 		const struct gmt_compact_device *device =
-			gmt_compact_device(compactor, (int16_t)answer->row.device);
+			gmt_compact_intern_device(compactor, (int16_t)answer->row.device);
 
 		if (!device)
 			return false;
 		answer->row.after_steady_bytes = steady_of(device);
-		answer->row.after_pool_bytes = device->now[GMT_SPACE_POOL];
-		answer->row.after_graph_bytes = device->now[GMT_SPACE_GRAPH];
+		answer->row.after_pool_bytes = device->space_bytes[GMT_SPACE_POOL];
+		answer->row.after_graph_bytes = device->space_bytes[GMT_SPACE_GRAPH];
 		if (!gmt_compact_keep_answer(compactor, &answer->row))
 			return false;
 		answer->has_ended = true;
-		forget_passed(compactor, entry.item);
+		free_passed_answer(compactor, entry.item);
 	}
 	return true;
 }

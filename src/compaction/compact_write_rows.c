@@ -42,9 +42,9 @@ static bool write_accounts(struct gmt_compactor *compactor)
 			.reported_reserved_peak_bytes = account->reported_reserved_peak_bytes,
 			.unseen_bytes = account->unseen_bytes,
 			.reported_disagreements = account->reported_disagreements,
-			.held_allocated_bytes = is_torch ? device->held_allocated_bytes : 0,
-			.held_reserved_bytes = is_torch ? device->held_reserved_bytes : 0,
-			.held_stamp = account->layer == GMT_LAYER_CUDA && device ? device->held_stamp : 0,
+			.held_allocated_bytes = is_torch ? device->peak_allocated_bytes : 0,
+			.held_reserved_bytes = is_torch ? device->peak_reserved_bytes : 0,
+			.held_stamp = account->layer == GMT_LAYER_CUDA && device ? device->peak_stamp : 0,
 		};
 
 		if (!gmt_compact_write_rows(compactor, GMT_RECORD_PAST_ACCOUNT, &row, 1))
@@ -68,7 +68,7 @@ static bool write_spaces(struct gmt_compactor *compactor)
 			.space = (uint8_t)space->space,
 			.peak_bytes = space->peak_bytes,
 			.peak_stamp = space->peak_stamp,
-			.held_bytes = held ? device->held[space->space] : 0,
+			.held_bytes = held ? device->peak_space_bytes[space->space] : 0,
 		};
 
 		if (!gmt_compact_write_rows(compactor, GMT_RECORD_PAST_SPACE, &row, 1))

@@ -12,7 +12,7 @@ bool gmt_compacted_prefix_takes(uint32_t kind)
 static bool add_fold_row(struct gmt_compacted_prefix *compacted, const struct gmt_fold *row)
 {
 	compacted->has_compacted_prefix = true;
-	compacted->fold = (struct gmt_compact_row){
+	compacted->fold = (struct gmt_compacted_fold){
 		.stamp = row->stamp, .events = row->events, .survivors = row->survivors, .merged_sites = row->merged_sites,
 		.anomalies = {
 			.unknown_frees = row->unknown_frees, .missed_frees = row->missed_frees,

@@ -29,7 +29,7 @@ struct gmt_compacted_prefix {
 	GMT_VEC(struct gmt_past_counter) counters;
 	GMT_VEC(struct gmt_past_curve) curves;
 	GMT_VEC(uint64_t) calls, open_ooms; /* copies of the lists in the `fold` row */
-	struct gmt_compact_row {
+	struct gmt_compacted_fold {
 		uint64_t stamp, events, survivors, merged_sites, oom_retries;
 		struct gmt_accounting_anomalies anomalies;
 	} fold;

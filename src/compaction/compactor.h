@@ -10,7 +10,9 @@
  * - compact_plan.c: chooses the cut that keeps a number of events, seconds or steps (compact.h).
  * - compact_end.c: chooses the cut when a whole recording is compacted.
  * - compact_interpret.c: interprets events and keeps the survivors.
- * - compact_survivors.c: stores and drops survivors, traces and devices.
+ * - compact_survivors.c: stores and drops survivors.
+ * - compact_traces.c: numbers the traces.
+ * - compact_devices.c: the data of each device.
  * - compact_memory.c: survivors of handles and mappings.
  * - compact_graphs.c: survivors of graphs and heaps.
  * - compact_moments.c: marks and steps.
@@ -40,7 +42,7 @@ enum {
 	/* accounts that have a row for each step: no reader examines more */
 	GMT_COMPACT_STEP_ACCOUNTS = 128,
 	/* devices whose best answers are kept: with this many, there is room for other answers */
-	GMT_COMPACT_SPARED_DEVICES = 64,
+	GMT_COMPACT_BEST_ANSWER_DEVICES = 64,
 	GMT_COMPACT_MARKS = 16384,    /* marks of phases and points */
 	GMT_COMPACT_ROLES = 4096,     /* marks of tensor roles */
 	GMT_COMPACT_CLOCKS = 1024,
@@ -65,7 +67,7 @@ struct gmt_compact_survivor {
 struct gmt_compact_memory {
 	uint32_t last_plus_1;    /* list of events that added or removed references, newest first */
 	uint32_t sizing_mapping_plus_1; /* the mapping that stated the size */
-	uint64_t first_use;      /* stamp; used only while the head is being listed */
+	uint64_t first_use_stamp; /* used only while the head is being listed */
 };
 
 struct gmt_compact_graph {
@@ -87,17 +89,17 @@ struct gmt_compact_requester {
 };
 
 /* A refusal whose outcome may be open. */
-struct gmt_compact_open {
+struct gmt_compact_open_refusal {
 	uint64_t stamp;
 	uint32_t thread, site;
 };
 
 struct gmt_compact_device {
 	/* by space: bytes now, and bytes at the peak of layer cuda */
-	uint64_t now[GMT_SPACE_COUNT], held[GMT_SPACE_COUNT];
+	uint64_t space_bytes[GMT_SPACE_COUNT], peak_space_bytes[GMT_SPACE_COUNT];
 	uint64_t cuda_bytes, peak_bytes;
-	uint64_t held_allocated_bytes, held_reserved_bytes; /* PyTorch's totals at the peak */
-	uint64_t held_stamp;
+	uint64_t peak_allocated_bytes, peak_reserved_bytes; /* PyTorch's totals at the peak */
+	uint64_t peak_stamp;
 	int16_t device;
 };
 
@@ -162,7 +164,8 @@ struct gmt_compactor {
 	struct gmt_compact_options options;
 	enum gmt_compact_state state;
 	/* restores: a `fold` row was read, and its totals must be restored */
-	bool failed, finishing, has_spared, restores;
+	bool failed, finishing, restores;
+	bool has_chosen_cut; /* gmt_compact_keep_tail was called */
 	uint64_t seen_events, compacted_events, head_events;
 	uint64_t interpreted_stamp; /* stamp of the last event that was interpreted */
 	uint64_t marked_stamp; /* stamp of the last mark that was processed */
@@ -185,21 +188,24 @@ struct gmt_compactor {
 	uint32_t merged_sites;
 
 	/* Stacks. */
-	struct gmt_map pair_ids, place_ids; /* keys: stack << 32 | frames; pair id << 32 | caller */
+	/* maps stack << 32 | frames to the trace without a caller */
+	struct gmt_map trace_ids;
+	/* maps (trace without its caller) << 32 | caller to the trace */
+	struct gmt_map caller_trace_ids;
 	GMT_VEC(struct gmt_compact_trace) traces;
 	GMT_VEC(struct gmt_compact_requester) requesters; /* indexed by site */
 	/* ids of codes, frames and stacks that lie in a backward call */
-	struct gmt_map call_codes, call_frames, call_stacks;
+	struct gmt_map backward_codes, backward_frames, backward_stacks;
 	struct gmt_backward_attribution backward_attribution;
 	struct gmt_map thread_names; /* maps a thread id to the hash of the thread's name */
 
 	/* Survivors. */
 	GMT_VEC(struct gmt_compact_survivor) survivors;
-	uint32_t free_survivor_plus_1;
+	uint32_t unused_survivor_plus_1;
 	GMT_VEC(struct gmt_compact_memory) memories;
 	/* indexed by mapping of interpreter.physical: survivor of the event that mapped it, plus 1 */
-	GMT_VEC(uint32_t) ties;
-	struct gmt_map graphs_ids;
+	GMT_VEC(uint32_t) mapping_survivors;
+	struct gmt_map graph_ids;
 	GMT_VEC(struct gmt_compact_graph) graphs;
 	GMT_VEC(uint32_t) free_graphs;
 	/* maps an address to the event of a node without an executable graph */
@@ -215,7 +221,7 @@ struct gmt_compactor {
 
 	/* Outcomes of the refusals. */
 	struct gmt_oom_outcomes oom_outcomes;
-	GMT_VEC(struct gmt_compact_open) open_refusals;
+	GMT_VEC(struct gmt_compact_open_refusal) open_refusals;
 	GMT_VEC(uint64_t) open_list; /* in the form of the `fold` row */
 	uint64_t oom_retries;
 
@@ -257,11 +263,9 @@ struct gmt_compactor {
 	GMT_VEC(struct gmt_event) out;
 };
 
-/* compact_interpret.c, compact_survivors.c */
+/* compact_interpret.c */
 void gmt_compact_interpret_init(struct gmt_compactor *compactor);
 bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *event);
-bool gmt_compact_trace(struct gmt_compactor *compactor, uint32_t stack, uint32_t frames,
-	uint32_t caller, uint32_t *ret_trace);
 /*
  * Create the accounts and sites of the input's prefix before any event is interpreted, and restore
  * the accounting after the survivors.
@@ -269,14 +273,25 @@ bool gmt_compact_trace(struct gmt_compactor *compactor, uint32_t stack, uint32_t
 bool gmt_compact_prepare(struct gmt_compactor *compactor);
 bool gmt_compact_restore(struct gmt_compactor *compactor);
 /*
- * Stores the event that is being interpreted as a survivor. Returns its number plus 1; 0 when out
+ * compact_traces.c: returns the number of a trace, and adds the trace if it is new. Returns false
+ * when out of memory.
+ */
+bool gmt_compact_intern_trace(struct gmt_compactor *compactor, uint32_t stack, uint32_t frames,
+	uint32_t caller, uint32_t *ret_trace);
+/*
+ * compact_survivors.c: stores an event as a survivor. Returns its number plus 1; 0 when out
  * of memory.
  */
 uint32_t gmt_compact_add_survivor(struct gmt_compactor *compactor, const struct gmt_event *event,
 	uint32_t trace);
+/* Drops a survivor. `survivor_plus_1` may be 0: there is no survivor. */
 void gmt_compact_drop_survivor(struct gmt_compactor *compactor, uint32_t survivor_plus_1);
-/* Returns the data of a device and creates it if necessary. Returns NULL when out of memory. */
-struct gmt_compact_device *gmt_compact_device(struct gmt_compactor *compactor, int16_t device);
+/*
+ * compact_devices.c: returns the data of a device, and creates it if necessary. Returns NULL when
+ * out of memory.
+ */
+struct gmt_compact_device *gmt_compact_intern_device(struct gmt_compactor *compactor,
+	int16_t device);
 /* Returns the data of a device, or NULL if there is no data. */
 struct gmt_compact_device *gmt_compact_find_device(const struct gmt_compactor *compactor,
 	int16_t device);
@@ -285,7 +300,8 @@ struct gmt_compact_device *gmt_compact_find_device(const struct gmt_compactor *c
  * compact_interpret.c: returns whether the event is an allocation at the address of a live block in
  * a space that does not count references.
  */
-bool gmt_compact_takes_trace(const struct gmt_compactor *compactor, const struct gmt_event *event);
+bool gmt_compact_takes_live_address(const struct gmt_compactor *compactor,
+	const struct gmt_event *event);
 
 /*
  * compact_oom_outcomes.c. gmt_compact_note_refused: call it when the current event was refused and
@@ -307,11 +323,11 @@ struct gmt_compact_before {
 	uint64_t size_bytes;
 	uint32_t trace;
 };
-void gmt_compact_before(struct gmt_compactor *compactor, const struct gmt_event *event,
+void gmt_compact_before_event(struct gmt_compactor *compactor, const struct gmt_event *event,
 	uint32_t trace, struct gmt_compact_before *ret_before);
-bool gmt_compact_after(struct gmt_compactor *compactor, const struct gmt_event *event,
+bool gmt_compact_after_event(struct gmt_compactor *compactor, const struct gmt_event *event,
 	const struct gmt_compact_before *before);
-bool gmt_compact_after_memory(struct gmt_compactor *compactor, const struct gmt_event *event,
+bool gmt_compact_after_memory_event(struct gmt_compactor *compactor, const struct gmt_event *event,
 	const struct gmt_compact_before *before);
 void gmt_compact_forget_list(struct gmt_compactor *compactor, uint32_t first_plus_1);
 /*
@@ -346,10 +362,10 @@ bool gmt_compact_list_graphs(struct gmt_compactor *compactor);
 			: UINT32_MAX)
 
 /*
- * Returns an entry. `unused` has room for it: the macro above reserved that room for each entry of
- * the list.
+ * Marks the entry `index` as unused. `unused` has room for it: the macro above reserved that room
+ * for each entry of the list.
  */
-#define GMT_COMPACT_FREE_SLOT(unused, trace) ((unused)->items[(unused)->count++] = (trace))
+#define GMT_COMPACT_FREE_SLOT(unused, index) ((unused)->items[(unused)->count++] = (index))
 
 /* compact_moments.c, compact_samples.c, compact_texts.c */
 bool gmt_compact_take_mark(struct gmt_compactor *compactor, const struct gmt_mark *row);
@@ -387,10 +403,10 @@ void gmt_compact_moments_fini(struct gmt_compactor *compactor);
  * compact_curves.c: notes that a site's bytes changed. `ended` is the block whose end changed them,
  * or NULL.
  */
-bool gmt_compact_touch(struct gmt_compactor *compactor, uint32_t site, uint64_t before_bytes,
-	const struct gmt_account_block *ended);
+bool gmt_compact_note_site_change(struct gmt_compactor *compactor, uint32_t site,
+	uint64_t before_bytes, const struct gmt_account_block *ended);
 /* Starts the curve of a new series. */
-bool gmt_compact_follow(struct gmt_compactor *compactor, uint32_t series);
+bool gmt_compact_start_curve(struct gmt_compactor *compactor, uint32_t series);
 /* Processes the end of a step of the series. */
 bool gmt_compact_mark_curve(struct gmt_compactor *compactor, struct gmt_compact_series *series,
 	uint64_t stamp);

@@ -75,7 +75,7 @@ uint64_t gmt_recording_dropped(const struct gmt_recording *recording)
 
 uint64_t gmt_recording_compacted_events(const struct gmt_recording *recording)
 {
-	const struct gmt_compact_row *fold = &recording->compacted.fold;
+	const struct gmt_compacted_fold *fold = &recording->compacted.fold;
 
 	return fold->events > fold->survivors ? fold->events - fold->survivors : 0;
 }
