@@ -63,6 +63,12 @@ int gmt_cmd_sql(const struct gmt_command *command, int argc, char **argv)
 	statement = take_statement(&argc, argv);
 	if (!gmt_newest_recording_instead("sql", &argc, argv))
 		return GMT_EXIT_USAGE;
+	for (int i = 0; !statement && i < argc; i++)
+		if (strcmp(argv[i], "-") == 0) {
+			gmt_message_error(
+				"sql: `-`: the statement is missing: standard input is the recording");
+			return GMT_EXIT_USAGE;
+		}
 
 	const struct gmt_recording_tables_options tables = {
 		.symbol_paths = &options.symbol_paths,

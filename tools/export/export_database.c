@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/safe_stream.h"
 #include "base/safe_text.h"
 #include "render/export/export.h"
 #include "system/file_bytes.h"
@@ -41,13 +42,13 @@ static bool find_name(int fd, char ret_path[PATH_MAX])
 }
 
 /* SQLite needs a file with a name. If the output has none, it gets a copy of a temporary file. */
-static bool choose_target(const struct gmt_output *output, bool is_stdout,
-	struct target *ret_target)
+static bool choose_target(struct gmt_output *output, bool is_stdout, struct target *ret_target)
 {
 	const char *folder = getenv("TMPDIR");
 
 	ret_target->copy_from = -1;
-	if (!is_stdout && find_name(gmt_output_descriptor(output), ret_target->path))
+	if (!is_stdout &&
+		find_name(gmt_safe_stream_descriptor(gmt_output_file(output)), ret_target->path))
 		return true;
 	if (snprintf(ret_target->path, sizeof(ret_target->path), "%s/gpumemtrace-XXXXXX",
 			folder && *folder ? folder : "/var/tmp") >= (int)sizeof(ret_target->path))
@@ -56,33 +57,22 @@ static bool choose_target(const struct gmt_output *output, bool is_stdout,
 	return ret_target->copy_from >= 0;
 }
 
-static bool write_all(int fd, const char *bytes, size_t length)
-{
-	while (length) {
-		ssize_t written = write(fd, bytes, length);
-
-		if (written < 0 && errno != EINTR)
-			return false;
-		bytes += written > 0 ? written : 0;
-		length -= written > 0 ? (size_t)written : 0;
-	}
-	return true;
-}
-
-static bool copy(int from, int to)
+static bool copy(int from, FILE *to)
 {
 	enum { BYTES = 1 << 18 };
 	char *bytes = malloc(BYTES);
 	uint64_t offset = 0;
 	size_t length;
-	bool done = bytes;
 
-	while (done && (length = gmt_file_read_at(from, offset, bytes, BYTES))) {
-		done = write_all(to, bytes, length);
+	errno = ENOMEM;
+	while (bytes && (length = gmt_file_read_at(from, offset, bytes, BYTES))) {
+		errno = 0;
+		if (fwrite(bytes, 1, length, to) < length)
+			break;
 		offset += length;
 	}
 	free(bytes);
-	return done;
+	return bytes && !ferror(to);
 }
 
 /* Returns the bit of the table with this name; 0: there is none. */
@@ -159,7 +149,7 @@ static int write_database(const struct gmt_export_options *options, const char *
 	code = fill(options, &target, name, paths, count, ret_incomplete);
 	if (target.copy_from < 0)
 		return code;
-	if (!code && !copy(target.copy_from, gmt_output_descriptor(output))) {
+	if (!code && !copy(target.copy_from, gmt_output_file(output))) {
 		gmt_message_error("%s: %s", name, strerror(errno));
 		code = GMT_EXIT_UNREADABLE;
 	}
@@ -184,7 +174,7 @@ int gmt_export_database(const struct gmt_export_options *options, int count, cha
 
 	if (!wanted_tables(options))
 		return GMT_EXIT_USAGE;
-	output = gmt_output_open_bytes(strcmp(to, "-") ? to : "/dev/stdout", &rules);
+	output = gmt_output_open_document(to, &rules);
 	if (!output)
 		return GMT_EXIT_UNREADABLE;
 	code = write_database(options, to, output, paths, (size_t)count, &is_incomplete);

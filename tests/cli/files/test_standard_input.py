@@ -16,6 +16,8 @@ READERS = {
     "leaks": [[], ["--json"]],
     "check": [[], ["--json"]],
     "info": [[], ["--coverage"]],
+    "tree": [[], ["--json"], ["--at", "end"]],
+    "flamegraph": [[]],
     "dump": [[], ["--record", "process"], ["--from", "20ms", "--json"], ["--until", "peak"], ["--strict"]],
 }
 REFUSES = {
@@ -51,7 +53,7 @@ class Verbs(unittest.TestCase):
         return output.partition(b"\nnext: ")[0]
 
     def test_each_verb_is_tested_here(self):
-        self.assertEqual({*READERS, *REFUSES, "diff", "fold"}, set(cli.verbs_that_read()))
+        self.assertEqual({*READERS, *REFUSES, "diff", "fold", "sql"}, set(cli.verbs_that_read()))
 
     def test_a_pipe_and_a_redirected_file_give_the_output_of_the_file(self):
         for verb, all_words in READERS.items():
@@ -83,6 +85,14 @@ class Verbs(unittest.TestCase):
             wanted = cli.run("diff", *words, text=False)
             done = self.piped("diff", *("-" if word == self.path else word for word in words))
             self.assertEqual((done.returncode, self.with_dash(done.stdout)), (0, self.with_dash(wanted.stdout)))
+
+    def test_sql_takes_its_recording_from_a_pipe_and_then_needs_a_statement(self):
+        wanted = cli.run("sql", self.path, "select count(*) from events", text=False)
+        done = self.piped("sql", "-", "select count(*) from events")
+        self.assertEqual((done.returncode, done.stdout), (0, wanted.stdout), done.stderr)
+        done = self.piped("sql", "-")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"sql: `-`: the statement is missing", done.stderr)
 
     def test_several_files_may_have_a_pipe_among_them(self):
         other = cli.make("other.gmt.gz")
