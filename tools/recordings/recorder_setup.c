@@ -95,7 +95,10 @@ char *gmt_recorder_put_first(const char *variable, const char *library)
 	return value;
 }
 
-/* Writes a value. If it contains ':' or a quote, writes it in quotes. */
+/*
+ * Writes a value. If it contains ':' or a quote, writes it in quotes, which end after each '#': the
+ * log of a CI runner takes two of them and a bracket as a command.
+ */
 static void put_value(FILE *stream, const char *value)
 {
 	if (!strpbrk(value, ":'\"")) {
@@ -104,9 +107,10 @@ static void put_value(FILE *stream, const char *value)
 	}
 	while (*value) {
 		bool is_quote = *value == '\'';
-		size_t length = is_quote ? strspn(value, "'") : strcspn(value, "'");
+		size_t length = is_quote ? strspn(value, "'") : strcspn(value, "'#");
 		char around = is_quote ? '"' : '\'';
 
+		length += !is_quote && value[length] == '#';
 		fprintf(stream, "%c%.*s%c", around, (int)length, value, around);
 		value += length;
 	}
