@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/space.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "format/format.h"
@@ -14,6 +15,19 @@ struct gmt_space_text gmt_space_text(uint32_t space)
 		snprintf(text.text, sizeof(text.text), "%s", name);
 	else
 		snprintf(text.text, sizeof(text.text), "space-%u", space);
+	return text;
+}
+
+struct gmt_device_text gmt_device_text(int32_t device)
+{
+	struct gmt_device_text text;
+
+	if (device == GMT_DEVICE_HOST)
+		snprintf(text.text, sizeof(text.text), "host memory");
+	else if (device < 0)
+		snprintf(text.text, sizeof(text.text), "unknown GPU");
+	else
+		snprintf(text.text, sizeof(text.text), "GPU %" PRId32, device);
 	return text;
 }
 

@@ -16,16 +16,11 @@
 #include "tools/output/exit_codes.h"
 #include "tools/recordings/newest_recording.h"
 
-/* The words of --format and --layer: "|parquet|arrow|...". */
+/* The words of --format: "|parquet|arrow|...". */
 static const char FORMAT_WORDS[] =
 #define GMT_EXPORT_FORMAT(NAME, name, ...) "|" name
 #include "render/export/export_formats.def"
 #undef GMT_EXPORT_FORMAT
-	;
-static const char LAYER_WORDS[] =
-#define GMT_LAYER(number, NAME, name, family, meaning) "|" name
-#include "format/layers.def"
-#undef GMT_LAYER
 	;
 #define PARTITION_WORDS "job|host|rank"
 
@@ -39,25 +34,14 @@ const struct gmt_option_row gmt_option_rows_export[] = {
 		"suffix); for parquet, arrow and csv the new folder, which gets DIR/TABLE/JOB.parquet" },
 	{ "at", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET_OF(at),
 		"the memory that is live at this moment (default: peak; of torch: end)" },
-	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET_OF(until),
-		"only what happened up to this moment: " GMT_MOMENT_MEANING },
-	{ "from", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET_OF(stretch.from),
-		"only what happened from this moment on" },
-	{ "phase", 0, GMT_OPTION_TEXT, "NAME", OFFSET_OF(stretch.phase),
-		"only what happened in the last phase of this name" },
-	{ "layer", 0, GMT_OPTION_WORD, LAYER_WORDS + 1, OFFSET_OF(layer),
-		"the memory of this layer (default: the one that the report begins with)" },
-	{ "device", 0, GMT_OPTION_TEXT, "N|host", OFFSET_OF(device),
-		"the memory of this GPU, or of the host (default: all)" },
+	GMT_EXPORT_CHOICE_OPTIONS(OFFSET_OF),
 	{ "value", 0, GMT_OPTION_WORD, GMT_EXPORT_VALUE_WORDS, OFFSET_OF(value),
 		"the number of each stack: bytes or blocks that are live at --at (default: bytes), or the "
 		"bytes or number of all allocations" },
 	{ "max-events", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(max_events),
 		"at most this many events, the newest (default of torch: 200000, more make its viewer "
 		"slow)" },
-	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", OFFSET_OF(native),
-		"native frames: all except the Python interpreter's (default), all, "
-		"or none if the stack has Python frames" },
+	GMT_NATIVE_OPTION(OFFSET_OF(native)),
 	GMT_SYMBOLS_OPTIONS(OFFSET_OF(symbol_paths), OFFSET_OF(no_symbol_cache)),
 	GMT_OWNERS_OPTION(OFFSET_OF(owners)),
 	{ "table", 0, GMT_OPTION_TEXTS, "NAME", OFFSET_OF(tables),

@@ -75,9 +75,7 @@ const struct gmt_option_row gmt_option_rows_report[] = {
 		"print only these sections, in full; several as NAME,NAME (JSON always has all)" },
 	{ "frames", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(frames),
 		"lines of stack for each site (default: 6)" },
-	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", OFFSET_OF(native),
-		"native frames: all except the Python interpreter's (default), all, "
-		"or none if the stack has Python frames" },
+	GMT_NATIVE_OPTION(OFFSET_OF(native)),
 	GMT_REPORT_EACH_LAST_OPTIONS(OFFSET_OF(files)),
 	{ 0 },
 };

@@ -22,9 +22,7 @@ struct sql_options {
 const struct gmt_option_row gmt_option_rows_sql[] = {
 	{ "json", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(json), "rows as an array of JSON objects" },
 	{ "csv", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(csv), "rows as comma-separated values" },
-	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", OFFSET_OF(native),
-		"native frames: all except the Python interpreter's (default), all, "
-		"or none if the stack has Python frames" },
+	GMT_NATIVE_OPTION(OFFSET_OF(native)),
 	GMT_SYMBOLS_OPTIONS(OFFSET_OF(symbol_paths), OFFSET_OF(no_symbol_cache)),
 	GMT_OWNERS_OPTION(OFFSET_OF(owners)),
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(strict),

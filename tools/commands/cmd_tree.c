@@ -2,15 +2,8 @@
 #include "tools/export/call_trees.h"
 #include "tools/options/command.h"
 
-/* The words of --layer: "|cuda|torch|...". */
-static const char LAYER_WORDS[] =
-#define GMT_LAYER(number, NAME, name, family, meaning) "|" name
-#include "format/layers.def"
-#undef GMT_LAYER
-	;
-
 const struct gmt_option_row gmt_option_rows_tree[] = {
-	GMT_CALL_TREES_OPTIONS(LAYER_WORDS + 1),
+	GMT_CALL_TREES_OPTIONS,
 	{ "json", 0, GMT_OPTION_FLAG, NULL, GMT_CALL_TREES_OFFSET(json), "the nodes as JSON" },
 	{ "color", 0, GMT_OPTION_WORD, "auto|always|never", GMT_CALL_TREES_OFFSET(color),
 		"colours (default: on a terminal)" },

@@ -18,29 +18,18 @@ struct gmt_call_trees_options {
 
 /* The rows of the options, for a verb that has a struct gmt_call_trees_options. */
 #define GMT_CALL_TREES_OFFSET(field) offsetof(struct gmt_call_trees_options, field)
-#define GMT_CALL_TREES_OPTIONS(layer_words) \
+#define GMT_CALL_TREES_EXPORT_OFFSET(field) offsetof(struct gmt_call_trees_options, export.field)
+#define GMT_CALL_TREES_OPTIONS \
 	{ "at", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, GMT_CALL_TREES_OFFSET(export.at), \
 		"the memory that is live at this moment (default: peak)" }, \
-		{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, GMT_CALL_TREES_OFFSET(export.until), \
-			"only what happened up to this moment: " GMT_MOMENT_MEANING }, \
-		{ "from", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, \
-			GMT_CALL_TREES_OFFSET(export.stretch.from), \
-			"only what happened from this moment on" }, \
-		{ "phase", 0, GMT_OPTION_TEXT, "NAME", GMT_CALL_TREES_OFFSET(export.stretch.phase), \
-			"only what happened in the last phase of this name" }, \
-		{ "layer", 0, GMT_OPTION_WORD, layer_words, GMT_CALL_TREES_OFFSET(export.layer), \
-			"the memory of this layer (default: the one that the report begins with)" }, \
-		{ "device", 0, GMT_OPTION_TEXT, "N|host", GMT_CALL_TREES_OFFSET(export.device), \
-			"the memory of this GPU, or of the host (default: all)" }, \
+		GMT_EXPORT_CHOICE_OPTIONS(GMT_CALL_TREES_EXPORT_OFFSET), \
 		{ "value", 0, GMT_OPTION_WORD, GMT_EXPORT_VALUE_WORDS, \
 			GMT_CALL_TREES_OFFSET(export.value), \
 			"bytes or blocks that are live at --at (default: bytes), or the bytes or number of " \
 			"all allocations" }, \
 		{ "least", 0, GMT_OPTION_TEXT, "PERCENT", GMT_CALL_TREES_OFFSET(least_percent), \
 			"leave out calls with a smaller share (default: 1)" }, \
-		{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", GMT_CALL_TREES_OFFSET(export.native), \
-			"native frames: all except the Python interpreter's (default), all, " \
-			"or none if the stack has Python frames" }, \
+		GMT_NATIVE_OPTION(GMT_CALL_TREES_OFFSET(export.native)), \
 		GMT_SYMBOLS_OPTIONS(GMT_CALL_TREES_OFFSET(export.symbol_paths), \
 			GMT_CALL_TREES_OFFSET(export.no_symbol_cache)), \
 		GMT_OWNERS_OPTION(GMT_CALL_TREES_OFFSET(export.owners)), \

@@ -6,6 +6,12 @@
 #include "tools/export/export_file.h"
 #include "tools/output/message.h"
 
+const char gmt_export_layer_words[] =
+#define GMT_LAYER(number, NAME, name, family, meaning) "|" name
+#include "format/layers.def"
+#undef GMT_LAYER
+	;
+
 /* Returns the first option that was given although the format does not have it, or NULL. */
 static const char *foreign_option(const struct gmt_export_options *options,
 	const struct gmt_export_format_info *format)

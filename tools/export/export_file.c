@@ -118,7 +118,7 @@ static void choose_device(struct state *state)
 		snprintf(state->export.left_out, sizeof(state->export.left_out),
 			"only the memory of %s is included, because the format has no devices; "
 			"--device chooses another",
-			gmt_export_device(choice->device).text);
+			gmt_device_text(choice->device).text);
 }
 
 static bool has_account(const struct state *state)
@@ -153,7 +153,7 @@ static enum gmt_status choose(struct state *state, struct gmt_error *error)
 	return gmt_error_set(error, GMT_USAGE, "%s: nothing was allocated%s%s%s%s",
 		state->recording->path, choice->layer ? " in layer " : "",
 		choice->layer ? gmt_layer_name(choice->layer) : "", choice->has_device ? " on " : "",
-		choice->has_device ? gmt_export_device(choice->device).text : "");
+		choice->has_device ? gmt_device_text(choice->device).text : "");
 }
 
 /* Chooses the number of a format that shows one for each stack. */

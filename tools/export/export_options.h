@@ -42,6 +42,25 @@ struct gmt_export_options {
 	uint64_t max_events; /* UINT64_MAX: not given */
 };
 
+/* The words of --layer: "|cuda|torch|...", as in layers.def. */
+extern const char gmt_export_layer_words[];
+
+/*
+ * The rows that choose which memory is shown. `OFFSET` is a macro: the offset of a field of struct
+ * gmt_export_options.
+ */
+#define GMT_EXPORT_CHOICE_OPTIONS(OFFSET) \
+	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET(until), \
+		"only what happened up to this moment: " GMT_MOMENT_MEANING }, \
+		{ "from", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET(stretch.from), \
+			"only what happened from this moment on" }, \
+		{ "phase", 0, GMT_OPTION_TEXT, "NAME", OFFSET(stretch.phase), \
+			"only what happened in the last phase of this name" }, \
+		{ "layer", 0, GMT_OPTION_WORD, gmt_export_layer_words + 1, OFFSET(layer), \
+			"the memory of this layer (default: the one that the report begins with)" }, \
+		{ "device", 0, GMT_OPTION_TEXT, "N|host", OFFSET(device), \
+			"the memory of this GPU, or of the host (default: all)" }
+
 /* Options of which none is given. */
 #define GMT_EXPORT_OPTIONS_UNSET \
 	{ .native = GMT_EXPORT_UNSET, \

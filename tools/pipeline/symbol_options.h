@@ -3,12 +3,18 @@
 #define GMT_TOOLS_PIPELINE_SYMBOL_OPTIONS_H
 
 /*
- * Options of the verbs that name native frames: where the symbols are, and whether found symbols
- * are cached.
+ * Options of the verbs that name native frames: which of them are shown, where the symbols are, and
+ * whether found symbols are cached.
  */
 
 #include "reader/symbols/symbols_cache.h"
 #include "tools/options/options.h"
+
+/* The row of --native, for a verb that has an int (enum gmt_traces_native) at `offset`. */
+#define GMT_NATIVE_OPTION(offset) \
+	{ "native", 0, GMT_OPTION_WORD, "trimmed|all|none", offset, \
+		"native frames: all except the Python interpreter's (default), all, " \
+		"or none if the stack has Python frames" }
 
 /* The rows, for a verb that has a struct gmt_option_texts at `folders` and a bool at `no_cache`. */
 #define GMT_SYMBOLS_OPTIONS(folders, no_cache) \

@@ -133,7 +133,7 @@ static void write_head(struct writer *writer)
 	char mode[160];
 
 	snprintf(mode, sizeof(mode), "gpumemtrace, layer %s, %s", gmt_layer_name(choice->layer),
-		gmt_export_device(choice->device).text);
+		gmt_device_text(choice->device).text);
 	gmt_json_key_u64(json, "dhatFileVersion", FILE_VERSION);
 	gmt_json_key_text(json, "mode", mode);
 	gmt_json_key_text(json, "verb", "Allocated");

@@ -32,7 +32,7 @@ enum gmt_status gmt_export_folded(struct gmt_export *export, FILE *file, struct 
 	(void)error;
 	for (size_t i = 0; i < profile->rows.count;) {
 		const struct gmt_profile_row *row = &profile->rows.items[i];
-		struct gmt_export_name device = gmt_export_device(row->device);
+		struct gmt_device_text device = gmt_device_text(row->device);
 		uint64_t sum = 0;
 
 		/* Sites of one stack differ only in their space. */

@@ -33,26 +33,13 @@ const char *gmt_export_function(const struct gmt_traces *traces, const struct gm
 	return buffer->text;
 }
 
-struct gmt_export_name gmt_export_device(int32_t device)
-{
-	struct gmt_export_name name;
-
-	if (device == GMT_DEVICE_HOST)
-		snprintf(name.text, sizeof(name.text), "host memory");
-	else if (device < 0)
-		snprintf(name.text, sizeof(name.text), "unknown GPU");
-	else
-		snprintf(name.text, sizeof(name.text), "GPU %" PRId32, device);
-	return name;
-}
-
 struct gmt_export_name gmt_export_profile(const struct gmt_profile *profile, int32_t device,
 	enum gmt_profile_value value)
 {
 	struct gmt_export_name name;
 
-	snprintf(name.text, sizeof(name.text), "%s, %s, %.40s", gmt_profile_values[value].title,
-		gmt_layer_name(profile->choice.layer), gmt_export_device(device).text);
+	snprintf(name.text, sizeof(name.text), "%s, %s, %s", gmt_profile_values[value].title,
+		gmt_layer_name(profile->choice.layer), gmt_device_text(device).text);
 	return name;
 }
 

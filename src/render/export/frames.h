@@ -9,6 +9,7 @@
 
 #include "analysis/profile/profile.h"
 #include "reader/stacks/traces.h"
+#include "render/space.h"
 
 /* In place of a stack that was not recorded. */
 #define GMT_EXPORT_NO_STACK "[no stack]"
@@ -26,9 +27,6 @@ const char *gmt_export_function(const struct gmt_traces *traces, const struct gm
 
 /* Returns the last part of a path. */
 const char *gmt_export_base_name(const char *path);
-
-/* Returns "GPU 0", "unknown GPU" or "host memory". */
-struct gmt_export_name gmt_export_device(int32_t device);
 
 /* Returns the title of one number on one device: "live memory, torch, GPU 0". */
 struct gmt_export_name gmt_export_profile(const struct gmt_profile *profile, int32_t device,

@@ -144,7 +144,7 @@ static void write_sample(struct writer *writer, const struct gmt_profile_row *ro
 
 	add_stack(writer, row->stack);
 	gmt_protobuf_numbers(&writer->message, SAMPLE_VALUE, row->values, GMT_PROFILE_VALUES);
-	add_label(writer, "device", gmt_export_device(row->device).text);
+	add_label(writer, "device", gmt_device_text(row->device).text);
 	add_label(writer, "layer", gmt_layer_name(export->profile->choice.layer));
 	add_label(writer, "space", gmt_space_text(row->space).text);
 	add_label(writer, "owner", gmt_owners_name(&export->traces->owners, row->owner));

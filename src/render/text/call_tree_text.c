@@ -4,6 +4,7 @@
 
 #include "base/budget.h"
 #include "render/call_tree.h"
+#include "render/space.h"
 
 /* A node that waits to be written, with the lines that lead to it. */
 struct waiting {
@@ -25,17 +26,9 @@ struct writer {
 void gmt_call_tree_heading(const struct gmt_call_tree_view *view, const struct gmt_console *console,
 	const struct gmt_call_node *root)
 {
-	char device[32];
-
-	if (root->device == GMT_DEVICE_HOST)
-		snprintf(device, sizeof(device), "host memory");
-	else if (root->device < 0)
-		snprintf(device, sizeof(device), "unknown GPU");
-	else
-		snprintf(device, sizeof(device), "GPU %d", root->device);
 	gmt_console_style(console, GMT_CONSOLE_BOLD);
-	fprintf(console->file, "%s, %s, %s: %s\n", view->title, view->layer, device,
-		gmt_call_tree_number(view, root->value).text);
+	fprintf(console->file, "%s, %s, %s: %s\n", view->title, view->layer,
+		gmt_device_text(root->device).text, gmt_call_tree_number(view, root->value).text);
 	gmt_console_style(console, GMT_CONSOLE_NORMAL);
 }
 

@@ -103,7 +103,7 @@ static void write_refusal(struct gmt_trace *trace, const struct gmt_recording_ev
 	gmt_json_key_text(json, "s", "p");
 	gmt_json_key_object(json, "args");
 	gmt_json_key_text(json, "layer", gmt_layer_name(event->layer));
-	gmt_json_key_text(json, "device", gmt_export_device(device).text);
+	gmt_json_key_text(json, "device", gmt_device_text(device).text);
 	gmt_json_key_u64(json, "bytes", event->size_bytes);
 	gmt_json_key_u64(json, "result", event->result);
 	gmt_json_key_text(json, "stack", stack);

@@ -218,7 +218,7 @@ static void write_refusal(struct gmt_trace *trace, const struct gmt_recording_ev
 	gmt_protobuf_text(instant, EVENT_NAME, "refused request");
 	gmt_protobuf_number(instant, EVENT_CALLSTACK, stack + UINT64_C(1));
 	annotate(instant, "layer", gmt_layer_name(event->layer), 0);
-	annotate(instant, "device", gmt_export_device(device).text, 0);
+	annotate(instant, "device", gmt_device_text(device).text, 0);
 	annotate(instant, "bytes", NULL, event->size_bytes);
 	annotate(instant, "result", NULL, event->result);
 	annotate(instant, "stack", line ? line : "", 0);

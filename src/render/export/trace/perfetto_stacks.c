@@ -200,8 +200,8 @@ static void write_dump(struct gmt_perfetto *perfetto, const struct dump *dump)
 	struct gmt_protobuf packet = { 0 }, profile = { 0 }, samples = { 0 };
 	char name[120];
 
-	snprintf(name, sizeof(name), "%s, %.60s, %s", gmt_layer_name(account->layer),
-		gmt_export_device(account->device).text, dump->is_end ? "end of work" : "peak");
+	snprintf(name, sizeof(name), "%s, %s, %s", gmt_layer_name(account->layer),
+		gmt_device_text(account->device).text, dump->is_end ? "end of work" : "peak");
 	gmt_protobuf_number(&samples, DUMP_PID, export->recording->process.pid);
 	gmt_protobuf_number(&samples, DUMP_TIMESTAMP, perfetto->start_ns + dump->time_ns);
 	gmt_protobuf_text(&samples, DUMP_HEAP_NAME, name);

@@ -120,8 +120,8 @@ static void write_step(struct writer *writer, const struct gmt_accounting *accou
 		if (!account->peak_bytes ||
 			!gmt_profile_includes(&writer->trace.export->choice, account->layer, account->device))
 			continue;
-		snprintf(tag, sizeof(tag), "peak memory/%s, %.60s", gmt_layer_name(account->layer),
-			gmt_export_device(account->device).text);
+		snprintf(tag, sizeof(tag), "peak memory/%s, %s", gmt_layer_name(account->layer),
+			gmt_device_text(account->device).text);
 		add_scalar(writer, tag, numbers.peak_bytes);
 		memcpy(tag, "live", 4);
 		add_scalar(writer, tag, numbers.end_live_bytes);
@@ -156,8 +156,8 @@ static void write_value(struct gmt_trace *trace, const struct gmt_account *accou
 	struct writer *writer = (struct writer *)trace;
 	char tag[120];
 
-	snprintf(tag, sizeof(tag), "live memory/%s, %.60s", gmt_layer_name(account->layer),
-		gmt_export_device(account->device).text);
+	snprintf(tag, sizeof(tag), "live memory/%s, %s", gmt_layer_name(account->layer),
+		gmt_device_text(account->device).text);
 	add_scalar(writer, tag, bytes);
 	write_summary(writer, time_ns / 1000000, time_ns);
 }

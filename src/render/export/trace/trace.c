@@ -225,8 +225,8 @@ struct gmt_export_name gmt_trace_curve(const struct gmt_account *account)
 {
 	struct gmt_export_name name;
 
-	snprintf(name.text, sizeof(name.text), "live memory, %s, %.60s", gmt_layer_name(account->layer),
-		gmt_export_device(account->device).text);
+	snprintf(name.text, sizeof(name.text), "live memory, %s, %s", gmt_layer_name(account->layer),
+		gmt_device_text(account->device).text);
 	return name;
 }
 
