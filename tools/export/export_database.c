@@ -13,6 +13,7 @@
 #include "base/safe_text.h"
 #include "render/export/export.h"
 #include "system/file_bytes.h"
+#include "tools/database/database_schema.h"
 #include "tools/database/recording_tables.h"
 #include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
@@ -75,17 +76,6 @@ static bool copy(int from, FILE *to)
 	return bytes && !ferror(to);
 }
 
-/* Returns the bit of the table with this name; 0: there is none. */
-static uint64_t table_bit(const char *name)
-{
-	const struct gmt_read_table *table;
-
-	for (size_t i = 0; (table = gmt_read_table_at(i)); i++)
-		if (strcmp(table->name, name) == 0)
-			return UINT64_C(1) << i;
-	return 0;
-}
-
 /*
  * Returns the tables that --table names, as bits; 0 after an error. Without --table: all, except
  * for `curve`, which is as large as `events` and follows from `blocks`.
@@ -95,7 +85,7 @@ static uint64_t wanted_tables(const struct gmt_export_options *options)
 	uint64_t wanted = 0;
 
 	for (size_t i = 0; i < options->tables.count; i++) {
-		uint64_t bit = table_bit(options->tables.items[i]);
+		uint64_t bit = gmt_database_table_bit(options->tables.items[i]);
 
 		if (!bit) {
 			gmt_message_error("export: --table: no table has the name `%s`",
@@ -104,7 +94,7 @@ static uint64_t wanted_tables(const struct gmt_export_options *options)
 		}
 		wanted |= bit;
 	}
-	return wanted ? wanted : GMT_DATABASE_ALL_TABLES & ~table_bit("curve");
+	return wanted ? wanted : GMT_DATABASE_ALL_TABLES & ~gmt_database_table_bit("curve");
 }
 
 /* Fills the database. `name` is that of the output, for messages. */

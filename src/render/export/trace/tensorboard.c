@@ -4,8 +4,6 @@
  * step are the peak of each layer and device in the step, and the live memory at its end. Without
  * steps, the scalars are live memory by milliseconds.
  */
-#include <string.h>
-
 #include "analysis/history/history.h"
 #include "base/budget.h"
 #include "reader/load/clock.h"
@@ -85,9 +83,14 @@ static void begin_event(struct writer *writer, uint64_t time_ns)
 		(double)(process->start_time_ns / 1000 + time_ns / 1000) / 1e6);
 }
 
-/* Adds a scalar to the summary. */
-static void add_scalar(struct writer *writer, const char *tag, uint64_t number)
+/* Adds a scalar of an account to the summary. Its tag is "live memory/torch, GPU 0". */
+static void add_scalar(struct writer *writer, const char *name, const struct gmt_account *account,
+	uint64_t number)
 {
+	char tag[120];
+
+	snprintf(tag, sizeof(tag), "%s/%s, %s", name, gmt_layer_name(account->layer),
+		gmt_device_text(account->device).text);
 	gmt_protobuf_clear(&writer->value);
 	gmt_protobuf_clear(&writer->tensor);
 	gmt_protobuf_text(&writer->value, VALUE_TAG, tag);
@@ -115,16 +118,12 @@ static void write_step(struct writer *writer, const struct gmt_accounting *accou
 	for (size_t i = 0; i < accounting->accounts.count && i < GMT_HISTORY_ACCOUNTS; i++) {
 		const struct gmt_account *account = &accounting->accounts.items[i];
 		struct gmt_history_step numbers = gmt_history_step_of(&writer->history.series[0], step, i);
-		char tag[120];
 
 		if (!account->peak_bytes ||
 			!gmt_profile_includes(&writer->trace.export->choice, account->layer, account->device))
 			continue;
-		snprintf(tag, sizeof(tag), "peak memory/%s, %s", gmt_layer_name(account->layer),
-			gmt_device_text(account->device).text);
-		add_scalar(writer, tag, numbers.peak_bytes);
-		memcpy(tag, "live", 4);
-		add_scalar(writer, tag, numbers.end_live_bytes);
+		add_scalar(writer, "peak memory", account, numbers.peak_bytes);
+		add_scalar(writer, "live memory", account, numbers.end_live_bytes);
 	}
 	write_summary(writer, step, time_ns);
 }
@@ -154,11 +153,8 @@ static void write_value(struct gmt_trace *trace, const struct gmt_account *accou
 	uint64_t time_ns, uint64_t bytes)
 {
 	struct writer *writer = (struct writer *)trace;
-	char tag[120];
 
-	snprintf(tag, sizeof(tag), "live memory/%s, %s", gmt_layer_name(account->layer),
-		gmt_device_text(account->device).text);
-	add_scalar(writer, tag, bytes);
+	add_scalar(writer, "live memory", account, bytes);
 	write_summary(writer, time_ns / 1000000, time_ns);
 }
 
