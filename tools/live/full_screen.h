@@ -43,7 +43,10 @@ void gmt_full_screen_show(const char *text, size_t columns);
  */
 int gmt_full_screen_key(void);
 
-/* Returns whether the terminal has changed its size, or shows the program again, since the last call. */
+/*
+ * Returns whether the terminal has changed its size, or shows the program again, since the last
+ * call.
+ */
 bool gmt_full_screen_has_changed(void);
 
 /* Ends the screen. May be called without a begin. */

@@ -43,7 +43,9 @@ enum gmt_status gmt_live_names_add(struct gmt_live_names *names, const struct gm
 	const struct gmt_traces_options *options, size_t max_traces, size_t *ret_left,
 	struct gmt_error *error);
 
-/* Returns the name of a trace, or NULL if it has none yet. Valid until the next gmt_live_names_add. */
+/*
+ * Returns the name of a trace, or NULL if it has none yet. Valid until the next gmt_live_names_add.
+ */
 const struct gmt_live_name *gmt_live_names_find(const struct gmt_live_names *names, uint32_t trace);
 
 void gmt_live_names_fini(struct gmt_live_names *names);

@@ -123,6 +123,8 @@ static bool interpret(struct gmt_follow *follow, const struct gmt_recording_even
 {
 	struct gmt_interpret_event interpreted = { 0 };
 
+	if (follow->marks.work_end && event->stamp > follow->marks.work_end)
+		return true;
 	if (event->stamp < follow->last_stamp)
 		follow->is_late = true;
 	else
@@ -418,6 +420,8 @@ uint64_t gmt_follow_now_ns(const struct gmt_follow *follow)
 	struct timespec now;
 	uint64_t now_ns;
 
+	if (follow->marks.work_end)
+		return gmt_clock_time_ns(recording, follow->marks.work_end);
 	if (follow->fd < 0 || follow->has_ended || !recording->clocks.count)
 		return follow->covered_ns;
 	last = &recording->clocks.items[recording->clocks.count - 1];

@@ -13,6 +13,9 @@
  * GMT_FOLLOW_WAIT_NS. An event that is even later makes the numbers wrong; then `is_late` is set,
  * and the owner may follow the file again from its beginning.
  *
+ * The numbers are those of the end of the program's work, once that has come (record `mark`,
+ * teardown): what the interpreter then releases says nothing about the program.
+ *
  * A recording that no process writes can be followed too. It is then read to its end.
  *
  * For one thread.

@@ -113,7 +113,8 @@ bool gmt_follow_marks_add(struct gmt_follow_marks *marks, const struct gmt_recor
 		marks->is_paused = mark->kind == GMT_MARK_KIND_PAUSE;
 		return true;
 	case GMT_MARK_KIND_TEARDOWN:
-		marks->is_teardown = true;
+		if (!marks->work_end)
+			marks->work_end = mark->stamp;
 		return true;
 	}
 	return true;

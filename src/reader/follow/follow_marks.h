@@ -46,7 +46,7 @@ struct gmt_follow_marks {
 	GMT_VEC(struct gmt_follow_phase) phases; /* in the order in which they began */
 	uint64_t left_out; /* counters and phases beyond a limit */
 	bool is_paused;    /* blocks are recorded without stacks */
-	bool is_teardown;  /* the program's work is done */
+	uint64_t work_end; /* stamp of the first mark `teardown`; 0: the program's work goes on */
 };
 
 /* Adds a mark. Marks must come in order. Returns false when out of memory. */
@@ -57,8 +57,8 @@ bool gmt_follow_marks_add_compacted(struct gmt_follow_marks *marks,
 	const struct gmt_recording *recording);
 
 /*
- * Returns the counter of the steps of training: of the program's own marks, or else of NVTX, or else
- * of the optimizer, with the most steps. NULL: no step was marked.
+ * Returns the counter of the steps of training: of the program's own marks, or else of NVTX, or
+ * else of the optimizer, with the most steps. NULL: no step was marked.
  */
 const struct gmt_follow_counter *gmt_follow_marks_steps(const struct gmt_follow_marks *marks);
 

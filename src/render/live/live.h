@@ -55,8 +55,8 @@ void gmt_live_metrics(FILE *file, const struct gmt_live_process *processes, size
 
 /*
  * Writes the memory of each device as an event for TensorBoard. Its step is the number of steps so
- * far, or of milliseconds if no step was marked. `is_first`: the file is new. Returns false when out
- * of memory.
+ * far, or of milliseconds if no step was marked. `is_first`: the file is new. Returns false when
+ * out of memory.
  */
 bool gmt_live_tensorboard(FILE *file, const struct gmt_live_process *process, bool is_first);
 

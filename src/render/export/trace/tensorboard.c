@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file of events for TensorBoard. The scalars of each step are the peak of each layer and device in the step, and the live memory at its end. Without
- * steps, the scalars are live memory by milliseconds.
+ * A file of events for TensorBoard. The scalars of each step are the peak of each layer and device
+ * in the step, and the live memory at its end. Without steps, they are live memory by milliseconds.
  */
 #include "analysis/history/history.h"
 #include "reader/load/clock.h"
