@@ -94,6 +94,9 @@ int gmt_cmd_top(const struct gmt_command *command, int argc, char **argv)
 		return code;
 	if (!check(&options, argc))
 		return GMT_EXIT_USAGE;
+	if (options.top.metrics_file &&
+		!gmt_output_may_write(options.top.metrics_file, &gmt_top_output_rules))
+		return GMT_EXIT_USAGE;
 	options.top.choice.order = (enum gmt_live_order)options.sort;
 	/* The words are in the order of the numbers, which begin with 1. */
 	options.top.choice.layer = (uint8_t)(options.layer + 1);

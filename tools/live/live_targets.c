@@ -92,6 +92,10 @@ int gmt_live_targets_add(struct gmt_live_targets *targets, const char *operand)
 	struct wanted wanted = { 0 };
 	char whole[PATH_MAX];
 
+	if (strcmp(operand, "-") == 0) {
+		gmt_message_error("top: `-`: a pipe has no end to wait for: name the file");
+		return GMT_EXIT_USAGE;
+	}
 	if (gmt_text_parse_u64(operand, &wanted.pid)) {
 		gmt_running_processes_each(is_wanted, &wanted);
 		if (!*wanted.path) {

@@ -228,7 +228,8 @@ static void receive(const struct gmt_metrics_server *server, struct client *clie
 	}
 	client->request_bytes += (size_t)got;
 	client->request[client->request_bytes] = 0;
-	if (strstr(client->request, "\r\n\r\n") || strstr(client->request, "\n\n"))
+	if (memmem(client->request, client->request_bytes, "\r\n\r\n", 4) ||
+		memmem(client->request, client->request_bytes, "\n\n", 2))
 		answer(server, client);
 	else if (client->request_bytes == MAX_REQUEST_BYTES)
 		set_text(client, "431 Request Header Fields Too Large", "the request is too long\n");

@@ -181,6 +181,9 @@ static int run_screen(struct gmt_top *top)
 			wait_until(top, next_ns, true);
 	}
 	gmt_full_screen_end();
+	/* The message went to the screen that is gone. */
+	if (code && gmt_message_last_error())
+		gmt_message_error("%s", gmt_message_last_error());
 	return code;
 }
 

@@ -14,6 +14,7 @@
 #include "tools/live/live_target.h"
 #include "tools/live/metrics_server.h"
 #include "tools/options/options.h"
+#include "tools/output/output.h"
 
 struct gmt_top_options {
 	bool once, batch, json;
@@ -44,6 +45,9 @@ struct gmt_top {
 	bool is_frozen;        /* the screen keeps its numbers */
 	bool shows_help;
 };
+
+/* top_files.c: recordings, whether they are watched or not, are not overwritten. */
+extern const struct gmt_output_rules gmt_top_output_rules;
 
 /* Runs the verb with the operands. Prints errors. Returns the exit code. */
 int gmt_top_run(const struct gmt_top_options *options, int operand_count, char **operands);

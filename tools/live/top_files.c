@@ -12,6 +12,8 @@
 #include "tools/output/message.h"
 #include "tools/output/output.h"
 
+const struct gmt_output_rules gmt_top_output_rules = { .has_no_force = true };
+
 struct processes { /* layout of a GMT_VEC */
 	struct gmt_live_process *items;
 	size_t count, capacity;
@@ -36,8 +38,8 @@ static bool list_processes(const struct gmt_top *top, struct processes *processe
 
 static int write_metrics_file(const struct gmt_top *top, const char *text, size_t length)
 {
-	const struct gmt_output_rules rules = { 0 };
-	struct gmt_output *output = gmt_output_open_document(top->options->metrics_file, &rules);
+	struct gmt_output *output =
+		gmt_output_open_document(top->options->metrics_file, &gmt_top_output_rules);
 
 	if (!output)
 		return GMT_EXIT_UNREADABLE;
@@ -82,7 +84,6 @@ static char *make_events_path(const char *folder)
 
 static int append_event(struct gmt_top *top, const struct gmt_live_process *process)
 {
-	const struct gmt_output_rules rules = { 0 };
 	bool is_first = !top->events_path, done;
 	char *bytes = NULL;
 	size_t length = 0;
@@ -97,7 +98,7 @@ static int append_event(struct gmt_top *top, const struct gmt_live_process *proc
 		gmt_message_error("top: out of memory");
 		return GMT_EXIT_UNREADABLE;
 	}
-	done = gmt_output_append(top->events_path, &rules, bytes, length);
+	done = gmt_output_append(top->events_path, &gmt_top_output_rules, bytes, length);
 	free(bytes);
 	return done ? 0 : GMT_EXIT_UNREADABLE;
 }

@@ -8,7 +8,7 @@
 
 /* A site without a name. */
 struct candidate {
-	uint64_t live_bytes;
+	uint64_t live_bytes, total_bytes;
 	uint32_t trace;
 };
 
@@ -17,20 +17,14 @@ struct candidates { /* layout of a GMT_VEC */
 	size_t count, capacity;
 };
 
-static bool has_memory(const struct gmt_follow *follow, size_t site)
-{
-	uint32_t second = (uint32_t)(gmt_follow_now_ns(follow) / 1000000000);
-
-	return follow->accounting.sites.items[site].live_blocks ||
-		gmt_follow_seconds_sum(&follow->sites.items[site].growth, second);
-}
-
-static int by_live_bytes(const void *left, const void *right)
+static int by_importance(const void *left, const void *right)
 {
 	const struct candidate *a = left, *b = right;
 
 	if (a->live_bytes != b->live_bytes)
 		return a->live_bytes > b->live_bytes ? -1 : 1;
+	if (a->total_bytes != b->total_bytes)
+		return a->total_bytes > b->total_bytes ? -1 : 1;
 	return (a->trace > b->trace) - (a->trace < b->trace);
 }
 
@@ -40,20 +34,21 @@ static bool list_candidates(const struct gmt_live_names *names, const struct gmt
 	uint64_t known;
 
 	for (size_t site = 0; site < follow->sites.count; site++) {
+		const struct gmt_account_site *row = &follow->accounting.sites.items[site];
 		uint32_t trace = follow->sites.items[site].trace;
 		struct candidate *candidate;
 
-		if (gmt_map_find(&names->of_trace, trace, &known) || !has_memory(follow, site))
+		if (gmt_map_find(&names->of_trace, trace, &known))
 			continue;
 		candidate = gmt_vec_push(candidates);
 		if (!candidate)
 			return false;
-		*candidate =
-			(struct candidate){ .live_bytes = follow->accounting.sites.items[site].live_bytes,
-				.trace = trace };
+		*candidate = (struct candidate){
+			.live_bytes = row->live_bytes, .total_bytes = row->total_bytes, .trace = trace
+		};
 	}
 	if (candidates->count)
-		qsort(candidates->items, candidates->count, sizeof(*candidates->items), by_live_bytes);
+		qsort(candidates->items, candidates->count, sizeof(*candidates->items), by_importance);
 	return true;
 }
 

@@ -35,9 +35,9 @@ struct gmt_live_names {
 };
 
 /*
- * Names the traces of at most `max_traces` sites that have no name yet and hold memory or held some
- * in the last seconds. Those with the most memory come first. Sets *ret_left to the number of sites
- * that remain without a name. Fails only when out of memory.
+ * Names the traces of at most `max_traces` sites that have no name yet. Those that hold the most
+ * memory come first, then those that ever got the most. Sets *ret_left to the number of sites that
+ * remain without a name. Fails only when out of memory.
  */
 enum gmt_status gmt_live_names_add(struct gmt_live_names *names, const struct gmt_follow *follow,
 	const struct gmt_traces_options *options, size_t max_traces, size_t *ret_left,

@@ -135,7 +135,7 @@ static bool add_lines(struct gmt_live_view *view, const struct gmt_follow *follo
 		int64_t growth_bytes = gmt_follow_seconds_sum(&follow->sites.items[i].growth, view->second);
 		struct gmt_live_line *line;
 
-		if ((!site->live_blocks && !growth_bytes) || !is_chosen(account, name, choice))
+		if (!is_chosen(account, name, choice))
 			continue;
 		line = get_line(view, names, name, account, site->account);
 		if (!line)
@@ -147,6 +147,20 @@ static bool add_lines(struct gmt_live_view *view, const struct gmt_follow *follo
 		line->total_bytes = gmt_account_sum(line->total_bytes, site->total_bytes);
 	}
 	return true;
+}
+
+/* Removes the lines that hold nothing and have not changed. */
+static void remove_idle_lines(struct gmt_live_view *view)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < view->lines.count; i++) {
+		const struct gmt_live_line *line = &view->lines.items[i];
+
+		if (line->live_blocks || line->growth_bytes)
+			view->lines.items[kept++] = *line;
+	}
+	view->lines.count = kept;
 }
 
 static int compare_u64(uint64_t a, uint64_t b)
@@ -228,6 +242,8 @@ bool gmt_live_view_make(struct gmt_live_view *view, const struct gmt_follow *fol
 	set_head(view, follow);
 	if (!add_devices(view, follow) || !add_lines(view, follow, names, choice))
 		return false;
+	if (choice->order == GMT_LIVE_BY_LIVE || choice->order == GMT_LIVE_BY_GROWTH)
+		remove_idle_lines(view);
 	sort_lines(view, choice->order);
 	return true;
 }

@@ -61,7 +61,11 @@ struct gmt_live_view {
 	double seconds_per_step;                /* between the last two marks; 0: not known */
 	const char *phase;                      /* NULL: none */
 	GMT_VEC(struct gmt_live_device) devices; /* by ordinal; the host comes last */
-	GMT_VEC(struct gmt_live_line) lines;     /* in the chosen order */
+	/*
+	 * In the chosen order. Ordered by live memory or growth, only lines that hold memory, or did in
+	 * the last seconds; else all lines that ever got some.
+	 */
+	GMT_VEC(struct gmt_live_line) lines;
 	struct gmt_map line_ids;
 };
 

@@ -296,7 +296,9 @@ static bool load_row(struct gmt_follow *follow, const struct gmt_record_info *re
 	case GMT_RECORD_FOLD:
 		return was_compacted || set_compacted(follow);
 	case GMT_RECORD_SYNC:
-		return take_rest(follow) && interpret_synced(follow, ((const struct gmt_sync *)row)->stamp);
+		/* A file that does not grow is put in order when all of it was read. */
+		return follow->fd < 0 ||
+			(take_rest(follow) && interpret_synced(follow, ((const struct gmt_sync *)row)->stamp));
 	case GMT_RECORD_END:
 		follow->has_ended = true;
 		return take_rest(follow) && interpret_until(follow, UINT64_MAX);

@@ -16,7 +16,8 @@
  * The numbers are those of the end of the program's work, once that has come (record `mark`,
  * teardown): what the interpreter then releases says nothing about the program.
  *
- * A recording that no process writes can be followed too. It is then read to its end.
+ * A recording that no process writes can be followed too. It is then read to its end, and all its
+ * events are put in order before the first is interpreted.
  *
  * For one thread.
  */
