@@ -11,8 +11,7 @@ import unittest
 import tap
 import tasks
 from recorded_run import CLI, report
-from running import Running, wait_for
-from top_rows import MiB, gpu, top, wait_for_row
+from running import MiB, Running, gpu, top, wait_for, wait_for_row
 
 
 def reported_layers(path):

@@ -13,8 +13,7 @@ import unittest
 import tap
 import tasks
 from recorded_run import CLI
-from running import Running, wait_for
-from top_rows import MiB, gpu, wait_for_row
+from running import MiB, Running, gpu, wait_for, wait_for_row
 
 
 def samples(text):
