@@ -47,8 +47,11 @@ static struct gmt_shared_recording *look_at_process(struct gmt_live_target *targ
 
 static bool open_follow(struct gmt_live_target *target, struct gmt_shared_recording *left)
 {
+	enum gmt_follow_way way = !target->is_running ? GMT_FOLLOW_ENDED
+		: target->is_disordered                   ? GMT_FOLLOW_DISORDERED
+												  : GMT_FOLLOW_GROWING;
 	enum gmt_status status =
-		gmt_follow_open(target->path, target->is_running, left, &target->follow, &target->error);
+		gmt_follow_open(target->path, way, left, &target->follow, &target->error);
 
 	target->shared_recording = left;
 	if (status == GMT_FORMAT && target->is_running)
@@ -90,6 +93,7 @@ static void begin_again(struct gmt_live_target *target)
 
 	if (!follow || (!follow->is_replaced && !(follow->is_late && now_ns > target->next_restart_ns)))
 		return;
+	target->is_disordered = follow->is_late;
 	if (follow->is_late)
 		target->next_restart_ns = now_ns + RESTART_NS;
 	forget(target);

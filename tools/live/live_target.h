@@ -34,6 +34,7 @@ struct gmt_live_target {
 
 	/* Private. */
 	struct gmt_shared_recording *shared_recording;
+	bool is_disordered;       /* an event came too late */
 	uint64_t next_restart_ns; /* a late event begins the file again no earlier; CLOCK_MONOTONIC */
 };
 

@@ -115,7 +115,7 @@ static void set_second(struct gmt_follow *follow, uint64_t stamp)
 		ticks_per_second = (uint64_t)((__uint128_t)SECOND_NS * SECOND_NS / second_ns);
 	if (time_ns / SECOND_NS > follow->second && time_ns / SECOND_NS < UINT32_MAX)
 		follow->second = (uint32_t)(time_ns / SECOND_NS);
-	follow->next_second_stamp = stamp + 1 +
+	follow->next_second_stamp = stamp +
 		(uint64_t)((__uint128_t)(SECOND_NS - time_ns % SECOND_NS) * ticks_per_second / SECOND_NS);
 }
 
@@ -296,9 +296,9 @@ static bool load_row(struct gmt_follow *follow, const struct gmt_record_info *re
 	case GMT_RECORD_FOLD:
 		return was_compacted || set_compacted(follow);
 	case GMT_RECORD_SYNC:
-		/* A file that does not grow is put in order when all of it was read. */
-		return follow->fd < 0 ||
-			(take_rest(follow) && interpret_synced(follow, ((const struct gmt_sync *)row)->stamp));
+		follow->sync_stamp = ((const struct gmt_sync *)row)->stamp;
+		return follow->waits_for_end ||
+			(take_rest(follow) && interpret_synced(follow, follow->sync_stamp));
 	case GMT_RECORD_END:
 		follow->has_ended = true;
 		return take_rest(follow) && interpret_until(follow, UINT64_MAX);
@@ -360,14 +360,18 @@ enum gmt_status gmt_follow_read(struct gmt_follow *follow, uint64_t max_bytes,
 		follow->has_ended = true;
 		if (!done)
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
+	} else if (status == GMT_END && follow->waits_for_end) {
+		follow->waits_for_end = false;
+		if (!take_rest(follow) || !interpret_synced(follow, follow->sync_stamp))
+			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
 	return status;
 }
 
-static enum gmt_status open_source(struct gmt_follow *follow, const char *path, bool is_growing,
-	struct gmt_shared_recording *shared_recording, struct gmt_error *error)
+static enum gmt_status open_source(struct gmt_follow *follow, const char *path,
+	enum gmt_follow_way way, struct gmt_shared_recording *shared_recording, struct gmt_error *error)
 {
-	if (!is_growing)
+	if (way == GMT_FOLLOW_ENDED)
 		return gmt_source_open_with(path, shared_recording, &follow->source, error);
 	follow->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (follow->fd < 0)
@@ -375,7 +379,7 @@ static enum gmt_status open_source(struct gmt_follow *follow, const char *path, 
 	return gmt_source_open_growing(follow->fd, path, &follow->source, error);
 }
 
-enum gmt_status gmt_follow_open(const char *path, bool is_growing,
+enum gmt_status gmt_follow_open(const char *path, enum gmt_follow_way way,
 	struct gmt_shared_recording *shared_recording, struct gmt_follow **ret_follow,
 	struct gmt_error *error)
 {
@@ -387,6 +391,7 @@ enum gmt_status gmt_follow_open(const char *path, bool is_growing,
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	gmt_budget_begin();
 	follow->fd = -1;
+	follow->waits_for_end = way != GMT_FOLLOW_GROWING;
 	follow->interpreter = (struct gmt_event_interpreter){
 		.accounting = &follow->accounting,
 		.heap_groups = &follow->heap_groups,
@@ -398,7 +403,7 @@ enum gmt_status gmt_follow_open(const char *path, bool is_growing,
 			.user = follow },
 		.forgets = true,
 	};
-	status = open_source(follow, path, is_growing, shared_recording, error);
+	status = open_source(follow, path, way, shared_recording, error);
 	if (!status) {
 		bool is_made = gmt_load_rows_init(&follow->loader, path);
 

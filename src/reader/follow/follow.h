@@ -11,7 +11,7 @@
  * The events of several threads may reach the file out of order. So events wait until the recorder
  * has noted that everything before a certain moment is in the file (record `sync`), and for another
  * GMT_FOLLOW_WAIT_NS. An event that is even later makes the numbers wrong; then `is_late` is set,
- * and the owner may follow the file again from its beginning.
+ * and the owner may follow the file again from its beginning, with `is_disordered`.
  *
  * The numbers are those of the end of the program's work, once that has come (record `mark`,
  * teardown): what the interpreter then releases says nothing about the program.
@@ -76,16 +76,26 @@ struct gmt_follow {
 	uint64_t compacted_mismatches;
 	uint64_t next_second_stamp; /* from this stamp on, `second` is over */
 	uint32_t second;            /* of the event that is interpreted */
+	uint64_t sync_stamp;        /* of the last sync record */
+	bool waits_for_end;         /* until the first GMT_END, events are only collected */
 	int fd;                     /* -1: the file does not grow */
 };
 
+/* How the file will change. */
+enum gmt_follow_way {
+	GMT_FOLLOW_ENDED,   /* not any more */
+	GMT_FOLLOW_GROWING, /* its recorder still writes it */
+	/* the same, and an event came too late before: what it has at first is ordered as a whole */
+	GMT_FOLLOW_DISORDERED,
+};
+
 /*
- * Begins to follow the recording at `path`. `is_growing`: its recorder still writes. Otherwise
- * `shared_recording` is the memory that its killed recorder left, or NULL; it must outlive the
- * result. Reads nothing but the header. Fails like gmt_source_open; GMT_FORMAT may only mean that
- * the recorder has not yet written its header. The caller frees *ret_follow with gmt_follow_close.
+ * Begins to follow the recording at `path`. For a file that has ended, `shared_recording` is the
+ * memory that its killed recorder left, or NULL; it must outlive the result. Reads nothing but the
+ * header. Fails like gmt_source_open; GMT_FORMAT may only mean that the recorder has not yet
+ * written its header. The caller frees *ret_follow with gmt_follow_close.
  */
-enum gmt_status gmt_follow_open(const char *path, bool is_growing,
+enum gmt_status gmt_follow_open(const char *path, enum gmt_follow_way way,
 	struct gmt_shared_recording *shared_recording, struct gmt_follow **ret_follow,
 	struct gmt_error *error);
 
