@@ -35,7 +35,7 @@ const prepare = {
   },
   async pprof(tab, address) {
     await tab.goto(address);
-    await tab.waitForFunction(() => document.querySelectorAll("#stack-chart div").length > 3);
+    await tab.waitForFunction(() => /training_step/.test(document.body.innerText));
   },
 };
 
