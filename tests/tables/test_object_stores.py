@@ -30,14 +30,14 @@ logging.getLogger("werkzeug").setLevel(logging.ERROR)
 BUCKET = "recordings"
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """A web server that knows no ranges."""
+class ServerWithoutRanges(http.server.SimpleHTTPRequestHandler):
+    """A web server that always sends whole files. It prints no log."""
 
     def log_message(self, *_):
         pass
 
 
-class Objects(unittest.TestCase):
+class ObjectStores(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -160,7 +160,7 @@ class Objects(unittest.TestCase):
         self.assertNotIn("\n", str(caught.exception))
 
     def test_a_web_server_without_ranges(self):
-        handler = functools.partial(Quiet, directory=cli.FOLDER)
+        handler = functools.partial(ServerWithoutRanges, directory=cli.FOLDER)
         with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             base = f"http://127.0.0.1:{server.server_address[1]}"
