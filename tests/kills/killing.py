@@ -45,7 +45,7 @@ class Killed:
                 **os.environ,
                 "GPUMEMTRACE_OPTIONS": text,
                 "LD_LIBRARY_PATH": SIMCUDA,
-                "KEPT_LOG": self.log,
+                "CALL_LOG": self.log,
                 **(environment or {}),
             },
             text=True,
@@ -91,7 +91,7 @@ class Killed:
         return {tid: published for tid, published, _, _ in self.memory.rings()}
 
     def calls(self):
-        """Returns the number of calls in the program's log (kept_log.h has its layout)."""
+        """Returns the number of calls in the program's log (call_log.h has its layout)."""
         bytes_of_thread = 16 + (32 << 20)
         with open(self.log, "rb") as file:
 
