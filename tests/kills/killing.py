@@ -109,8 +109,8 @@ class Killed:
         )
         return done.stdout.strip() + done.stderr
 
-    def wait_for_fold(self, seconds, is_over):
-        """Waits until a fold is in progress, or until its file has become the recording (`is_over`)."""
+    def wait_for_compaction(self, seconds, is_over):
+        """Waits until a compaction is in progress, or until its file has become the recording (`is_over`)."""
         inode, deadline = os.stat(self.file).st_ino, time.monotonic() + seconds
         while time.monotonic() < deadline:
             if os.stat(self.file).st_ino != inode if is_over else os.path.exists(self.file + ".fold"):

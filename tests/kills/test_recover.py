@@ -178,7 +178,7 @@ class Recover(unittest.TestCase):
         os.rename(run.file, run.file + ".moved")
         self.assertEqual([info(copy)["events"], info(run.file + ".moved")["events"]], [events, events])
 
-    def test_a_folded_file_that_has_just_replaced_the_recording_finds_its_memory(self):
+    def test_a_compacted_file_that_has_just_replaced_the_recording_finds_its_memory(self):
         for by_memory in False, True:
             run = Killed(
                 options={"mode": "window", "window": "2000", "overflow": "wait"}, preload=[built("libend-at-rename.so")]

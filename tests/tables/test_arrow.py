@@ -274,12 +274,12 @@ class HeapConservation(Conservation):
         self.assertEqual(found, wanted + [("inner", 0x5000 + i * 4096, 64) for i in range(6)])
 
 
-class Folded(unittest.TestCase):
-    """A compacted recording has only the events after the fold, but all of its totals."""
+class Compacted(unittest.TestCase):
+    """A compacted recording has only the events after the compaction, but all of its totals."""
 
     @classmethod
     def setUpClass(cls):
-        whole, cls.path = stories.training("whole.gmt.gz", steps=30), cli.place("folded.gmt.gz")
+        whole, cls.path = stories.training("whole.gmt.gz", steps=30), cli.place("compacted.gmt.gz")
         done = cli.run("fold", "-o", cls.path, whole)
         assert done.returncode == 0, done.stderr
         cls.report = cli.report(cls.path)

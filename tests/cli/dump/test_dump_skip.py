@@ -149,7 +149,7 @@ class DumpMembers(unittest.TestCase):
         self.assertIn("damaged", lines(path, "--record=event", f"--from={SPAN * 7 // 2}", f"--until={SPAN * 4}")[2])
 
     def test_dump_ignores_a_description_of_another_member(self):
-        # A fold rewrites the member in front of a description. Here both versions have the same length.
+        # A compaction rewrites the member in front of a description. Here both versions have the same length.
         head = members.member(w.header() + b"".join(self.groups[0]))
         first, second = (members.member(w.block("event", event(5, device)), level=0) for device in (0, 2))
         self.assertEqual((len(first), first[-4:]), (len(second), second[-4:]))

@@ -93,7 +93,7 @@ class Ndjson(unittest.TestCase):
         self.assertIn(first["address"], ends)
         self.assertEqual([line["step"] for line in of_type(lines, "step")], list(range(6)))
 
-    def test_folded_events_are_missing_and_a_line_says_so(self):
+    def test_compacted_events_are_missing_and_a_line_says_so(self):
         done = cli.run("fold", "--force", "-o", "less-events.gmt.gz", self.path)
         self.assertEqual(done.returncode, 0, done.stderr)
         done = cli.run("export", "--format=ndjson", "-o", "x.ndjson", "less-events.gmt.gz")

@@ -26,7 +26,7 @@ def wanted(numbers, layer, key):
     return {exports.device_name(device): one[key] for (of, device), one in numbers.items() if of == layer and one[key]}
 
 
-class Folded(unittest.TestCase):
+class FoldedStacks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.path = exports.training("profile.gmt.gz")
@@ -53,7 +53,7 @@ class Folded(unittest.TestCase):
             self.assertEqual(found, wanted(numbers, "torch", "alloc_bytes"), options)
             self.assertTrue(found)
 
-    def test_a_folded_recording_has_the_same_numbers(self):
+    def test_a_compacted_recording_has_the_same_numbers(self):
         done = cli.run("fold", "--force", "-o", "less.gmt.gz", self.path)
         self.assertEqual(done.returncode, 0, done.stderr)
         for options, _key in NUMBERS:

@@ -93,12 +93,12 @@ class Arenas(unittest.TestCase):
         self.assertIn("0 B leaked outside of XLA's arena", text)
         self.assertIn("not judged: " + DOUBT.format("XLA"), text)
 
-    def test_a_folded_recording_says_the_same(self):
+    def test_a_compacted_recording_says_the_same(self):
         path = grow(Story()).write("arena_whole.gmt.gz")
-        folded = cli.place("arena_folded.gmt.gz")
-        self.assertEqual(cli.run("fold", "--force", "-o", folded, path).returncode, 0)
-        self.assertEqual((leaks(folded)["arenas"], leaks(folded)["leaks"]), (leaks(path)["arenas"], []))
-        code, checks = check(folded)
+        compacted = cli.place("arena_compacted.gmt.gz")
+        self.assertEqual(cli.run("fold", "--force", "-o", compacted, path).returncode, 0)
+        self.assertEqual((leaks(compacted)["arenas"], leaks(compacted)["leaks"]), (leaks(path)["arenas"], []))
+        code, checks = check(compacted)
         self.assertEqual((code, growth_of(checks)["state"]), (0, "skipped"))
 
     def test_leaks_finds_the_programs_own_leak_next_to_an_arena(self):

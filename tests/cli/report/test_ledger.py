@@ -138,10 +138,10 @@ class LedgerTest(unittest.TestCase):
         text = cli.run("report", "--full", cli.place("ledger.gmt.gz")).stdout
         self.assertRegex(text, r"in use, as the device reports +137 MiB +not known\n")
         self.assertIn("The device did not report its memory at the peak", text)
-        # A fold keeps the numbers that the ledger needs, and reports the same ledger.
-        folded = cli.place("ledger-folded.gmt.gz")
-        self.assertEqual(cli.run("fold", "--force", "-o", folded, cli.place("ledger.gmt.gz")).returncode, 0)
-        (row,) = cli.report(folded)["ledger"]
+        # A compaction keeps the numbers that the ledger needs, and reports the same ledger.
+        compacted = cli.place("ledger-compacted.gmt.gz")
+        self.assertEqual(cli.run("fold", "--force", "-o", compacted, cli.place("ledger.gmt.gz")).returncode, 0)
+        (row,) = cli.report(compacted)["ledger"]
         self.assertEqual(
             (row["at_peak"]["asked_at_ns"], amounts(row["at_peak"])), (None, {"contexts": 5, "pool_used": 101})
         )

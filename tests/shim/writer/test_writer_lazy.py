@@ -76,7 +76,7 @@ class OneThread(Lazy):
             self.assertGreater(times[0], process["start_stamp"])
         self.assertEqual(by_writer["lazy"], by_writer["thread"])
 
-    def test_a_recording_is_folded_at_its_end(self):
+    def test_a_recording_is_compacted_at_its_end(self):
         run = self.run_mode("pairs", 3000, "return", options={"mode": "aggregate"})
         self.assertEqual(self.numbers, [ALONE])
         self.assertEqual((run.events(), run.totals()["alloc_count"]), ([], 3000))

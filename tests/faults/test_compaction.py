@@ -8,14 +8,14 @@ import re
 import tap
 from faulty import Faults, Host, fill, needs_mounts, report, tmpfs, wait_until
 
-EVENTS = 30000  # calls to each of two functions: more than a fold waits for
+EVENTS = 30000  # calls to each of two functions: more than a compaction waits for
 LIVING = 1000000  # blocks, of which 1 MiB has no space for two lists: one takes at least 1.5 bytes a block
-FOLDED = "compacted; "
-NOT_FOLDED = "older events could not be compacted"
+COMPACTED = "compacted; "
+NOT_COMPACTED = "older events could not be compacted"
 
 
 def host(faults="", only=".fold", **more):
-    """Starts a host that folds as often as it can. The faults hit calls about the new file (`only`)."""
+    """Starts a host that compacts as often as it can. The faults hit calls about the new file (`only`)."""
     injected = {"FAULTS": faults, **({"FAULTS_FILE": only} if only else {})} if faults else {}
     return Host(
         options={"stacks": "none", "mode": "window", "window": "1000", "overflow": "wait", "verbosity": "2"},
@@ -24,8 +24,8 @@ def host(faults="", only=".fold", **more):
     )
 
 
-class Folds(Faults):
-    """The recording loses no event if a fold fails."""
+class Compactions(Faults):
+    """The recording loses no event if a compaction fails."""
 
     def check_whole(self, host, events):
         self.assertEqual(("".join(host.out), host.code), host.plain(), host.said)
@@ -33,14 +33,14 @@ class Folds(Faults):
         self.assertTrue(host.report()["complete"])
         self.assertEqual(glob.glob(os.path.join(host.folder, "*.fold*")), [])
 
-    def check_not_folded(self, host, events, words):
-        """Checks that stderr and the file each report the failed fold once, and that the file has all events."""
+    def check_not_compacted(self, host, events, words):
+        """Checks that stderr and the file each report the failed compaction once, and that the file has all events."""
         self.check_whole(host, events)
-        said = [line for line in host.said if NOT_FOLDED in line]
+        said = [line for line in host.said if NOT_COMPACTED in line]
         self.assertEqual(len(said), 1, host.said)
         self.assertIn(words, said[0])
-        self.assertEqual(sum(NOT_FOLDED in note and words in note for note in host.notes()), 1, host.notes())
-        self.assertFalse(any(FOLDED in line for line in host.said), host.said)
+        self.assertEqual(sum(NOT_COMPACTED in note and words in note for note in host.notes()), 1, host.notes())
+        self.assertFalse(any(COMPACTED in line for line in host.said), host.said)
         self.assertNotIn("folded", host.report())
 
     def test_after_a_failed_write_to_the_new_file_the_old_file_has_all_events(self):
@@ -61,27 +61,27 @@ class Folds(Faults):
         for fault, words, one in hosts:
             with self.subTest(fault):
                 one(f"events {EVENTS}")
-                one.wait_for(NOT_FOLDED)
+                one.wait_for(NOT_COMPACTED)
                 one(f"events {EVENTS}", "pause 1000")
                 one.end()
-                self.check_not_folded(one, 4 * EVENTS, words)
+                self.check_not_compacted(one, 4 * EVENTS, words)
 
     def test_an_old_file_that_cannot_be_read_stays_as_it_is(self):
         one = host("pread=EIO", only=".gmt.gz")
         one(f"events {EVENTS}")
-        one.wait_for(NOT_FOLDED)
+        one.wait_for(NOT_COMPACTED)
         one("events 10", "pause 1000")
         one.end()
-        self.check_not_folded(one, 2 * EVENTS + 20, "Input/output")
+        self.check_not_compacted(one, 2 * EVENTS + 20, "Input/output")
 
     def test_a_disk_that_the_new_file_filled_takes_events_after_its_removal(self):
         """A write to the recording finds the disk full. There is space again when the new file is removed."""
         one = host("write=ENOSPC", only=".gmt.gz", also={"FAULTS_DURING_REPLACEMENT": ".fold"})
         one(f"events {EVENTS}")
-        one.wait_for(NOT_FOLDED)
+        one.wait_for(NOT_COMPACTED)
         one(f"events {EVENTS}", "pause 1000")
         one.end()
-        self.check_not_folded(one, 4 * EVENTS, "the disk has no space for both files")
+        self.check_not_compacted(one, 4 * EVENTS, "the disk has no space for both files")
 
     @needs_mounts
     def test_a_disk_with_space_for_one_file_keeps_all_events(self):
@@ -97,20 +97,20 @@ class Folds(Faults):
             self.assertEqual(glob.glob(os.path.join(folder, "*.fold*")), [])
 
     def test_max_size_loses_nothing_while_live_blocks_take_less_than_half(self):
-        """With less space, a fold gains less. The program waits for each fold that gains any space."""
+        """With less space, a compaction gains less. The program waits for each compaction that gains any space."""
         for kept in 100000, 175000:
             with self.subTest(kept=kept):
                 one = Host(options={"stacks": "none", "max_size": "1MiB", "overflow": "wait", "verbosity": "2"})
                 one(f"keep {kept}")
-                # The number of events in a fold depends on the duration of the fold.
+                # The number of events in a compaction depends on the duration of the compaction.
                 rounds = 0
-                while rounds < 20 or sum(FOLDED in line for line in one.said) < 2:
+                while rounds < 20 or sum(COMPACTED in line for line in one.said) < 2:
                     one("events 10000")
                     rounds += 1
                     self.assertLess(rounds, 2000, one.said)
                 one.end()
                 self.assertNotIn("the file reached max_size", {row["reason"] for row in one.records("drop")})
-                # On a busy machine a fold may be slower than the events, and the rings drop some.
+                # On a busy machine a compaction may be slower than the events, and the rings drop some.
                 if not one.dropped():
                     (layer,) = (row for row in one.report()["devices"][0]["layers"] if row["layer"] == "cuda")
                     self.assertEqual((layer["live_blocks"], layer["free_count"]), (kept, 10000 * rounds))
@@ -122,11 +122,11 @@ class Folds(Faults):
             one(f"keep {LIVING}")
             for _ in range(rounds):
                 one("events 10000", "pause 1100")
-                if any(NOT_FOLDED in line for line in one.said):
+                if any(NOT_COMPACTED in line for line in one.said):
                     break
             one.end()
             self.assertEqual(("".join(one.out), one.code), one.plain(), one.said)
-            return [line for line in one.said if NOT_FOLDED in line]
+            return [line for line in one.said if NOT_COMPACTED in line]
 
         said, sizes = run("1MiB", 20), [1]
         # A size suffices for the blocks that were live when it was said. On a busy machine, that is while more come.
@@ -138,30 +138,30 @@ class Folds(Faults):
         self.assertEqual(said, [], sizes)
         self.assertGreater(len(sizes), 1)
 
-    def test_a_file_that_cannot_be_flushed_is_folded(self):
+    def test_a_file_that_cannot_be_flushed_is_compacted(self):
         for fault in "fdatasync=EINVAL", "fdatasync=EPERM":
             with self.subTest(fault):
                 one = host(fault)
                 one(f"events {EVENTS}")
-                one.wait_for(FOLDED)
+                one.wait_for(COMPACTED)
                 one.end()
                 self.check_whole(one, 2 * EVENTS)
                 self.assertIn("folded", one.report())
 
-    def test_a_slow_disk_delays_only_the_first_fold(self):
+    def test_a_slow_disk_delays_only_the_first_compaction(self):
         one = host("fdatasync=SLOW")
         for _ in range(6):
             one(f"events {EVENTS}")
-        wait_until(lambda: sum(FOLDED in line for line in one.said) > 1, "a second fold")
+        wait_until(lambda: sum(COMPACTED in line for line in one.said) > 1, "a second compaction")
         one.end()
         self.check_whole(one, 12 * EVENTS)
         self.assertEqual(sum("no longer waits for it" in line for line in one.said), 1, one.said)
 
-    def test_forks_during_a_fold_do_not_change_the_file(self):
+    def test_forks_during_a_compaction_do_not_change_the_file(self):
         one = host()
         for _ in range(4):
             one("forks 40", "events 20000")
-        wait_until(lambda: sum(FOLDED in line for line in one.said) > 1, "a second fold")
+        wait_until(lambda: sum(COMPACTED in line for line in one.said) > 1, "a second compaction")
         one.end()
         self.check_whole(one, 4 * (2 * 500 * 40 + 40000))
 
@@ -176,12 +176,12 @@ class Folds(Faults):
             for one in ranks:
                 one.out.append(one.process.stdout.readline())
         for one in ranks:
-            one.wait_for(FOLDED)
+            one.wait_for(COMPACTED)
         for one in ranks:
             one.end()
             self.assertEqual(one.code, 0)
-            self.assertFalse(any(NOT_FOLDED in line for line in one.said), one.said)
-            self.assertTrue(any(FOLDED in line for line in one.said), one.said)
+            self.assertFalse(any(NOT_COMPACTED in line for line in one.said), one.said)
+            self.assertTrue(any(COMPACTED in line for line in one.said), one.said)
         files = sorted(os.listdir(first.folder))
         self.assertEqual(
             files,
