@@ -122,8 +122,11 @@ class Host:
         with open(self.errors, encoding="utf-8") as file:
             return file.read().splitlines()
 
+    def has_said(self, text):
+        return any(text in line for line in self.said)
+
     def wait_for(self, text):
-        wait_until(lambda: any(text in line for line in self.said), f"{text} in {self.said}")
+        wait_until(lambda: self.has_said(text), f"{text} in {self.said}")
 
     def wait_for_events(self, least):
         """Waits until the file itself has at least `least` events."""
