@@ -15,7 +15,7 @@ import other_users
 import shared_recordings
 from definitions import Kind
 from recorded_run import SHIM, SIMCUDA, built, cli, records, report
-from tasks import PATIENCE_S as WAIT_S
+from tasks import WAIT_LIMIT_S as WAIT_S
 from tasks import wait_until
 
 HOST = built("faults-host")

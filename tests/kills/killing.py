@@ -62,7 +62,7 @@ class Killed:
         return self.wait()
 
     def wait(self):
-        self.out, self.err = self.process.communicate(timeout=tasks.PATIENCE_S)
+        self.out, self.err = self.process.communicate(timeout=tasks.WAIT_LIMIT_S)
         return self.process.returncode
 
     def wait_until(self, condition, what):
@@ -119,7 +119,7 @@ class Killed:
 
     def writer(self):
         """Waits until the recorder's thread has its name. Returns its thread id."""
-        return tasks.wait_for(tasks.WRITER, self.memory.pid, lambda: self.process.poll() is not None)
+        return tasks.wait_for_thread(tasks.WRITER, self.memory.pid, lambda: self.process.poll() is not None)
 
     def hold_writer(self, meanwhile, until):
         """

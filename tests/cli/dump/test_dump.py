@@ -182,7 +182,7 @@ class Dump(unittest.TestCase):
         for _ in range(5):
             with subprocess.Popen(["cp", self.path, pipe]) as writer:
                 # The writer goes on when a reader opens the pipe, and ends when the reader closes it.
-                tasks.wait_until(lambda: tasks.sleeps(writer.pid, writer.pid), "a writer that waits for a reader")
+                tasks.wait_until(lambda: tasks.sleep_count(writer.pid, writer.pid), "a writer that waits for a reader")
                 self.assertEqual(lines(pipe), self.whole)
             self.assertEqual(writer.returncode, 0)
 

@@ -15,8 +15,8 @@ ROUNDS = 100000
 
 def starve_the_writer(pid):
     """Puts all threads on one processor. The writer gets it only when no other thread wants it."""
-    only, writer = {min(os.sched_getaffinity(0))}, tasks.wait_for(tasks.WRITER, pid)
-    for task in tasks.numbers(pid):
+    only, writer = {min(os.sched_getaffinity(0))}, tasks.wait_for_thread(tasks.WRITER, pid)
+    for task in tasks.thread_ids(pid):
         os.sched_setaffinity(task, only)
     os.sched_setscheduler(writer, os.SCHED_IDLE, os.sched_param(0))
 
