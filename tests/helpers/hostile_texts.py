@@ -44,7 +44,7 @@ def write_content(content, path):
     while len(content) - at >= 16:
         kind, rows, size = struct.unpack("<III", content[at : at + 12])
         payload = content[at + 16 : at + 16 + size]
-        out += w.frame(kind, rows, payload)
+        out += w.raw_block(kind, rows, payload)
         at += 16 + size
     w.write(path, bytes(out[20:]))
 

@@ -97,7 +97,7 @@ def varint(data, at):
 def with_file(head, name):
     """Returns the first block of a summary with another name of the recording, which is its first column."""
     length, at = varint(head, BLOCK_BYTES)
-    return w.frame(HEAD, 1, w.column("S", [name]) + head[at + length :])
+    return w.raw_block(HEAD, 1, w.column("S", [name]) + head[at + length :])
 
 
 def place_summary(path, to, process, environment, uuid=""):

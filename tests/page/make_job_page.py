@@ -56,7 +56,7 @@ def noisy(folder, world=4096, steps=128):
         ends = w.column("U", [min(pair) for pair in zip(*sizes)])
         if number == STEPS:
             columns.insert(1, w.column("D", [1000 * (row + 1) + random.randrange(500) for row in range(rows)]))
-        return w.frame(number, rows, b"".join([*columns, ends]))
+        return w.raw_block(number, rows, b"".join([*columns, ends]))
 
     for rank in range(world):
         story = job_story.rank_story(rank, world)

@@ -256,7 +256,7 @@ class HeapConservation(Conservation):
 
     @classmethod
     def setUpClass(cls):
-        story = heap_story.Pools()
+        story = heap_story.HeapStory()
         story.heap(1, "cache", 0x5000, 1 << 20)
         story.heap(2, "inner", 0x5000, 1 << 16)
         for i in range(6):

@@ -138,7 +138,7 @@ class BadInput(unittest.TestCase):
         path, rows, number = cli.place("flood.gmt.gz"), 1 << 16, w.NUMBERS["event"]
         # Each row is a new block of the driver.
         cells = {"kind": b"\1", "layer": b"\1", "space": b"\1", "address": b"\2", "size_bytes": b"\1"}
-        block = w.frame(
+        block = w.raw_block(
             number,
             rows,
             b"".join(
@@ -354,7 +354,7 @@ class Hostile(unittest.TestCase):
 
     def test_a_block_with_more_rows_than_it_can_hold_is_rejected(self):
         path = cli.place("rows.gmt.gz")
-        w.write(path, w.process(), *[w.frame(11, 1 << 20, b"\x01\x00")] * 100)
+        w.write(path, w.process(), *[w.raw_block(11, 1 << 20, b"\x01\x00")] * 100)
         done = cli.run("report", path)
         self.assertEqual(done.returncode, 0)
         self.assertIn("impossible size", done.stderr)

@@ -33,7 +33,7 @@ def many(kind, count, /, **cells):
         # The first byte is the length of the column.
         value = w.column(encoding, [cell])[1:]
         columns += w.varint(len(value) * count) + value * count
-    return w.frame(w.NUMBERS[kind], count, columns)
+    return w.raw_block(w.NUMBERS[kind], count, columns)
 
 
 def events(count, first, /, **cells):

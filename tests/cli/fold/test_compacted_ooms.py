@@ -5,12 +5,12 @@ import json
 import unittest
 
 import cli
-from oom_story import ALLOC, CUDA, FREE, MIB, REFUSED, Story
+from oom_story import ALLOC, CUDA, FREE, MIB, REFUSED, OomStory
 
 
 def story_of_all_outcomes():
     """Returns requests that fail, that succeed when repeated, and that fail in PyTorch too. Each has its own line."""
-    story = Story()
+    story = OomStory()
     for i in range(4):
         block = 0x10000000 * (i + 1)
         story.add(REFUSED, CUDA, 30 * MIB, frames=4)  # a retry: the driver refuses twice, then gives
@@ -78,7 +78,7 @@ class CompactedOoms(unittest.TestCase):
         self.assertEqual((rule["state"], rule["measured"]), ("failed", 4), rule)
 
     def test_only_retries_were_compacted_and_check_passes(self):
-        story = Story()
+        story = OomStory()
         for i in range(3000):  # more refusals than a compaction keeps as events
             story.add(REFUSED, CUDA, 30 * MIB, frames=4)
             story.add(ALLOC, CUDA, 30 * MIB, 0x10000000, frames=4)
@@ -92,7 +92,7 @@ class CompactedOoms(unittest.TestCase):
         self.assertIn("PyTorch recovered from 3,000 more by emptying its cache", rule["text"])
 
     def test_failures_beyond_those_that_are_kept_as_events_are_counted(self):
-        story = Story()
+        story = OomStory()
         for _ in range(3000):
             story.add(REFUSED, CUDA, 30 * MIB, frames=4)
         path = self.fold(story.write("many.gmt.gz"), "many-compacted.gmt.gz")

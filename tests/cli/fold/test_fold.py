@@ -9,7 +9,7 @@ import write_recording as w
 from definitions import Layer, MarkKind, Space
 from fold_checks import FoldChecks, fold
 from heap_story import serve
-from ledger_story import Ledger
+from ledger_story import LedgerStory
 from recording import MiB
 
 GOLDEN = os.path.join(cli.TESTS, "golden")
@@ -60,7 +60,7 @@ class Compaction(FoldChecks):
         return small
 
     def test_a_compaction_keeps_the_ledger_at_the_peak(self):
-        story = Ledger()
+        story = LedgerStory()
         big = story.cuda(400)
         story.sample(500)
         story.free(big)
@@ -71,7 +71,7 @@ class Compaction(FoldChecks):
         self.assertEqual(small["at_peak"]["used_bytes"], 500 * MiB)
 
     def test_a_compaction_keeps_the_ledger_at_the_end(self):
-        story = Ledger()
+        story = LedgerStory()
         for _ in range(8):
             story.free(story.cuda(10))
             story.step()

@@ -178,10 +178,10 @@ class BadInput(unittest.TestCase):
                 (67, b"".join(w.column("U", column) for column in ([9 * 2, 17, 0], [2**64 - 1] * 3, [1] * 3))),
             )
         ):
-            changed = {record: w.frame(record, 3, rows)}
+            changed = {record: w.raw_block(record, 3, rows)}
             body = [changed.get(kind, block) for kind, block in blocks[:-1]]
             count = sum(int.from_bytes(block[4:8], "little") for block in body)
-            body.append(w.frame(72, 1, w.column("U", [count])))
+            body.append(w.raw_block(72, 1, w.column("U", [count])))
             with open(f"{folder}/forged.{number}.summary.gz", "wb") as file:
                 file.write(gzip.compress(header + b"".join(body), 1))
             rank = ranks(folder)["ranks"][3]
@@ -207,7 +207,7 @@ class BadInput(unittest.TestCase):
         before = ranks(folder)
         # The count of rows includes those of unknown records.
         rows = end[-1] + 1
-        unknown, end = w.frame(120, 1, b"\1\0"), w.frame(72, 1, b"\1" + bytes([rows]))
+        unknown, end = w.raw_block(120, 1, b"\1\0"), w.raw_block(72, 1, b"\1" + bytes([rows]))
         w.write(path, *(block for _kind, block in blocks), unknown, end, head=w.header(minor=9, magic=b"GMTSUMM\n"))
         self.assertEqual(ranks(folder), before)
 
@@ -225,7 +225,7 @@ class BadInput(unittest.TestCase):
                         (0, 1, 127, 128, 255, numbers.randrange(256))
                     )
                 rows = numbers.choice((1, 2, 100)) if numbers.random() < 0.05 else int.from_bytes(block[4:8], "little")
-                changed.append(w.frame(kind, rows, bytes(payload)))
+                changed.append(w.raw_block(kind, rows, bytes(payload)))
             with open(f"{folder}/random.{number}.summary.gz", "wb") as file:
                 file.write(gzip.compress(header + b"".join(changed), 1))
         for arguments in (), ("--full",), ("--json",):

@@ -6,7 +6,7 @@ import unittest
 
 import cli
 from definitions import Space
-from heap_story import Pools
+from heap_story import HeapStory
 from recording import CUDA, MiB, Story
 
 PACKAGES = "/env/lib/python3.12/site-packages/"
@@ -155,7 +155,7 @@ class Arenas(unittest.TestCase):
         self.assertIn(DOUBT.format("ONNX Runtime"), cli.unwrapped(cli.run("check", path).stdout))
 
     def test_a_heap_of_the_same_name_reports_the_blocks(self):
-        story = Pools()
+        story = HeapStory()
         story.alloc(160 * MiB, CUPY, OWN, address=0x10_0000_0000, layer=CUDA)
         story.heap(1, "CuPy", 0x10_0000_0000, 160 * MiB)
         story.heap_event(1, 1, 0x10_0000_0000, 4 * MiB, "/home/me/train.py:5 in build")
