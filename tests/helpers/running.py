@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs a program under the recorder. It does what the test asks, line by line (tests/shim/writer/programs/control.c)."""
+"""Runs a program under the recorder. It obeys the test, line by line (tests/shim/writer/programs/control.c)."""
 
 import json
 import os
@@ -77,7 +77,7 @@ class Running:
         )
 
     def ps(self):
-        """Waits until `gpumemtrace ps` lists the process. Returns its row. The writer makes the file soon after the first event."""
+        """Waits until `gpumemtrace ps` lists the process, soon after its first event. Returns its row."""
         return tasks.wait_until(self.ps_rows, "a row of ps")[0]
 
     def ps_rows(self):

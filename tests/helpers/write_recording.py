@@ -59,7 +59,7 @@ def raw_block(kind, rows, payload):
 
 
 def block(name, *rows):
-    """Returns a block. Each row is a dictionary: missing fields are zero or empty, and totals of PyTorch are differences."""
+    """Returns a block. Rows are dictionaries. Missing fields are zero or empty. PyTorch's totals are differences."""
     number = NUMBERS[name]
     absent = {"S": b"", "L": []}
     return raw_block(

@@ -51,7 +51,7 @@ class Killed:
             text=True,
         )
         self.ready = self.process.stdout.readline()
-        self.memory = shared_recordings.of(self.file)
+        self.memory = shared_recordings.find(self.file)
         # The program removes the memory when it ends. So the program may end only now, after we have opened the memory.
         if after_ms is not None:
             self.process.stdin.write("end\n")
@@ -140,7 +140,7 @@ class Killed:
         if self.process.poll() is None:
             self.process.kill()
             self.process.communicate()
-        shared_recordings.remove_of_folder(self.folder)
+        shared_recordings.remove_below(self.folder)
         shutil.rmtree(self.folder, ignore_errors=True)
         if os.path.exists(self.log):
             os.unlink(self.log)

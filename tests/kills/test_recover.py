@@ -184,7 +184,7 @@ class Recover(unittest.TestCase):
                 options={"mode": "window", "window": "2000", "overflow": "wait"}, preload=[built("libend-at-rename.so")]
             )
             self.assertEqual(run.wait(), -signal.SIGKILL)
-            run.memory, published = shared_recordings.of(run.file), run.published()
+            run.memory, published = shared_recordings.find(run.file), run.published()
             done = cli("recover", run.memory.path if by_memory else run.file)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertRegex(run.check(run.file, "whole", published), r"^\d+ \d+$")

@@ -38,7 +38,7 @@ class Run(unittest.TestCase):
         self.log = self.place("log")
 
     def tearDown(self):
-        shared_recordings.remove_of_folder(self.folder)
+        shared_recordings.remove_below(self.folder)
 
     def place(self, name):
         return os.path.join(self.folder, name)

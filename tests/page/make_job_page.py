@@ -117,7 +117,7 @@ def processes(folder):
 def hostile(folder):
     for rank in range(5):
         story = Story(rank=rank, host=SCRIPT * 4, command=SCRIPT.encode(), executable=SCRIPT, pid=10 + rank)
-        story.environment = job_story.launch(rank, 7, job=SCRIPT, ROLE_NAME=SCRIPT)
+        story.environment = job_story.launcher_variables(rank, 7, job=SCRIPT, ROLE_NAME=SCRIPT)
         story.alloc(MiB * (40 if rank == 3 else 1), f"{SCRIPT.replace(' ', '')}:1 in {SCRIPT.replace(' ', '')}")
         story.write(f"{folder}/it's r{rank}.gmt.gz")
 

@@ -165,7 +165,7 @@ class DumpMembers(unittest.TestCase):
         for size in (0, 1, 17, 10**6, 2**64 - 1):
             path = cli.place("lie.gmt.gz")
             one = members.member(w.header() + b"".join(self.groups[0]))
-            extra = members.NAME + one[-8:] + struct.pack("<Q7Q", size, *members.describe([]))
+            extra = members.EXTRA_HEAD + one[-8:] + struct.pack("<Q7Q", size, *members.describe([]))
             two = members.member(b"".join(self.groups[1]), extra)
             with open(path, "wb") as file:
                 file.write(one + two)
@@ -173,7 +173,7 @@ class DumpMembers(unittest.TestCase):
 
     def test_dump_ignores_content_that_looks_like_a_description(self):
         path = cli.place("looks.gmt.gz")
-        looks = members.FIXED + bytes((4, 3)) + struct.pack("<H", 76) + members.NAME + bytes(72)
+        looks = members.MEMBER_HEAD + bytes((4, 3)) + struct.pack("<H", 76) + members.EXTRA_HEAD + bytes(72)
         noise = [w.block("note", {"text": looks * 3 + random.Random(1).randbytes(300)})]
         w.write(path, *self.groups[0], *noise, *self.groups[1])
         self.check(path, "--record=event", f"--from={SPAN}")

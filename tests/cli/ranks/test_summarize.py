@@ -40,7 +40,7 @@ def rows_of(path, name):
     if not blocks:
         return []
     (block,) = blocks
-    count, at, rows = int.from_bytes(block[4:8], "little"), job_story.BLOCK_BYTES, []
+    count, at, rows = int.from_bytes(block[4:8], "little"), job_story.BLOCK_HEADER_BYTES, []
     rows = [{} for _ in range(count)]
     for field, encoding in records_of_document()[number][1]:
         length, at = varint(block, at)
