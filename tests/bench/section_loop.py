@@ -5,7 +5,7 @@ import json
 import os
 import statistics
 
-from rows import LEAST_PERCENT, Row, compare, row_of, slower_percent, times
+from rows import MIN_PERCENT, Row, compare, row_of, slower_percent, times
 from sampling import HERE, alternate
 
 # Variants of the loop: (options of the shim, or None: without it; PyTorch's recorder, see training_loop.py)
@@ -28,7 +28,7 @@ BYTES_GOAL = 6
 def cheaper_row(section, samples):
     """Returns a row: the overhead of PyTorch's own recorder divided by ours."""
     theirs, ours = (slower_percent(samples[variant], samples[PLAIN]) for variant in (RIVAL, "stacks=all"))
-    low, middle = times(theirs, ours, LEAST_PERCENT)
+    low, middle = times(theirs, ours, MIN_PERCENT)
     return Row(section, f"{RIVAL}: its overhead against ours", "times", low, middle, at_least=True)
 
 
@@ -129,8 +129,8 @@ def training_turns(machine, effort, progress):
             section,
             f"{RIVAL}: its overhead against ours",
             "times",
-            theirs / max(ours, LEAST_PERCENT),
-            theirs / max(ours, LEAST_PERCENT),
+            theirs / max(ours, MIN_PERCENT),
+            theirs / max(ours, MIN_PERCENT),
             at_least=True,
         )
     )

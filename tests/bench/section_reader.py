@@ -12,7 +12,7 @@ GOAL_NS, GOAL_MIB = 100, 381  # 10 million events in a second and 400 MB
 STACKS, LIVE = 500, 1000
 # Goals: how many times longer than our reader each other reader takes, at least.
 SLOWER_GOALS = {"heaptrack_print": 1, "memray stats": 4, "_memory_viz.py trace_plot": 40}
-LEAST_S = 0.001
+MIN_S = 0.001
 OURS = "gpumemtrace report"
 
 
@@ -77,7 +77,7 @@ def measure_pairs(section, commands, events, machine, effort, progress):
     ours = [(row, name) for row, name in zip(rows, commands) if name.startswith(OURS)]
     for row, reader in [(row, name) for row, name in zip(rows, commands) if not name.startswith(OURS)]:
         for own, name in ours:
-            low, middle = times((row.low, row.middle), (own.low, own.middle), LEAST_S)
+            low, middle = times((row.low, row.middle), (own.low, own.middle), MIN_S)
             rows.append(
                 Row(
                     section,

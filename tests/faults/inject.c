@@ -35,7 +35,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_FAULTS = 8, MOST_DENIED = 16, SHORT = -1, HANG = -2, SLOW = -3 };
+enum { MAX_FAULTS = 8, MAX_DENIED = 16, SHORT = -1, HANG = -2, SLOW = -3 };
 
 #define EXPORT __attribute__((visibility("default")))
 #define IS_RECORDERS() is_recorders((uintptr_t)__builtin_return_address(0))
@@ -110,7 +110,7 @@ static struct fault {
 	int error;
 	unsigned long first, last;
 	_Atomic unsigned long seen;
-} faults[MOST_FAULTS];
+} faults[MAX_FAULTS];
 
 static const char *only_file, *only_during_replacement, *only_once;
 static bool steps_clock;
@@ -165,7 +165,7 @@ static int find_recorder(struct dl_phdr_info *info, size_t size, void *unused)
 
 static void deny(const char *text)
 {
-	struct sock_filter program[2 * MOST_DENIED + 2];
+	struct sock_filter program[2 * MAX_DENIED + 2];
 	unsigned short length = 0;
 
 	program[length++] =
@@ -177,7 +177,7 @@ static void deny(const char *text)
 		for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 			if (strlen(calls[i].name) == name && strncmp(calls[i].name, text, name) == 0)
 				number = calls[i].number;
-		if (number < 0 || length > 2 * MOST_DENIED)
+		if (number < 0 || length > 2 * MAX_DENIED)
 			abort();
 		program[length++] =
 			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, 1);
@@ -201,7 +201,7 @@ __attribute__((constructor)) static void on_load(void)
 	only_once = getenv("FAULTS_ONCE");
 	steps_clock = getenv("FAULTS_CLOCK") != NULL;
 	dl_iterate_phdr(find_recorder, NULL);
-	for (struct fault *fault = faults; text && *text && fault < faults + MOST_FAULTS; fault++)
+	for (struct fault *fault = faults; text && *text && fault < faults + MAX_FAULTS; fault++)
 		text = take_fault(text, fault);
 	if (denied)
 		deny(denied);
@@ -221,8 +221,7 @@ static int fault_of(const char *function, const char *path)
 {
 	if ((path && only_file && !strstr(path, only_file)) || is_too_early())
 		return 0;
-	for (struct fault *fault = faults; fault < faults + MOST_FAULTS && fault->function[0];
-		fault++) {
+	for (struct fault *fault = faults; fault < faults + MAX_FAULTS && fault->function[0]; fault++) {
 		if (strcmp(fault->function, function) != 0)
 			continue;
 

@@ -17,11 +17,11 @@ import gpumemtrace
 
 
 class Reader:
-    """A file object that has nothing but read(). `most_bytes` of a call; `fails_at`: the bytes before the failure."""
+    """A file object that has nothing but read(). `max_bytes` of a call; `fails_at`: the bytes before the failure."""
 
-    def __init__(self, data, most_bytes=1 << 30, fails_at=None, error=None):
+    def __init__(self, data, max_bytes=1 << 30, fails_at=None, error=None):
         self.data = io.BytesIO(data)
-        self.most_bytes = most_bytes
+        self.max_bytes = max_bytes
         self.fails_at = fails_at
         self.error = error
         self.threads = set()
@@ -32,7 +32,7 @@ class Reader:
             size = min(size, self.fails_at - self.data.tell())
             if not size:
                 raise self.error
-        return self.data.read(min(size, self.most_bytes))
+        return self.data.read(min(size, self.max_bytes))
 
 
 def loading_threads():
@@ -76,12 +76,12 @@ class Streams(unittest.TestCase):
                 file,
                 pipe,
                 Reader(self.data),
-                Reader(self.data, most_bytes=777777),
-                Reader(self.small_data, most_bytes=1),
+                Reader(self.data, max_bytes=777777),
+                Reader(self.small_data, max_bytes=1),
             ):
                 with self.subTest(source=source), gpumemtrace.open(source) as recording:
                     self.assertEqual(recording.warnings, ())
-                    is_small = isinstance(source, Reader) and source.most_bytes == 1
+                    is_small = isinstance(source, Reader) and source.max_bytes == 1
                     wanted = gpumemtrace.open(self.small) if is_small else self.recording
                     self.same(recording, wanted)
                     if isinstance(source, Reader):

@@ -12,7 +12,7 @@ from test_exact import layers_of, own_file, record
 MIN_COMPACTED = 10000
 # Five rounds make 90,000 events. A compaction needs a cut behind 32,768 events and a window of 1,000 behind the cut.
 ROUND_STEPS = 14
-MOST_ROUNDS = 100
+MAX_ROUNDS = 100
 # The window run comes first. It determines the number of rounds for the other runs.
 WAYS = {"window": {"window": "1000"}, "full": {}, "aggregate": {}}
 # max_live_bytes is missing here, because it is only a bound for merged stacks.
@@ -24,7 +24,7 @@ def train_until_compacted(recording, process):
     Requests rounds until the file has enough compacted events. The number of rounds depends on the machine's speed: the
     last half second before a cut is not compacted, and a fast machine may do the whole training in that time.
     """
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         if process.stdout.readline() != "more?\n":
             return  # the process has ended, and its exit code gives the reason
         printed = cli("report", "--json", *recording.files[:1])
@@ -34,7 +34,7 @@ def train_until_compacted(recording, process):
         process.stdin.flush()
         if is_enough:
             return
-    raise AssertionError(f"after {MOST_ROUNDS} rounds the compacted part is {compacted}")
+    raise AssertionError(f"after {MAX_ROUNDS} rounds the compacted part is {compacted}")
 
 
 def record_mode(mode, options, rounds):

@@ -156,7 +156,7 @@ class Ooms(unittest.TestCase):
             {**story.events[0], "kind": REFUSED, "stamp": 2 * 10**6 + i, "result": 2, "address": 0}
             for i in range(30000)
         ]
-        story.facts = [{"stamp": event["stamp"], "thread": 1, "total_bytes": 9} for event in story.events]
+        story.answers = [{"stamp": event["stamp"], "thread": 1, "total_bytes": 9} for event in story.events]
         path = story.write()
         start = time.monotonic()
         done = cli.run("report", "--full", path)
