@@ -59,11 +59,11 @@ class ObjectStores(unittest.TestCase):
         return [{name: value for name, value in row.items() if name != "path"} for row in rows]
 
     def same(self, source, path, **options):
-        with gpumemtrace.open(source, **options) as got, gpumemtrace.open(path) as wanted:
+        with gpumemtrace.open(source, **options) as got, gpumemtrace.open(path) as expected:
             self.assertEqual(got.warnings, ())
-            table, wanted_table = (one.table("blocks").to_pyarrow() for one in (got, wanted))
-            self.assertTrue(table.equals(wanted_table))
-            self.assertEqual(got.leaks().findings, wanted.leaks().findings)
+            table, expected_table = (one.table("blocks").to_pyarrow() for one in (got, expected))
+            self.assertTrue(table.equals(expected_table))
+            self.assertEqual(got.leaks().findings, expected.leaks().findings)
 
     def test_an_object_has_the_tables_and_reports_of_the_file(self):
         self.same(f"s3://{BUCKET}/large.gmt.gz", self.large, storage_options=self.options)
@@ -103,14 +103,14 @@ class ObjectStores(unittest.TestCase):
         self.assertIn("8 recordings of 1 job, 8 rows", done.stdout)
 
     def test_a_pipe_gives_the_report_of_the_file(self):
-        wanted = cli.run("report", "--json", self.large).stdout.replace(self.large, "-")
+        expected = cli.run("report", "--json", self.large).stdout.replace(self.large, "-")
         process = subprocess.Popen(
             [cli.CLI, "report", "--json", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=cli.PLAIN
         )
         with process.stdin, self.store.open(f"{BUCKET}/large.gmt.gz", "rb") as file:
             while part := file.read(1 << 20):
                 process.stdin.write(part)
-        self.assertEqual(process.stdout.read().decode(), wanted)
+        self.assertEqual(process.stdout.read().decode(), expected)
         process.stdout.close()
         self.assertEqual(process.wait(), 0)
 

@@ -138,11 +138,11 @@ class DumpMembers(unittest.TestCase):
 
     def test_dump_does_not_decompress_members_outside_the_time_range(self):
         path = self.damage("damaged.gmt.gz", 3)
-        wanted = ("--record=event", f"--from={SPAN * 10}", f"--until={SPAN * 11}")
-        self.assertEqual(lines(path, *wanted), lines(self.path, *wanted))
-        self.assertTrue(lines(path, *wanted)[1])
+        expected = ("--record=event", f"--from={SPAN * 10}", f"--until={SPAN * 11}")
+        self.assertEqual(lines(path, *expected), lines(self.path, *expected))
+        self.assertTrue(lines(path, *expected)[1])
         self.assertEqual(lines(path, "--record=name")[0], 0)
-        code, _rows, said = lines(path, "--strict", *wanted)
+        code, _rows, said = lines(path, "--strict", *expected)
         self.assertEqual(code, 4)
         self.assertIn("damaged", said)
         # A time range inside the damaged member reports the damage.
