@@ -41,11 +41,11 @@ def training_loop(machine, effort, progress):
         options, recorder = LOOPS[variant]
         printed = json.loads(machine.run_torch([machine.python, script, str(steps), str(rounds), recorder], options))
         if options is not None:
-            snapshot = machine.take_snapshot()
-            events = machine.report(snapshot)["events"]
+            recording = machine.take_recording()
+            events = machine.report(recording)["events"]
             if events["dropped"]:
                 raise SystemExit(f"scripts/bench: {events['dropped']} events were dropped with {options}")
-            bytes_per_event.setdefault(variant, []).append(os.path.getsize(snapshot) / events["recorded"])
+            bytes_per_event.setdefault(variant, []).append(os.path.getsize(recording) / events["recorded"])
         return printed
 
     printed = alternate(
@@ -100,7 +100,7 @@ def training_turns(machine, effort, progress):
         in_front = [] if options is None else ["env", f"LD_PRELOAD={switch}:{machine.shim}"]
         printed = json.loads(machine.run_torch([*in_front, *command, recorder], options))
         if options is not None:
-            machine.take_snapshot()
+            machine.take_recording()
         return printed
 
     printed = alternate(TURNS, cycles, measure, progress, lambda pairs: f"{slower_of_pairs([pairs], 0, 2)[0]:+.1f} %")

@@ -98,11 +98,11 @@ def compare_profilers(machine, effort, progress):
     on_device, on_host, one_page = libraries_of(machine)
     arguments = ["record", pairs, STACKS, LIVE]
     progress(f"recording {2 * pairs:,} events")
-    machine.forget_snapshots()
+    machine.forget_recordings()
     machine.run(
         [machine.python, rivals.DEEP, "-", on_device, *map(str, arguments)], "overflow=wait", preload=[one_page]
     )
-    ours = machine.take_snapshot()
+    ours = machine.take_recording()
     events = machine.report(ours)["events"]["recorded"]
     expected = 2 * pairs - LIVE
     if events < expected:
@@ -129,7 +129,7 @@ def compare_pytorch(machine, effort, progress):
     machine.run_torch(
         [machine.python, os.path.join(HERE, "training_loop.py"), "5", str(rounds), "python", pickle], "overflow=wait"
     )
-    ours = machine.take_snapshot()
+    ours = machine.take_recording()
     events = machine.report(ours)["events"]["recorded"]
     return measure_pairs(
         f"reading a training loop's {events:,} events",

@@ -35,7 +35,7 @@ def runner_of(machine, library, options, one_page):
     """Returns a function that runs deep_stack_loop.py on a library, with our options or without the shim (None)."""
 
     def run(arguments):
-        machine.forget_snapshots()
+        machine.forget_recordings()
         return rivals.printed_by(
             machine.run([machine.python, DEEP, "-", library, *map(str, arguments)], options, preload=[one_page])
         )

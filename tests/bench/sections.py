@@ -31,7 +31,7 @@ def exceptions(machine, effort, progress):
         variants = {f"{name}, {PLAIN}": None, f"{name}, with it": ""}
 
         def measure(variant):
-            machine.forget_snapshots()
+            machine.forget_recordings()
             return float(machine.run(command, variants[variant]))
 
         samples = alternate(
@@ -86,7 +86,7 @@ def report(machine, effort, progress):
         progress("recording a million events")
         # 1130 events per step. Such a report also reads the symbols of PyTorch's libraries.
         machine.run_torch([machine.python, os.path.join(HERE, "training_loop.py"), "5", "175", "none"], "")
-        real = machine.take_snapshot()
+        real = machine.take_recording()
         recorded = machine.report(real)["events"]["recorded"]
         files[f"the training loop's {recorded:,} events"] = real
     rows = []
@@ -115,7 +115,7 @@ def event_cost(machine, effort, progress):
     }
 
     def measure(variant):
-        machine.forget_snapshots()
+        machine.forget_recordings()
         return float(
             machine.run([program, *effort.pick(("5000", "20"), ("5000", "20"), ("500", "2"))], variants[variant][0])
         )
@@ -143,7 +143,7 @@ def pauses(machine, effort, progress):
     }
 
     def measure(variant):
-        machine.forget_snapshots()
+        machine.forget_recordings()
         printed = machine.run([program, "4", effort.pick("50000", "50000", "1000")], variants[variant])
         return [float(value) for value in printed.split()]
 

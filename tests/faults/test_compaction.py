@@ -12,7 +12,7 @@ from faulty import Faults, Host, fill, needs_mounts, report, tmpfs, wait_until
 EVENTS = 30000  # calls to each of two functions in a round: more than a compaction waits for
 MAX_ROUNDS = 50
 ROUND_S = 2  # A recorder that is not busy compacts in this time.
-LIVING = 1000000  # blocks, of which 1 MiB has no space for two lists: one takes at least 1.5 bytes a block
+LIVE_BLOCKS = 1000000  # blocks, of which 1 MiB has no space for two lists: one takes at least 1.5 bytes a block
 COMPACTED = "compacted; "
 NOT_COMPACTED = "older events could not be compacted"
 
@@ -136,7 +136,7 @@ class Compactions(Faults):
         def run(max_size, rounds):
             """Compaction is tried between rounds, because a cut is made once a second."""
             one = Host(options={"stacks": "none", "max_size": max_size, "overflow": "wait"})
-            one(f"keep {LIVING}")
+            one(f"keep {LIVE_BLOCKS}")
             for _ in range(rounds):
                 one("events 10000", "pause 1100")
                 if one.has_said(NOT_COMPACTED):

@@ -12,7 +12,7 @@ RING_THREADS = 60  # a ring takes about a megabyte
 
 class SharedMemory(Faults):
     @needs_mounts
-    def test_without_dev_shm_the_memory_is_in_the_folder_of_the_snapshot(self):
+    def test_without_dev_shm_the_memory_is_in_the_folder_of_the_recording(self):
         with without("/dev/shm"):
             host = Host()
             host("events 100")

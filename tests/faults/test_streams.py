@@ -87,7 +87,7 @@ class Streams(Faults):
                 self.assertEqual(host.code, 0)
                 host.wait_for("Input/output error")
 
-    def test_without_any_stream_the_snapshot_is_whole(self):
+    def test_without_any_stream_the_recording_is_whole(self):
         host = Host()
         command = ["sh", "-c", f'echo "events 10" | LD_PRELOAD={SHIM} "$0" >&- 2>&-', built("faults-host")]
         subprocess.run(

@@ -89,7 +89,7 @@ class Containers(Faults):
         self.assertEqual((done.stdout, done.stderr), ("events 10: 0, errno 0\n", ""))
         self.check_file(host, 20)
 
-    def test_with_any_umask_only_the_user_can_read_the_snapshot(self):
+    def test_with_any_umask_only_the_user_can_read_the_recording(self):
         for mask in ("000", "022", "077"):
             with self.subTest(mask):
                 host = Host(

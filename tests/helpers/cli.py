@@ -56,7 +56,7 @@ def run(*arguments, environment=None, cwd=None, text=True, **more):
 
 
 def make(name, **settings):
-    """Makes a synthetic snapshot and returns its path. See tests/unit/helpers/make_recording.c for the settings."""
+    """Makes a synthetic recording and returns its path. See tests/unit/helpers/make_recording.c for the settings."""
     subprocess.run([MAKE, place(name), *(f"{key}={value}" for key, value in settings.items())], check=True, timeout=120)
     return place(name)
 

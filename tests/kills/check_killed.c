@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_killed SNAPSHOT LOG whole|stopped|cut [TID=PUBLISHED ...]: compares the recording with the
+ * check_killed RECORDING LOG whole|stopped|cut [TID=PUBLISHED ...]: compares the recording with the
  * log that the program wrote (compare_with_log.h). Prints the first difference, or the count of
  * events. For a compacted recording it also prints how many events are only in totals.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * step_writer SNAPSHOT MEMORY PID LOG BURST SYNCS: runs the writer of process PID (killed.c,
+ * step_writer RECORDING MEMORY PID LOG BURST SYNCS: runs the writer of process PID (killed.c,
  * bursts=BURST, one thread) one instruction at a time. It stops when the writer has made SYNCS sync
  * points with a burst each.
  *
@@ -37,8 +37,8 @@ struct state {
 };
 
 static struct gmt_shared_recording_header *header;
-static const char *snapshot_path, *memory_path;
-static int snapshot_fd;
+static const char *recording_path, *memory_path;
+static int recording_fd;
 
 static const struct gmt_shared_recording_journal *journal(void)
 {
@@ -60,7 +60,7 @@ static struct state state_now(void)
 		state.rings[slot][1] = ring->consumed;
 		state.rings[slot][2] = ring->published;
 	}
-	if (!fstat(snapshot_fd, &status))
+	if (!fstat(recording_fd, &status))
 		state.file_bytes = status.st_size;
 	return state;
 }
@@ -132,7 +132,7 @@ static int check_state(struct call_log *call_log)
 	}
 	struct gmt_recording_load_options options = { .shared_recording = shared_recording };
 	int answer = 1;
-	if (gmt_recording_load(snapshot_path, &options, &recording, &error)) {
+	if (gmt_recording_load(recording_path, &options, &recording, &error)) {
 		puts(error.text);
 	} else {
 		answer = compare_with_log(recording, call_log, HAS_ALL_CALLS, NULL);
@@ -194,9 +194,9 @@ int main(int argc, char **argv)
 {
 	if (argc != 7)
 		return 2;
-	snapshot_path = argv[1];
+	recording_path = argv[1];
 	memory_path = argv[2];
-	snapshot_fd = open(snapshot_path, O_RDONLY);
+	recording_fd = open(recording_path, O_RDONLY);
 	header = map(memory_path, sizeof(*header));
 	header = map(memory_path, header->size_bytes);
 

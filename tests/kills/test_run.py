@@ -79,7 +79,7 @@ class Run(unittest.TestCase):
         # Other tests of this user record at the same time.
         own = os.path.realpath(self.folder) + os.sep
         left = [
-            leftover.file for leftover in shared_recordings.recordings(self.folder) if leftover.file.startswith(own)
+            recording.file for recording in shared_recordings.recordings(self.folder) if recording.file.startswith(own)
         ]
         self.assertEqual(left, [])
         self.assertEqual(glob.glob(os.path.join(shared_recordings.folder(), "*.failed")), [])

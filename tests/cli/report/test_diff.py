@@ -386,7 +386,7 @@ class WrongArguments(unittest.TestCase):
 
     def test_a_file_that_cannot_be_read_is_named(self):
         with open(cli.place("junk"), "wb") as file:
-            file.write(b"no snapshot")
+            file.write(b"no recording")
         for bad in cli.place("nowhere"), cli.place("junk"), cli.FOLDER:
             self.check(3, f"{bad}: ", self.good, bad)
             self.check(3, f"{bad}: ", bad, self.good)

@@ -74,7 +74,7 @@ class Plugins(OddHosts):
 
 
 class Descriptors(OddHosts):
-    def test_a_program_without_standard_streams_leaves_a_whole_snapshot(self):
+    def test_a_program_without_standard_streams_leaves_a_whole_recording(self):
         run = RecordedRun(["sh", "-c", 'exec "$0" talkative <&- >&- 2>&-', built("odd-host")], timeout=LONG_S)
         self.check_recorded(run, 201)
 

@@ -95,10 +95,10 @@ class OneThread(Lazy):
         found = set()
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
             try:
-                leftover = shared_recordings.SharedRecording(os.path.join(folder, name))
+                recording = shared_recordings.SharedRecording(os.path.join(folder, name))
             except (OSError, ValueError, struct.error):
                 continue  # gone by now, or not written yet
-            if leftover.is_whole and "writer-lazy" in leftover.file:
+            if recording.is_whole and "writer-lazy" in recording.file:
                 found.add(name)
         return found
 
