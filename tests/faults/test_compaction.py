@@ -40,15 +40,15 @@ class Compactions(Faults):
         for rounds in range(1, MAX_ROUNDS + 1):
             host(f"events {EVENTS}")
             deadline = time.monotonic() + ROUND_S
-            while not host.has_said(text) and time.monotonic() < deadline:
+            while not host.has_message(text) and time.monotonic() < deadline:
                 time.sleep(0.01)
-            if host.has_said(text):
+            if host.has_message(text):
                 print(f"# {host.faults.get('FAULTS', 'no fault')}: {rounds} rounds until: {text}")
                 return 2 * EVENTS * rounds
-        raise AssertionError(f"after {MAX_ROUNDS} rounds the recorder has not said: {text}: {host.said}")
+        raise AssertionError(f"after {MAX_ROUNDS} rounds there is no message '{text}': {host.messages}")
 
     def check_whole(self, host, events):
-        self.assertEqual(("".join(host.out), host.code), host.plain(), host.said)
+        self.assertEqual(("".join(host.out), host.code), host.plain(), host.messages)
         self.assertEqual((host.count_events(), host.dropped()), (events, 0))
         self.assertTrue(host.report()["complete"])
         self.assertEqual(glob.glob(os.path.join(host.folder, "*.fold*")), [])
@@ -56,11 +56,11 @@ class Compactions(Faults):
     def check_not_compacted(self, host, events, words):
         """Checks that stderr and the file each report the failed compaction once, and that the file has all events."""
         self.check_whole(host, events)
-        said = [line for line in host.said if NOT_COMPACTED in line]
-        self.assertEqual(len(said), 1, host.said)
-        self.assertIn(words, said[0])
+        messages = [line for line in host.messages if NOT_COMPACTED in line]
+        self.assertEqual(len(messages), 1, host.messages)
+        self.assertIn(words, messages[0])
         self.assertEqual(sum(NOT_COMPACTED in note and words in note for note in host.notes()), 1, host.notes())
-        self.assertFalse(host.has_said(COMPACTED), host.said)
+        self.assertFalse(host.has_message(COMPACTED), host.messages)
         self.assertNotIn("folded", host.report())
 
     def test_after_a_failed_write_to_the_new_file_the_old_file_has_all_events(self):
@@ -110,7 +110,7 @@ class Compactions(Faults):
             one(f"events {EVENTS}", "pause 1000")
             one.end()
             # It depends on timing whether a write fails, and in which of the two files.
-            self.assertEqual((one.count_events(), one.dropped()), (2 * EVENTS + 2000, 0), one.said)
+            self.assertEqual((one.count_events(), one.dropped()), (2 * EVENTS + 2000, 0), one.messages)
             self.assertEqual(glob.glob(os.path.join(folder, "*.fold*")), [])
 
     def test_max_size_loses_nothing_while_live_blocks_take_less_than_half(self):
@@ -121,10 +121,10 @@ class Compactions(Faults):
                 one(f"keep {kept}")
                 # The number of events in a compaction depends on the duration of the compaction.
                 rounds = 0
-                while rounds < 20 or sum(COMPACTED in line for line in one.said) < 2:
+                while rounds < 20 or sum(COMPACTED in line for line in one.messages) < 2:
                     one("events 10000")
                     rounds += 1
-                    self.assertLess(rounds, 2000, one.said)
+                    self.assertLess(rounds, 2000, one.messages)
                 one.end()
                 self.assertNotIn("the file reached max_size", {row["reason"] for row in one.records("drop")})
                 # On a busy machine a compaction may be slower than the events, and the rings drop some.
@@ -139,20 +139,20 @@ class Compactions(Faults):
             one(f"keep {LIVE_BLOCKS}")
             for _ in range(rounds):
                 one("events 10000", "pause 1100")
-                if one.has_said(NOT_COMPACTED):
+                if one.has_message(NOT_COMPACTED):
                     break
             one.end()
-            self.assertEqual(("".join(one.out), one.code), one.plain(), one.said)
-            return [line for line in one.said if NOT_COMPACTED in line]
+            self.assertEqual(("".join(one.out), one.code), one.plain(), one.messages)
+            return [line for line in one.messages if NOT_COMPACTED in line]
 
-        said, sizes = run("1MiB", 20), [1]
-        # A size suffices for the blocks that were live when it was said. On a busy machine, that is while more come.
-        while said and len(sizes) < 5:
-            self.assertIn("the new file does not fit into max_size", said[0])
-            sizes.append(int(re.search(r"\(max_size=(\d+)MiB is enough\)", said[0])[1]))
+        messages, sizes = run("1MiB", 20), [1]
+        # The suggested size suffices for the blocks that are live at that moment. On a busy machine, more may follow.
+        while messages and len(sizes) < 5:
+            self.assertIn("the new file does not fit into max_size", messages[0])
+            sizes.append(int(re.search(r"\(max_size=(\d+)MiB is enough\)", messages[0])[1]))
             self.assertGreater(sizes[-1], sizes[-2])
-            said = run(f"{sizes[-1]}MiB", 4)
-        self.assertEqual(said, [], sizes)
+            messages = run(f"{sizes[-1]}MiB", 4)
+        self.assertEqual(messages, [], sizes)
         self.assertGreater(len(sizes), 1)
 
     def test_a_file_that_cannot_be_flushed_is_compacted(self):
@@ -168,16 +168,16 @@ class Compactions(Faults):
         one = host("fdatasync=SLOW")
         for _ in range(6):
             one(f"events {EVENTS}")
-        wait_until(lambda: sum(COMPACTED in line for line in one.said) > 1, "a second compaction")
+        wait_until(lambda: sum(COMPACTED in line for line in one.messages) > 1, "a second compaction")
         one.end()
         self.check_whole(one, 12 * EVENTS)
-        self.assertEqual(sum("no longer waits for it" in line for line in one.said), 1, one.said)
+        self.assertEqual(sum("no longer waits for it" in line for line in one.messages), 1, one.messages)
 
     def test_forks_during_a_compaction_do_not_change_the_file(self):
         one = host()
         for _ in range(4):
             one("forks 40", "events 20000")
-        wait_until(lambda: sum(COMPACTED in line for line in one.said) > 1, "a second compaction")
+        wait_until(lambda: sum(COMPACTED in line for line in one.messages) > 1, "a second compaction")
         one.end()
         self.check_whole(one, 4 * (2 * 500 * 40 + 40000))
 
@@ -196,8 +196,8 @@ class Compactions(Faults):
         for one in ranks:
             one.end()
             self.assertEqual(one.code, 0)
-            self.assertFalse(one.has_said(NOT_COMPACTED), one.said)
-            self.assertTrue(one.has_said(COMPACTED), one.said)
+            self.assertFalse(one.has_message(NOT_COMPACTED), one.messages)
+            self.assertTrue(one.has_message(COMPACTED), one.messages)
         files = sorted(os.listdir(first.folder))
         self.assertEqual(
             files,

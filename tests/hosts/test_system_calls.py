@@ -66,7 +66,7 @@ class SystemCalls(unittest.TestCase):
     def setUpClass(cls):
         if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, check=False).returncode:
             raise unittest.SkipTest("strace is not allowed here")
-        with compare.Place() as place:
+        with compare.RunFolder() as place:
             nothing = hosts.Host("nothing", ["true"])
             with_it, plain = (calls(["true"], place, nothing, preload) for preload in (SHIM, None))
         cls.start = minus(with_it[0], plain[0])
@@ -101,7 +101,7 @@ class SystemCalls(unittest.TestCase):
         for host in hosts.SMALL:
             if not host.is_deterministic or host.missing():
                 continue
-            with self.subTest(host.name), compare.Place() as place:
+            with self.subTest(host.name), compare.RunFolder() as place:
                 plain, recorded, started = [], [], None
                 # Waits and partial reads vary by chance. Calls that the recorder adds appear in each run.
                 while not recorded or (self.others(plain, recorded, started) and len(recorded) < RUNS):
