@@ -122,15 +122,14 @@ class Run:
             time.sleep(0.01)
 
     def wait_until_drops(self, path=None):
-        """Waits until the file of the running program is full and says itself that events were dropped."""
-        copy = tempfile.NamedTemporaryFile()
-        self.addCleanup(copy.close)
+        """Waits until the file of the running program is full and has a record of dropped events."""
+        with tempfile.NamedTemporaryFile() as copy:
 
-        def drops():
-            shutil.copy(path or self.path, copy.name)
-            return any("max_size" in row["reason"] for row in records(copy.name, "drop"))
+            def has_drops():
+                shutil.copy(path or self.path, copy.name)
+                return any("max_size" in row["reason"] for row in records(copy.name, "drop"))
 
-        self.wait_until(drops, "a full file")
+            self.wait_until(has_drops, "a full file")
 
 
 def sites_of(found):
