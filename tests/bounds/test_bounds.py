@@ -27,7 +27,7 @@ EVENTS = int(os.environ.get("GMT_TEST_EVENTS", 10**9 if LONG else 2 * 10**6))
 RATE = int(os.environ.get("GMT_TEST_RATE", 0))  # events per second; 0: as many as the recorder can take
 MIB = 1 << 20
 OFTEN = {"mode": "window", "window": "1000"}
-NEVER_S = 1200  # only a program that never ends takes so long
+TIMEOUT_S = 1200  # only a program that never ends takes so long
 STEADY = 100000  # events per second that leave the recorder time to compact, even on a busy machine
 REMOVED = "the file was removed"
 SITE_KEYS = ("allocs", "frees", "total_bytes", "live_bytes", "live_blocks", "peak_bytes", "peak_blocks")
@@ -36,7 +36,7 @@ SITE_KEYS = ("allocs", "frees", "total_bytes", "live_bytes", "live_blocks", "pea
 class Run:
     """Runs long-run under the recorder and watches it from outside. The run ends when `meanwhile` has returned."""
 
-    def __init__(self, test, events, threads=2, rate=RATE, options=None, meanwhile=None, timeout=NEVER_S):
+    def __init__(self, test, events, threads=2, rate=RATE, options=None, meanwhile=None, timeout=TIMEOUT_S):
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         test.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.path = os.path.join(self.folder, "a.gmt.gz")
@@ -102,7 +102,7 @@ class Run:
 
     def wait_for_compactions(self, count=1):
         """Waits until the file has been replaced `count` more times."""
-        seen, before, deadline = -1, None, time.monotonic() + NEVER_S
+        seen, before, deadline = -1, None, time.monotonic() + TIMEOUT_S
         while seen < count and time.monotonic() < deadline and self.process.poll() is None:
             try:
                 number = os.stat(self.path).st_ino
@@ -116,7 +116,7 @@ class Run:
         )
 
     def wait_until(self, condition, what):
-        deadline = time.monotonic() + NEVER_S
+        deadline = time.monotonic() + TIMEOUT_S
         while not condition():
             assert self.process.poll() is None and time.monotonic() < deadline, f"never came: {what}"
             time.sleep(0.01)
@@ -176,7 +176,7 @@ class Bounds(Accounting):
         run = self.run_checked(
             EVENTS,
             options={"mode": "window", "window": "20000", "max_size": "8MiB"},
-            timeout=NEVER_S if EVENTS < 10**7 else None,
+            timeout=TIMEOUT_S if EVENTS < 10**7 else None,
         )
         self.check_accounting(run)
         print(

@@ -25,7 +25,7 @@ WRITTEN_BY_HAND = {"cuInit", "cuDriverGetVersion", "cuGetExportTable", "cuGetPro
 
 @functools.cache
 def folders():
-    """{version: folder} of the runtimes that are here; with --long, of every minor version."""
+    """Returns {version: folder} of the installed runtimes; with --long, of each minor version."""
     command = [os.path.join(SOURCE, "scripts", "setup", "cuda-runtimes"), "--if-ready"]
     if os.environ.get("GMT_TEST_LONG"):
         command.append("--all")
