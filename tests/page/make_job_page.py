@@ -56,7 +56,7 @@ def noisy(folder, world=4096, steps=128):
         ends = w.column("U", [min(pair) for pair in zip(*sizes)])
         if number == STEPS:
             columns.insert(1, w.column("D", [1000 * (row + 1) + random.randrange(500) for row in range(rows)]))
-        return w.frame(number, rows, b"".join([*columns, ends]))
+        return w.raw_block(number, rows, b"".join([*columns, ends]))
 
     for rank in range(world):
         story = job_story.rank_story(rank, world)
@@ -117,7 +117,7 @@ def processes(folder):
 def hostile(folder):
     for rank in range(5):
         story = Story(rank=rank, host=SCRIPT * 4, command=SCRIPT.encode(), executable=SCRIPT, pid=10 + rank)
-        story.environment = job_story.launch(rank, 7, job=SCRIPT, ROLE_NAME=SCRIPT)
+        story.environment = job_story.launcher_variables(rank, 7, job=SCRIPT, ROLE_NAME=SCRIPT)
         story.alloc(MiB * (40 if rank == 3 else 1), f"{SCRIPT.replace(' ', '')}:1 in {SCRIPT.replace(' ', '')}")
         story.write(f"{folder}/it's r{rank}.gmt.gz")
 

@@ -104,7 +104,7 @@ static void check(uint32_t limit, int has_odd)
 		return;
 	}
 	assert_false(has_odd);
-	/* The walk itself found the stack unchanged and recalled no part of it. */
+	/* The walk itself found the stack unchanged and reused no cached part of it. */
 	if (is_sure && has_rows)
 		assert_int_equal(is_same, walk.is_known && !walk.stack_cache.current);
 	assert_int_equal(walk.ends, GMT_STACK_WHOLE);
@@ -160,7 +160,7 @@ static void a_repeated_stack_is_found_in_the_cache_and_a_similar_one_is_not(void
 	(void)state;
 	enum { SCENES = 12, TURNS = 8 };
 	static struct scene scenes[SCENES];
-	uint32_t recalled = 0, left = 0;
+	uint32_t reused = 0, left = 0;
 
 	for (unsigned session = 0; session < SESSIONS; session++) {
 		begin_session(session);
@@ -185,12 +185,12 @@ static void a_repeated_stack_is_found_in_the_cache_and_a_similar_one_is_not(void
 					any(2) ? go_on(any(depth)) : use_register(any(depth));
 				check(512, 0);
 				/* The walk does not compare an unchanged stack with its guess. */
-				recalled += guess && walk.stack_cache.current == guess && walk.is_known;
+				reused += guess && walk.stack_cache.current == guess && walk.is_known;
 				left += guess && walk.stack_cache.current != guess;
 			}
 		}
 	}
-	assert_true(recalled > SESSIONS * SCENES);
+	assert_true(reused > SESSIONS * SCENES);
 	assert_true(left > SESSIONS);
 }
 

@@ -49,7 +49,7 @@ class Calls:
         self.all = [line.split() for line in text.splitlines()]
 
     def of(self, symbol):
-        """(choices, result, what was written)"""
+        """Returns (choices, result, what was written)."""
         return [(row[2], int(row[3]), row[5]) for row in self.all if row[0] == symbol]
 
 

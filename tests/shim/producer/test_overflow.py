@@ -15,8 +15,8 @@ ROUNDS = 100000
 
 def starve_the_writer(pid):
     """Puts all threads on one processor. The writer gets it only when no other thread wants it."""
-    only, writer = {min(os.sched_getaffinity(0))}, tasks.wait_for(tasks.WRITER, pid)
-    for task in tasks.numbers(pid):
+    only, writer = {min(os.sched_getaffinity(0))}, tasks.wait_for_thread(tasks.WRITER, pid)
+    for task in tasks.thread_ids(pid):
         os.sched_setaffinity(task, only)
     os.sched_setscheduler(writer, os.SCHED_IDLE, os.sched_param(0))
 
@@ -71,7 +71,7 @@ class Overflow(unittest.TestCase):
 
 class FullFiles(unittest.TestCase):
     def test_new_stacks_of_a_full_file_are_written_once_it_has_space(self):
-        """The rest of old events takes so much of the file that the file is mostly full between two folds."""
+        """The rest of old events takes so much of the file that the file is mostly full between two compactions."""
         for _ in range(3):
             run = RecordedRun([built("many-stacks"), "48000", "2"], {"stacks": "native", "max_size": "1MiB"})
             self.assertEqual(run.code, 0, run.err)
