@@ -91,6 +91,11 @@ class Verbs(unittest.TestCase):
         expected = cli.run("sql", self.path, "select count(*) from events", text=False)
         done = self.piped("sql", "-", "select count(*) from events")
         self.assertEqual((done.returncode, done.stdout), (0, expected.stdout), done.stderr)
+        # The second statement reads another table of the pipe that was read for the first.
+        both = "select count(*) from events; select count(*) from blocks"
+        wanted = cli.run("sql", self.path, both, text=False)
+        done = self.piped("sql", "-", both)
+        self.assertEqual((done.returncode, done.stdout), (0, wanted.stdout), done.stderr)
         done = self.piped("sql", "-")
         self.assertEqual(done.returncode, 2)
         self.assertIn(b"sql: `-`: the statement is missing", done.stderr)
