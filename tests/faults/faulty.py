@@ -77,7 +77,7 @@ class Host:
     def __init__(
         self, options=None, environment=None, folder=None, around=(), faults=None, streams="", is_reachable=False
     ):
-        """`is_reachable`: another user runs the program, and may be unable to read the build folder."""
+        """Starts the program. `is_reachable`: another user runs it, who may be unable to read the build folder."""
         self.work = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         atexit.register(shutil.rmtree, self.work, ignore_errors=True)
         self.folder = folder or self.work

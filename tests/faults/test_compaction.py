@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Faults while the recorder compacts its own file: the old file stays whole, no event is lost, and a message says so."""
+"""Faults while the recorder compacts its own file: the old file stays whole, no event is lost, a message says so."""
 
 import glob
 import os
@@ -34,8 +34,8 @@ class Compactions(Faults):
         """
         Lets the program make rounds of events until the recorder prints `text`. Returns the number of events.
 
-        One round is usually enough. On a busy machine the program may end a round before the recorder cuts the file. The
-        recorder compacts only when more events follow the cut.
+        One round is usually enough. On a busy machine the program may end a round before the recorder cuts the file.
+        The recorder compacts only when more events follow the cut.
         """
         for rounds in range(1, MAX_ROUNDS + 1):
             host(f"events {EVENTS}")
@@ -134,7 +134,7 @@ class Compactions(Faults):
 
     def test_a_max_size_that_is_too_small_for_the_live_blocks_is_reported_with_one_that_suffices(self):
         def run(max_size, rounds):
-            """Compaction is tried between rounds, because a cut is made once a second."""
+            """Runs some rounds. Pauses after each one, because the recorder cuts the file once a second."""
             one = Host(options={"stacks": "none", "max_size": max_size, "overflow": "wait"})
             one(f"keep {LIVE_BLOCKS}")
             for _ in range(rounds):

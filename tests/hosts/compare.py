@@ -139,7 +139,7 @@ def lines_that_vary(one, other):
     return {i for i, (a, b) in enumerate(zip(one, other)) if a != b}
 
 
-def without(lines, indices):
+def without_lines(lines, indices):
     return [line for i, line in enumerate(lines) if i not in indices]
 
 
@@ -154,7 +154,7 @@ def differences(plain, again, recorded):
             expected = set(lines) & set(texts_again[part])
             different += [f"{part}: missing: {line}" for line in sorted(expected - set(recorded_texts[part]))]
             continue
-        expected, got = without(lines, varying), without(recorded_texts[part], varying)
+        expected, got = without_lines(lines, varying), without_lines(recorded_texts[part], varying)
         if expected != got:
             different += [
                 f"{part}: {line}"

@@ -52,7 +52,7 @@ def library(version):
 
 
 def archive(version):
-    """libcudart_static.a, or None: NVIDIA's packages have it from 12.9 on."""
+    """Returns the path of libcudart_static.a, or None. NVIDIA's packages have it from 12.9 on."""
     path = os.path.join(folders()[version], "lib", "libcudart_static.a")
     return path if os.path.exists(path) else None
 
@@ -64,7 +64,7 @@ def compile_c(target, *arguments):
 
 @functools.cache
 def program(version=None):
-    """ask_runtime; with the static runtime of that version in it."""
+    """Builds ask_runtime, with `version` linked to the static runtime of that version. Returns its path."""
     source = os.path.join(HERE, "ask_runtime.c")
     if version is None:
         return compile_c(os.path.join(folder(), "ask"), "-rdynamic", source, "-ldl")
@@ -221,7 +221,7 @@ def symbols_of(path):
 
 
 def found_function(request):
-    """Returns (library, function) of the address that a request got: ("shim", "cuMemAlloc_v2"), ("driver", ...) or None."""
+    """Returns (library, function) of the answer to a request: ("shim", "cuMemAlloc_v2"), ("driver", ...), or None."""
     if request.object == "-":
         return None
     name = symbols_of(request.object).get(request.offset, f"+{request.offset:#x}")

@@ -139,7 +139,7 @@ class Verdict:
 
     @property
     def is_judged(self):
-        """False if the report says that it cannot judge growth. Then the lack of findings proves little."""
+        """Returns whether the report judges growth. If it does not, the lack of findings proves little."""
         return bool(self.said) and self.said['growth_not_judged'] is None
 
     @property

@@ -20,7 +20,7 @@ FULL = re.findall(r"^GMT_REPORT_SECTION\(\w+, \"(\w+)\"", cli.read_source("src",
 
 
 def training(steps=20, leak=False):
-    """A program of 1 MiB parameters whose step needs 6 MiB more for a moment; with a leak, it keeps 512 B a step."""
+    """Makes a training with 1 MiB of parameters. A step needs 6 MiB more for a moment. With `leak`, it keeps 512 B."""
     story = Story()
     story.alloc(MIB, LINE.format(3, "build"))
 

@@ -40,7 +40,7 @@ def account(answer, layer="torch", device=0):
 
 class Stretch(unittest.TestCase):
     def story(self):
-        """Two blocks, then a phase that frees one of them and leaves a block of its own, then another block."""
+        """Makes two blocks, then a phase that frees one of them and leaves a new block, then a last block."""
         story = Story()
         first = story.alloc(4 * MiB, LINE.format(1))
         story.alloc(MiB, LINE.format(2))

@@ -36,7 +36,7 @@ FORMS = (
 
 
 def long_names(name):
-    """A training whose paths, functions, threads and arguments are long."""
+    """Writes a training whose paths, functions, threads and arguments have long names."""
     story = LedgerStory(command="\0".join(["/usr/bin/python3", FOLDER + "train.py", *["--option=of_the_program"] * 30]))
     story.cuda(64, line=f"{FOLDER}load.py:123456 in load")
     main = f"{FOLDER}train.py:90 in main"

@@ -26,7 +26,7 @@ def ask(*words, code=0):
 
 
 def rounded(rows):
-    """JSON has ten digits of a fraction."""
+    """Returns rows with rounded fractions, because JSON has ten digits of a fraction."""
     return [tuple(round(value, 9) if isinstance(value, float) else value for value in row) for row in rows]
 
 

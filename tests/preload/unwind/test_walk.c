@@ -9,7 +9,7 @@
  * Simulates a function in the middle that calls from another place: only its return address
  * changes.
  */
-static void go_on(uint32_t index)
+static void change_return_address(uint32_t index)
 {
 	frames[index].ip = (frames[index].ip & (own_start - 1)) >> IP_SHIFT << IP_SHIFT | any_site();
 	if (index + 1 < depth)
@@ -46,7 +46,7 @@ static void change(void)
 	while (pushes--)
 		push(0);
 	if (!any(3))
-		go_on(any(depth));
+		change_return_address(any(depth));
 	if (!any(3))
 		use_register(any(depth));
 }
@@ -182,7 +182,7 @@ static void a_repeated_stack_is_found_in_the_cache_and_a_similar_one_is_not(void
 					*word(frames[1].sp - 8) = frames[1].ip;
 				}
 				if (turn > 2 && !any(4))
-					any(2) ? go_on(any(depth)) : use_register(any(depth));
+					any(2) ? change_return_address(any(depth)) : use_register(any(depth));
 				check(512, 0);
 				/* The walk does not compare an unchanged stack with its guess. */
 				reused += guess && walk.stack_cache.current == guess && walk.is_known;

@@ -28,7 +28,7 @@ OK = {"ALLOC": Kind.ALLOC, "FREE": Kind.FREE}
 
 
 def rows():
-    """kind and number of the argument that is the address, of the rows of hooks.def that have both."""
+    """Returns, for rows of hooks.def with an address, the kind and the number of the argument that is the address."""
     with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
         text = re.sub(r"\s+", " ", file.read()).replace("GMT_HOOK", "\nGMT_HOOK")
     found = {}

@@ -12,7 +12,7 @@ from definitions import Kind
 from recorded_run import SHIM, RecordedRun, built, events, report
 
 
-def plain(command, **more):
+def run_without_recorder(command, **more):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, **more)
 
 
@@ -24,7 +24,7 @@ class Host(unittest.TestCase):
             ["python3", "-c", "import threading; print(threading.active_count())"],
         ):
             run = RecordedRun(command, {"stacks": "all"})
-            without = plain(command)
+            without = run_without_recorder(command)
             self.assertEqual((run.out, run.err, run.code), (without.stdout, without.stderr, without.returncode))
             self.assertEqual(os.listdir(run.folder), [])
 
