@@ -144,6 +144,7 @@ static bool interpret_until(struct gmt_follow *follow, uint64_t stamp)
 	struct gmt_events_reader reader = { 0 };
 	bool done = gmt_order_finish(order, &events);
 
+	gmt_clock_prepare(follow->recording);
 	gmt_order_fini(order);
 	*order = (struct gmt_order){ .shapes = &follow->recording->shapes };
 	done = done && gmt_events_reader_init(&reader, &events, GMT_EVENTS_ALL);
@@ -354,6 +355,8 @@ enum gmt_status gmt_follow_read(struct gmt_follow *follow, uint64_t max_bytes,
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
 	look_for_other_file(follow);
+	/* Views convert stamps to times. */
+	gmt_clock_prepare(follow->recording);
 	if (status && follow->fd < 0) {
 		bool done = take_rest(follow) && interpret_until(follow, UINT64_MAX);
 

@@ -14,6 +14,9 @@ bool gmt_load_rows_init(struct gmt_load_rows *loader, const char *path)
 		return false;
 	loader->recording = loader->events.recording = recording;
 	loader->events.order.shapes = &recording->shapes;
+	/* Whoever reads the recording before its process record is there finds empty texts. */
+	recording->host = recording->executable = recording->directory = "";
+	recording->recorder_version = recording->machine = "";
 	recording->path = gmt_arena_copy(&recording->arena, path, strlen(path));
 	return recording->path;
 }
