@@ -144,6 +144,12 @@ static void check_processes(struct lister *lister)
 
 	if (base->process.rank != now->process.rank)
 		add(lister, "the ranks differ: %d and %d", base->process.rank, now->process.rank);
+	if (gmt_recording_is_imported(base) != gmt_recording_is_imported(now))
+		add(lister,
+			"the %s recording was imported from %.100s, which may lack memory and stacks that a "
+			"recorder sees",
+			gmt_recording_is_imported(base) ? "base" : "new",
+			gmt_recording_is_imported(base) ? base->imported_from : now->imported_from);
 	if (strcmp(base->recorder_version, now->recorder_version) != 0)
 		add(lister, "the recorders differ: versions %.60s and %.60s", base->recorder_version,
 			now->recorder_version);

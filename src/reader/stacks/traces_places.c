@@ -199,7 +199,10 @@ bool gmt_traces_python_place(struct gmt_traces_merger *merger, uint32_t frame_id
 	const struct gmt_frame *frame = gmt_recording_frame(merger->recording, frame_id);
 	const struct gmt_code *code = frame ? gmt_recording_code(merger->recording, frame->code) : NULL;
 	struct gmt_intern *strings = &merger->traces->strings;
-	struct gmt_place place = { .kind = GMT_PLACE_PYTHON, .line = frame ? frame->line : 0 };
+	struct gmt_place place = {
+		.kind = code && code->is_native ? GMT_PLACE_NATIVE : GMT_PLACE_PYTHON,
+		.line = frame ? frame->line : 0,
+	};
 
 	merger->traces->missing += !code;
 	return gmt_intern_text(strings, code ? code->function.text : "<unknown>", &place.function) &&

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "import/torch/torch_stacks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "import/torch/torch_fields.h"
+
+/* The recorder's deepest stacks are shorter. */
+enum { MAX_FRAMES = 65536, MAX_KEYS = 64, NAME_BYTES = 256 };
+
+/* Returns the key of a value that has bytes or items in memory. */
+static uint64_t identity_of(const struct gmt_unpickled *value)
+{
+	return value->kind == GMT_UNPICKLED_TEXT ? (uintptr_t)value->text : (uintptr_t)value->items;
+}
+
+static bool intern_text(struct gmt_torch_import_stacks *stacks, const struct gmt_unpickled *value,
+	uint32_t *ret_id)
+{
+	uint64_t known;
+
+	if (!value || value->kind != GMT_UNPICKLED_TEXT)
+		return gmt_import_text(stacks->writer, "", 0, ret_id);
+	/* Empty texts have no bytes of their own. */
+	if (value->length && gmt_map_find(&stacks->texts, identity_of(value), &known)) {
+		*ret_id = (uint32_t)known;
+		return true;
+	}
+	return gmt_import_text(stacks->writer, value->text, value->length, ret_id) &&
+		(!value->length || gmt_map_put(&stacks->texts, identity_of(value), *ret_id));
+}
+
+static bool ends_with(const struct gmt_unpickled *text, const char *ending)
+{
+	size_t length = strlen(ending);
+
+	return text->length >= length &&
+		memcmp(text->text + text->length - length, ending, length) == 0;
+}
+
+/*
+ * Returns whether a frame is a native function. A snapshot does not say it: native frames have no
+ * file, or that of a compiled language.
+ */
+static bool is_native(const struct gmt_unpickled *file)
+{
+	static const char *const endings[] = { ".c", ".cc", ".cpp", ".cxx", ".C", ".cu", ".cuh", ".h",
+		".hh", ".hpp", ".inc", ".inl", ".S", ".s", ".rs", ".so", "??" };
+
+	if (!file || file->kind != GMT_UNPICKLED_TEXT || !file->length)
+		return true;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+		if (ends_with(file, endings[i]))
+			return true;
+	/* A header of C++'s library: /usr/include/c++/12/functional. */
+	return memmem(file->text, file->length, "/include/c++/", strlen("/include/c++/"));
+}
+
+static uint32_t line_of(const struct gmt_unpickled *value)
+{
+	return value && value->kind == GMT_UNPICKLED_NUMBER && value->number > 0 &&
+			value->number <= INT32_MAX
+		? (uint32_t)value->number
+		: 0;
+}
+
+static bool intern_frame(struct gmt_torch_import_stacks *stacks, const struct gmt_unpickled *value,
+	uint32_t *ret_id)
+{
+	struct gmt_import_frame frame = { 0 };
+	const struct gmt_unpickled *file, *function;
+	uint64_t known;
+
+	if (gmt_map_find(&stacks->frames, identity_of(value), &known)) {
+		*ret_id = (uint32_t)known;
+		return true;
+	}
+	function = gmt_unpickled_find(value, "name");
+	file = gmt_unpickled_find(value, "filename");
+	frame.line = line_of(gmt_unpickled_find(value, "line"));
+	frame.is_native = is_native(file);
+	if (file && gmt_unpickled_is(file, "??"))
+		file = NULL;
+	return intern_text(stacks, function, &frame.function) &&
+		intern_text(stacks, file, &frame.file) &&
+		gmt_import_frame(stacks->writer, &frame, ret_id) &&
+		gmt_map_put(&stacks->frames, identity_of(value), *ret_id);
+}
+
+bool gmt_torch_import_stack(struct gmt_torch_import_stacks *stacks,
+	const struct gmt_unpickled *frames, uint32_t *ret_stack)
+{
+	const struct gmt_unpickled_items *items = gmt_torch_import_items(frames);
+	uint64_t known;
+	uint32_t *slot;
+
+	*ret_stack = 0;
+	if (!items->count)
+		return true;
+	if (gmt_map_find(&stacks->stacks, (uintptr_t)items, &known)) {
+		*ret_stack = (uint32_t)known;
+		return true;
+	}
+	stacks->ids.count = 0;
+	for (uint32_t i = 0; i < items->count && stacks->ids.count < MAX_FRAMES; i++) {
+		if (items->values[i].kind != GMT_UNPICKLED_DICT ||
+			items->values[i].items->count / 2 > MAX_KEYS)
+			continue;
+		slot = gmt_vec_push(&stacks->ids);
+		if (!slot || !intern_frame(stacks, &items->values[i], slot))
+			return false;
+	}
+	return gmt_import_stack(stacks->writer, stacks->ids.items, stacks->ids.count, ret_stack) &&
+		gmt_map_put(&stacks->stacks, (uintptr_t)items, *ret_stack);
+}
+
+/* Appends a value to a name of at most NAME_BYTES. Returns its new length. */
+static size_t append_value(char *name, size_t length, const struct gmt_unpickled *value)
+{
+	size_t room = NAME_BYTES - length;
+	int added = 0;
+
+	if (value->kind == GMT_UNPICKLED_TEXT) {
+		size_t taken = value->length < room ? value->length : room;
+
+		memcpy(name + length, value->text, taken);
+		return length + taken;
+	}
+	if (value->kind == GMT_UNPICKLED_NONE)
+		added = snprintf(name + length, room, "None");
+	else if (value->kind == GMT_UNPICKLED_BOOL)
+		added = snprintf(name + length, room, value->number ? "True" : "False");
+	else if (value->kind == GMT_UNPICKLED_NUMBER)
+		added = snprintf(name + length, room, "%" PRId64, value->number);
+	else if (value->kind == GMT_UNPICKLED_REAL)
+		added = snprintf(name + length, room, "%g", value->real);
+	else
+		added = snprintf(name + length, room, "...");
+	return length + ((size_t)added < room ? (size_t)added : room);
+}
+
+static size_t append_text(char *name, size_t length, const char *text)
+{
+	struct gmt_unpickled value = { .kind = GMT_UNPICKLED_TEXT, .length = (uint32_t)strlen(text) };
+
+	value.text = text;
+	return append_value(name, length, &value);
+}
+
+bool gmt_torch_import_name(struct gmt_torch_import_stacks *stacks,
+	const struct gmt_unpickled *metadata, uint32_t *ret_name)
+{
+	char name[NAME_BYTES];
+	size_t length = 0;
+	uint64_t known;
+
+	*ret_name = 0;
+	if (!metadata ||
+		(metadata->kind == GMT_UNPICKLED_TEXT ? !metadata->length
+											  : metadata->kind != GMT_UNPICKLED_DICT))
+		return true;
+	if (gmt_map_find(&stacks->names, identity_of(metadata), &known)) {
+		*ret_name = (uint32_t)known;
+		return true;
+	}
+	if (metadata->kind == GMT_UNPICKLED_TEXT)
+		length = append_value(name, 0, metadata);
+	else
+		for (uint32_t i = 0; i < metadata->items->count && length < NAME_BYTES; i += 2) {
+			length = append_text(name, length, i ? ", " : "");
+			length = append_value(name, length, &metadata->items->values[i]);
+			length = append_text(name, length, "=");
+			length = append_value(name, length, &metadata->items->values[i + 1]);
+		}
+	return gmt_import_name(stacks->writer, name, length, ret_name) &&
+		gmt_map_put(&stacks->names, identity_of(metadata), *ret_name);
+}
+
+void gmt_torch_import_stacks_fini(struct gmt_torch_import_stacks *stacks)
+{
+	gmt_map_fini(&stacks->texts);
+	gmt_map_fini(&stacks->frames);
+	gmt_map_fini(&stacks->stacks);
+	gmt_map_fini(&stacks->names);
+	gmt_vec_fini(&stacks->ids);
+}
