@@ -81,11 +81,9 @@ bool gmt_import_begin(struct gmt_import_writer *ret_writer,
 	return write(ret_writer, GMT_RECORD_PROCESS, &row, 1);
 }
 
-bool gmt_import_device(struct gmt_import_writer *writer, uint32_t ordinal)
+bool gmt_import_device(struct gmt_import_writer *writer, const struct gmt_device *device)
 {
-	struct gmt_device row = { .ordinal = ordinal, .name = slice(""), .uuid = slice("") };
-
-	return write(writer, GMT_RECORD_DEVICE, &row, 1);
+	return write(writer, GMT_RECORD_DEVICE, device, 1);
 }
 
 bool gmt_import_thread(struct gmt_import_writer *writer, uint32_t id, uint32_t tid,

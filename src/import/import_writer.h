@@ -60,8 +60,8 @@ struct gmt_import_writer {
 bool gmt_import_begin(struct gmt_import_writer *ret_writer,
 	const struct gmt_import_options *options);
 
-/* Writes a GPU of which only the number is known, and a thread. The thread's name is copied. */
-bool gmt_import_device(struct gmt_import_writer *writer, uint32_t ordinal);
+/* Write a GPU, if more than its number is known, and a thread. Texts are copied. */
+bool gmt_import_device(struct gmt_import_writer *writer, const struct gmt_device *device);
 bool gmt_import_thread(struct gmt_import_writer *writer, uint32_t id, uint32_t tid,
 	const char *name, size_t length);
 

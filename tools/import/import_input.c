@@ -78,7 +78,7 @@ static enum gmt_status find_kind(struct gmt_import_input *input, struct gmt_erro
 			"%.512s: is compressed by gzip: a recording needs no import, and other files must be "
 			"decompressed first",
 			input->name);
-	return gmt_error_set(error, GMT_FORMAT, "%.512s: is not a file that can be imported: it is not %s",
+	return gmt_error_set(error, GMT_FORMAT, "%.512s: cannot be imported: it is not %s",
 		input->name, kinds);
 }
 

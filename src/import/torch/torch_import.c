@@ -259,11 +259,11 @@ static void note_device(struct import *import, const struct gmt_torch_import_dev
 	if (device->has_segments && device->events.count &&
 		(trace->end_bytes != device->end_bytes || trace->end_blocks != device->end_blocks))
 		gmt_import_note(writer,
-			"GPU %" PRIu32 ": the events leave %s in %s blocks, but the segments of the snapshot "
-			"list %s in %s blocks: events are missing",
+			"GPU %" PRIu32 ": the events leave %s in %s block%s, but the segments of the snapshot "
+			"list %s in %s: events are missing",
 			device->ordinal, gmt_text_size(trace->end_bytes).text,
-			gmt_text_count(trace->end_blocks).text, gmt_text_size(device->end_bytes).text,
-			gmt_text_count(device->end_blocks).text);
+			gmt_text_count(trace->end_blocks).text, trace->end_blocks == 1 ? "" : "s",
+			gmt_text_size(device->end_bytes).text, gmt_text_count(device->end_blocks).text);
 }
 
 static void note_all(struct import *import, const struct gmt_torch_import_trace *trace)
@@ -283,9 +283,10 @@ static void note_all(struct import *import, const struct gmt_torch_import_trace 
 			"the events of the snapshot have no times: one microsecond stands for each event");
 	if (trace->early_blocks)
 		gmt_import_note(writer,
-			"%s in %s blocks were allocated before the first event: they count as allocated at "
+			"%s in %s block%s were allocated before the first event: they count as allocated at "
 			"the start; %s of these blocks have no stack",
 			gmt_text_size(trace->early_bytes).text, gmt_text_count(trace->early_blocks).text,
+			trace->early_blocks == 1 ? "" : "s",
 			gmt_text_count(trace->early_without_stack).text);
 	if (trace->unknown_actions)
 		gmt_import_note(writer, "%s events of the snapshot have actions that are not known",

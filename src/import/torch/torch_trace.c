@@ -376,8 +376,7 @@ enum gmt_status gmt_torch_import_write_device(struct gmt_torch_import_trace *tra
 	bool done;
 
 	snprintf(name, sizeof(name), "trace of GPU %" PRIu32, device->ordinal);
-	done = gmt_import_device(writing.writer, device->ordinal) &&
-		gmt_import_thread(writing.writer, writing.thread, 0, name, strlen(name)) &&
+	done = gmt_import_thread(writing.writer, writing.thread, 0, name, strlen(name)) &&
 		write_start(&writing) && write_events(&writing);
 	trace->end_bytes = writing.allocated_bytes;
 	trace->end_blocks = writing.blocks.count;

@@ -36,8 +36,11 @@ void gmt_head_text(const struct gmt_console *console, const struct gmt_recording
 	}
 	if (process->rank >= 0)
 		fprintf(console->file, ", rank %d", process->rank);
-	fprintf(console->file, ", %zu GPU%s\n", recording->devices.count,
-		recording->devices.count == 1 ? "" : "s");
+	/* An import may not describe its GPUs. */
+	if (recording->devices.count || !gmt_recording_is_imported(recording))
+		fprintf(console->file, ", %zu GPU%s", recording->devices.count,
+			recording->devices.count == 1 ? "" : "s");
+	fputc('\n', console->file);
 	fputs("  recorded  ", console->file);
 	if (process->start_time_ns)
 		gmt_console_date(console, process->start_time_ns);
