@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts, functions, frames and stacks: each is written once. */
+#include <string.h>
+
 #include "base/text.h"
 #include "import/import_rows.h"
 
@@ -12,6 +14,23 @@ bool gmt_import_text(struct gmt_import_writer *writer, const char *text, size_t 
 	if (!gmt_intern(&writer->texts, text, gmt_text_cut_length(text, length, TEXT_BYTES), ret_id))
 		writer->failed = true;
 	return !writer->failed;
+}
+
+bool gmt_import_is_native_file(const char *file, size_t length)
+{
+	static const char *const endings[] = { ".c", ".cc", ".cpp", ".cxx", ".C", ".cu", ".cuh", ".h",
+		".hh", ".hpp", ".inc", ".inl", ".S", ".s", ".rs", ".so", "??" };
+	static const char cpp_library[] = "/include/c++/"; /* its headers have no ending */
+
+	if (!length)
+		return true;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		size_t ending = strlen(endings[i]);
+
+		if (length >= ending && memcmp(file + length - ending, endings[i], ending) == 0)
+			return true;
+	}
+	return memmem(file, length, cpp_library, strlen(cpp_library));
 }
 
 static struct gmt_slice text_of(const struct gmt_import_writer *writer, uint32_t id)

@@ -80,7 +80,15 @@ struct gmt_import_frame {
 	bool is_native;
 };
 
-/* Gets the id of a frame, and of a stack of such frames, leaf first. A stack without frames is 0. */
+/*
+ * Returns whether a frame with this file is a native function, where the data does not say it.
+ * Native frames have no file, or that of a compiled language.
+ */
+bool gmt_import_is_native_file(const char *file, size_t length);
+
+/*
+ * Gets the id of a frame, and of a stack of such frames, leaf first. A stack without frames is 0.
+ */
 bool gmt_import_frame(struct gmt_import_writer *writer, const struct gmt_import_frame *frame,
 	uint32_t *ret_id);
 bool gmt_import_stack(struct gmt_import_writer *writer, const uint32_t *frames, size_t count,

@@ -79,7 +79,9 @@ class Opcodes(unittest.TestCase):
                 snapshots.refusal(snapshots.write("text.pickle", data)),
             )
         self.assertIn("outside of the file", snapshots.refusal(snapshots.write("b.pickle", PROTO + b"\x97.")))
-        self.assertIn("byte 2 (0xff) is not an opcode", snapshots.refusal(snapshots.write("b.pickle", PROTO + b"\xff.")))
+        self.assertIn(
+            "byte 2 (0xff) is not an opcode", snapshots.refusal(snapshots.write("b.pickle", PROTO + b"\xff."))
+        )
         self.assertIn("cannot", snapshots.refusal(snapshots.write("six.pickle", b"\x80\x06N.")) + " cannot")
 
     def test_all_plain_values_are_read(self):
@@ -201,7 +203,12 @@ class Size(unittest.TestCase):
 
     def test_deep_nesting(self):
         depth = 2_000_000
-        for body in b"(" * depth, b"]" * depth + b"a" * (depth - 1), b"N" + b"\x85" * depth, b"(" * depth + b"t" * depth:
+        for body in (
+            b"(" * depth,
+            b"]" * depth + b"a" * (depth - 1),
+            b"N" + b"\x85" * depth,
+            b"(" * depth + b"t" * depth,
+        ):
             self.assertEqual(self.run_limited(PROTO + body + b".").returncode, 3)
         # A list in a list in ... is a value of its metadata.
         nested = b"]" + b"]" * 100_000 + b"a" * 100_000

@@ -222,7 +222,9 @@ class Stacks(unittest.TestCase):
 
     def test_metadata_of_events_are_phases(self):
         story = Snapshot()
-        for number, metadata in enumerate(("load", "load", {"step": 3, "part": "forward", "deep": [1]}, "", None, "end")):
+        for number, metadata in enumerate(
+            ("load", "load", {"step": 3, "part": "forward", "deep": [1]}, "", None, "end")
+        ):
             story.event("alloc", BASE + number * MiB, MiB, STEP, user_metadata=metadata)
         report = cli.report(snapshots.imported(story.write()))
         self.assertEqual(

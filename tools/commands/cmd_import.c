@@ -30,8 +30,9 @@ int gmt_cmd_import(const struct gmt_command *command, int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (!argc || (argc > 1 && options.output)) {
-		gmt_message_error(argc ? "import: -o names the recording of one file: import each file by itself"
-							   : "import: no file is given");
+		gmt_message_error(argc
+				? "import: -o names the recording of one file: import each file by itself"
+				: "import: no file is given");
 		return GMT_EXIT_USAGE;
 	}
 	for (int i = 0; i < argc; i++)

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "format/encoding/encode.h"
 #include "format/file/sink.h"
+#include "import/csv/csv_import.h"
 #include "import/torch/torch_import.h"
 #include "tools/import/import_input.h"
 #include "tools/output/exit_codes.h"
@@ -66,6 +67,9 @@ static enum gmt_status import(const struct gmt_import_input *input,
 	case GMT_IMPORT_PICKLE:
 		status = import_pickle(input, options, error);
 		break;
+	case GMT_IMPORT_CSV:
+		status = gmt_csv_import(input->bytes.items, input->bytes.count, options, error);
+		break;
 	}
 	return status ? name_error(input, error) : GMT_OK;
 }
@@ -83,8 +87,7 @@ static int write_recording(const struct gmt_import_input *input, const char *nam
 	struct gmt_error error = { 0 };
 	uint8_t header[GMT_FILE_HEADER_BYTES];
 	enum gmt_status closed,
-		status =
-			gmt_sink_open(gmt_output_descriptor(output), GZIP_LEVEL, &recording.sink, &error);
+		status = gmt_sink_open(gmt_output_descriptor(output), GZIP_LEVEL, &recording.sink, &error);
 
 	if (!status) {
 		gmt_encode_file_header(header);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "import/csv/csv_import.h"
 #include "import/pickle/unpickle.h"
 #include "tools/recordings/standard_input.h"
 
@@ -49,8 +50,8 @@ static enum gmt_status read_file(struct gmt_import_input *input, struct gmt_erro
 	if (fd < 0)
 		return gmt_error_set(error, GMT_NO_FILE, "%.512s: %s", input->name, strerror(errno));
 	if (!fstat(fd, &file) && S_ISDIR(file.st_mode))
-		status = gmt_error_set(error, GMT_NO_FILE, "%.512s: is a directory, not a file",
-			input->name);
+		status =
+			gmt_error_set(error, GMT_NO_FILE, "%.512s: is a directory, not a file", input->name);
 	else
 		status = read_all(input, NULL, fd, error);
 	close(fd);
@@ -64,9 +65,6 @@ static bool begins_with(const struct gmt_import_input *input, const char *text, 
 
 static enum gmt_status find_kind(struct gmt_import_input *input, struct gmt_error *error)
 {
-	static const char *const kinds =
-		"a memory snapshot of PyTorch (a pickle)";
-
 	if (!input->bytes.count)
 		return gmt_error_set(error, GMT_FORMAT, "%.512s: is empty", input->name);
 	if (gmt_unpickle_is_pickle(input->bytes.items, input->bytes.count)) {
@@ -78,8 +76,13 @@ static enum gmt_status find_kind(struct gmt_import_input *input, struct gmt_erro
 			"%.512s: is compressed by gzip: a recording needs no import, and other files must be "
 			"decompressed first",
 			input->name);
-	return gmt_error_set(error, GMT_FORMAT, "%.512s: cannot be imported: it is not %s",
-		input->name, kinds);
+	if (gmt_csv_is_log(input->bytes.items, input->bytes.count)) {
+		input->kind = GMT_IMPORT_CSV;
+		return GMT_OK;
+	}
+	return gmt_error_set(error, GMT_FORMAT,
+		"%.512s: cannot be imported: it is neither a pickle of protocols 2 to 5 nor a CSV log",
+		input->name);
 }
 
 enum gmt_status gmt_import_input_read(struct gmt_import_input *ret_input, const char *path,

@@ -11,6 +11,7 @@
 
 enum gmt_import_kind {
 	GMT_IMPORT_PICKLE,
+	GMT_IMPORT_CSV,
 };
 
 struct gmt_import_input {

@@ -158,8 +158,8 @@ static void check_processes(struct lister *lister)
 	if (strcmp(base->recorder_version, now->recorder_version) != 0)
 		add(lister, "the recorders differ: versions %.60s and %.60s", base->recorder_version,
 			now->recorder_version);
-	if (*base->directory && *now->directory &&
-		strcmp(left ? left : "", right ? right : "") != 0 && can_be_renamed(lister->diff))
+	if (*base->directory && *now->directory && strcmp(left ? left : "", right ? right : "") != 0 &&
+		can_be_renamed(lister->diff))
 		add(lister,
 			"the working directories differ, %.200s and %.200s: one source file can have two names",
 			base->directory, now->directory);

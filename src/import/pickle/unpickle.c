@@ -290,8 +290,8 @@ static enum gmt_status read_all(struct reading *reading, struct gmt_error *error
 		if (opcode->use != BUILDS)
 			return refuse(code, at, error);
 		if (!take_argument(reading, opcode->argument))
-			return gmt_error_set(error, GMT_FORMAT,
-				"the file ends within opcode %s at byte %zu", opcode->name, at);
+			return gmt_error_set(error, GMT_FORMAT, "the file ends within opcode %s at byte %zu",
+				opcode->name, at);
 		if (code == OPCODE_STOP) {
 			if (machine->stack.count == 1 && !machine->marks.count) {
 				machine->unpickle->value = machine->stack.items[0];

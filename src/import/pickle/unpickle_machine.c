@@ -39,8 +39,7 @@ bool gmt_unpickle_push(struct gmt_unpickle_machine *machine, struct gmt_unpickle
 
 static struct gmt_unpickled_items *new_items(struct gmt_unpickle_machine *machine)
 {
-	struct gmt_unpickled_items *items =
-		gmt_arena_alloc(&machine->unpickle->arena, sizeof(*items));
+	struct gmt_unpickled_items *items = gmt_arena_alloc(&machine->unpickle->arena, sizeof(*items));
 
 	if (items)
 		*items = (struct gmt_unpickled_items){ 0 };
@@ -130,8 +129,8 @@ bool gmt_unpickle_build(struct gmt_unpickle_machine *machine, enum gmt_unpickled
 	value.items = new_items(machine);
 	if (!value.items)
 		return fail(machine, NULL);
-	if (!append(machine, value.items,
-			gmt_vec_at(&machine->stack, machine->stack.count - count), count))
+	if (!append(machine, value.items, gmt_vec_at(&machine->stack, machine->stack.count - count),
+			count))
 		return false;
 	machine->stack.count -= count;
 	return gmt_unpickle_push(machine, value);

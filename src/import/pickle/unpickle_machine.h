@@ -33,8 +33,7 @@ bool gmt_unpickle_build_from_mark(struct gmt_unpickle_machine *machine,
 /* Adds the `count` last values, or all since the last mark, to the container below them. */
 bool gmt_unpickle_add(struct gmt_unpickle_machine *machine, enum gmt_unpickled_kind kind,
 	size_t count);
-bool gmt_unpickle_add_from_mark(struct gmt_unpickle_machine *machine,
-	enum gmt_unpickled_kind kind);
+bool gmt_unpickle_add_from_mark(struct gmt_unpickle_machine *machine, enum gmt_unpickled_kind kind);
 
 bool gmt_unpickle_duplicate(struct gmt_unpickle_machine *machine);
 bool gmt_unpickle_put(struct gmt_unpickle_machine *machine, uint64_t index);

@@ -18,8 +18,7 @@ enum gmt_torch_import_action {
 struct gmt_torch_import_action_text {
 	const char *name, *library;
 };
-extern const struct gmt_torch_import_action_text
-	gmt_torch_import_actions[GMT_TORCH_IMPORT_ACTIONS];
+extern const struct gmt_torch_import_action_text gmt_torch_import_actions[GMT_TORCH_IMPORT_ACTIONS];
 
 /* Values that the dictionary lacks are NULL, numbers are 0. */
 struct gmt_torch_import_event {

@@ -219,8 +219,7 @@ static void number_events(struct import *import)
 /* Finds out of which traces PyTorch kept only the newest events. */
 static void find_cut_traces(struct import *import)
 {
-	const struct gmt_unpickled *settings =
-		gmt_unpickled_find(import->value, "allocator_settings");
+	const struct gmt_unpickled *settings = gmt_unpickled_find(import->value, "allocator_settings");
 	const struct gmt_unpickled *overflowed =
 		settings ? gmt_unpickled_find(settings, "trace_alloc_overflowed") : NULL;
 	const struct gmt_unpickled *most =
@@ -286,8 +285,7 @@ static void note_all(struct import *import, const struct gmt_torch_import_trace 
 			"%s in %s block%s were allocated before the first event: they count as allocated at "
 			"the start; %s of these blocks have no stack",
 			gmt_text_size(trace->early_bytes).text, gmt_text_count(trace->early_blocks).text,
-			trace->early_blocks == 1 ? "" : "s",
-			gmt_text_count(trace->early_without_stack).text);
+			trace->early_blocks == 1 ? "" : "s", gmt_text_count(trace->early_without_stack).text);
 	if (trace->unknown_actions)
 		gmt_import_note(writer, "%s events of the snapshot have actions that are not known",
 			gmt_text_count(trace->unknown_actions).text);
@@ -321,8 +319,7 @@ static enum gmt_status read_snapshot(struct import *import)
 		number_events(import);
 	find_cut_traces(import);
 	for (size_t i = 0; !status && i < import->devices.count; i++)
-		status =
-			gmt_torch_import_rewind(&import->devices.items[i], &import->work, import->error);
+		status = gmt_torch_import_rewind(&import->devices.items[i], &import->work, import->error);
 	return status;
 }
 
@@ -374,8 +371,7 @@ enum gmt_status gmt_torch_import(const struct gmt_unpickled *value, uint64_t fil
 	status = read_snapshot(&import);
 	if (!status) {
 		own.tool = "PyTorch memory snapshot";
-		own.start_time_ns =
-			import.start_us < UINT64_MAX / 1000 ? import.start_us * 1000 : 0;
+		own.start_time_ns = import.start_us < UINT64_MAX / 1000 ? import.start_us * 1000 : 0;
 		if (!gmt_import_begin(&import.writer, &own))
 			status = no_memory(&import);
 	}

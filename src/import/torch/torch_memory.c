@@ -139,8 +139,8 @@ static bool set_pieces(struct gmt_torch_import_device *device, uint64_t address,
 	return true;
 }
 
-static bool undo(struct gmt_torch_import_device *device,
-	const struct gmt_torch_import_event *event, uint64_t *work)
+static bool undo(struct gmt_torch_import_device *device, const struct gmt_torch_import_event *event,
+	uint64_t *work)
 {
 	switch (event->action) {
 	case GMT_TORCH_IMPORT_ALLOC:

@@ -32,32 +32,6 @@ static bool intern_text(struct gmt_torch_import_stacks *stacks, const struct gmt
 		(!value->length || gmt_map_put(&stacks->texts, identity_of(value), *ret_id));
 }
 
-static bool ends_with(const struct gmt_unpickled *text, const char *ending)
-{
-	size_t length = strlen(ending);
-
-	return text->length >= length &&
-		memcmp(text->text + text->length - length, ending, length) == 0;
-}
-
-/*
- * Returns whether a frame is a native function. A snapshot does not say it: native frames have no
- * file, or that of a compiled language.
- */
-static bool is_native(const struct gmt_unpickled *file)
-{
-	static const char *const endings[] = { ".c", ".cc", ".cpp", ".cxx", ".C", ".cu", ".cuh", ".h",
-		".hh", ".hpp", ".inc", ".inl", ".S", ".s", ".rs", ".so", "??" };
-
-	if (!file || file->kind != GMT_UNPICKLED_TEXT || !file->length)
-		return true;
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
-		if (ends_with(file, endings[i]))
-			return true;
-	/* A header of C++'s library: /usr/include/c++/12/functional. */
-	return memmem(file->text, file->length, "/include/c++/", strlen("/include/c++/"));
-}
-
 static uint32_t line_of(const struct gmt_unpickled *value)
 {
 	return value && value->kind == GMT_UNPICKLED_NUMBER && value->number > 0 &&
@@ -80,7 +54,9 @@ static bool intern_frame(struct gmt_torch_import_stacks *stacks, const struct gm
 	function = gmt_unpickled_find(value, "name");
 	file = gmt_unpickled_find(value, "filename");
 	frame.line = line_of(gmt_unpickled_find(value, "line"));
-	frame.is_native = is_native(file);
+	/* A snapshot does not say whether a frame is native. */
+	frame.is_native = !file || file->kind != GMT_UNPICKLED_TEXT ||
+		gmt_import_is_native_file(file->text, file->length);
 	if (file && gmt_unpickled_is(file, "??"))
 		file = NULL;
 	return intern_text(stacks, function, &frame.function) &&

@@ -95,10 +95,10 @@ static bool write_begin(struct writing *writing, const struct gmt_torch_import_m
 	struct gmt_event event;
 
 	if (!gmt_torch_import_stack(writing->trace->stacks, block->frames, &live.stack) ||
-		!(is_block ? begin(writing, &writing->blocks, &writing->allocated_bytes, block->address,
-						 &live)
-				   : begin(writing, &writing->segments, &writing->reserved_bytes, block->address,
-						 &live)))
+		!(is_block
+				? begin(writing, &writing->blocks, &writing->allocated_bytes, block->address, &live)
+				: begin(writing, &writing->segments, &writing->reserved_bytes, block->address,
+					  &live)))
 		return false;
 	event = event_of(writing, GMT_KIND_ALLOC, is_block ? GMT_LAYER_TORCH : GMT_LAYER_CUDA,
 		GMT_SPACE_DEVICE);
@@ -193,8 +193,8 @@ static bool map_piece(struct writing *writing, struct gmt_torch_import_piece *pi
 static bool write_mapping(struct writing *writing, const struct gmt_torch_import_event *mapping)
 {
 	bool maps = mapping->action == GMT_TORCH_IMPORT_SEGMENT_MAP;
-	size_t last, at = gmt_torch_import_pieces(writing->device, mapping->address,
-						  mapping->size_bytes, &last);
+	size_t last,
+		at = gmt_torch_import_pieces(writing->device, mapping->address, mapping->size_bytes, &last);
 	struct gmt_event event = event_of(writing, GMT_KIND_UNMAP, GMT_LAYER_CUDA, GMT_SPACE_VMM);
 
 	if (last - at > *writing->trace->work)

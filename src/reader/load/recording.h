@@ -220,8 +220,8 @@ const struct gmt_stack *gmt_recording_stack(const struct gmt_recording *recordin
 const char *gmt_recording_option(const struct gmt_recording *recording, const char *key);
 
 /*
- * Returns whether `gpumemtrace import` made the recording of another tool's data. Such data may lack
- * what a recorder writes, for example the end of the program.
+ * Returns whether `gpumemtrace import` made the recording of another tool's data. Such data may
+ * lack what a recorder writes, for example the end of the program.
  */
 static inline bool gmt_recording_is_imported(const struct gmt_recording *recording)
 {

@@ -92,8 +92,7 @@ static void write_info(const struct gmt_info *info, FILE *file)
 		gmt_text_size(recording->file_bytes).text,
 		recording->seen_events ? (double)recording->file_bytes / (double)recording->seen_events
 							   : 0.0);
-	fputs(gmt_recording_is_imported(recording) ? "  importer  version "
-											   : "  recorder  version ",
+	fputs(gmt_recording_is_imported(recording) ? "  importer  version " : "  recorder  version ",
 		file);
 	gmt_console_text(&console, recording->recorder_version);
 	if (*recording->machine) {
