@@ -53,7 +53,9 @@ class Rows(unittest.TestCase):
             [("step", "/home/me/train.py", 31, "python"), ("main", "train.py", 9, "python")],
         )
         (host,) = [site for site in report["sites"] if site["device"] is None]
-        self.assertEqual([(frame["function"], frame["kind"]) for frame in host["stack"]], [("g", "native"), ("f", "native")])
+        self.assertEqual(
+            [(frame["function"], frame["kind"]) for frame in host["stack"]], [("g", "native"), ("f", "native")]
+        )
         self.assertEqual(len(report["ooms"]), 1)
 
     def test_the_sign_of_the_size_is_an_operation(self):
@@ -80,7 +82,9 @@ class Rows(unittest.TestCase):
     def test_times_since_1970_are_dates(self):
         process = cli.report(snapshots.imported(log("time_s,pointer,size\n1700000000.5,1,1\n")))["process"]
         self.assertEqual(process["start_time_ns"], 1_700_000_000_500_000_000)
-        self.assertEqual(cli.report(snapshots.imported(log("time_s,pointer,size\n5,1,1\n")))["process"]["start_time_ns"], 0)
+        self.assertEqual(
+            cli.report(snapshots.imported(log("time_s,pointer,size\n5,1,1\n")))["process"]["start_time_ns"], 0
+        )
 
     def test_rows_in_any_order(self):
         path = snapshots.imported(log("time_ns,thread,pointer,size\n30,a,1,-5\n10,b,1,5\n20,b,2,7\n"))
@@ -191,7 +195,9 @@ class Texts(hostile_texts.SafeOutput):
             self.check(done.stderr, True)
 
     def test_names_with_separators(self):
-        path = snapshots.imported(log(HEADER + '1,alloc,1,1,0,0,t,"main (a,b;c.py:3);f(int, char) (x y.cpp:7);g (h)"\n'))
+        path = snapshots.imported(
+            log(HEADER + '1,alloc,1,1,0,0,t,"main (a,b;c.py:3);f(int, char) (x y.cpp:7);g (h)"\n')
+        )
         (site,) = cli.report(path)["sites"]
         # A semicolon always separates frames.
         self.assertEqual(

@@ -238,8 +238,7 @@ enum gmt_status gmt_csv_import(const void *bytes, size_t length,
 		status = read_rows(&import, true);
 	if (!status) {
 		note(&import);
-		gmt_import_end(&import.writer,
-			GMT_IMPORT_START_STAMP + (import.last_ns - import.first_ns));
+		gmt_import_end(&import.writer, GMT_IMPORT_START_STAMP + (import.last_ns - import.first_ns));
 		if (import.writer.failed)
 			status = no_memory(&import);
 	}

@@ -115,8 +115,7 @@ static enum gmt_status read_field(struct gmt_csv *csv, struct gmt_csv_field *ret
 	for (last = csv->at; last > first && is_blank(last[-1]);)
 		last--;
 	if (last - first > UINT32_MAX)
-		return gmt_error_set(error, GMT_FORMAT, "line %" PRIu64 ": a field is too long",
-			csv->line);
+		return gmt_error_set(error, GMT_FORMAT, "line %" PRIu64 ": a field is too long", csv->line);
 	*ret_field = (struct gmt_csv_field){ first, (uint32_t)(last - first) };
 	return GMT_OK;
 }

@@ -207,8 +207,8 @@ static enum gmt_status read_operation(const struct gmt_csv *csv,
 	bool has_sign = is_negative || (size->length && *size->text == '+');
 
 	/* A free need not have a size. */
-	if (size->length && !parse_number(size->text + has_sign, size->length - has_sign,
-			&row->size_bytes))
+	if (size->length &&
+		!parse_number(size->text + has_sign, size->length - has_sign, &row->size_bytes))
 		return refuse_value(csv, GMT_CSV_SIZE, size, "a number of bytes", error);
 	if (!has(header, GMT_CSV_OPERATION)) {
 		row->operation = is_negative ? GMT_CSV_FREE : GMT_CSV_ALLOC;

@@ -74,7 +74,7 @@ static bool find_whether_has_python(struct gmt_traces_merger *merger,
 {
 	uint32_t place;
 
-	*ret_has = false;
+	*ret_has = !gmt_recording_is_imported(merger->recording);
 	for (uint32_t i = 0; !*ret_has && i < gmt_traces_depth(&frames->items); i++) {
 		uint64_t item = frames->items.items[i];
 

@@ -95,7 +95,7 @@ static void write_info(const struct gmt_info *info, FILE *file)
 	fputs(gmt_recording_is_imported(recording) ? "  importer  version " : "  recorder  version ",
 		file);
 	gmt_console_text(&console, recording->recorder_version);
-	if (*recording->machine) {
+	if (!gmt_recording_is_imported(recording)) {
 		fputs(" on ", file);
 		gmt_console_text(&console, recording->machine);
 	}

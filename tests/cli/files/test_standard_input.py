@@ -121,7 +121,7 @@ class Verbs(unittest.TestCase):
         snapshot = pickle.dumps({"device_traces": [[{"action": "alloc", "addr": 1, "size": 7}]]})
         out = cli.place("imported.gmt.gz")
         self.assertEqual(self.piped("import", "-o", out, "-", data=snapshot).returncode, 0)
-        self.assertEqual(cli.report(out)["devices"][0]["layers"][0]["live_bytes"], 7)
+        self.assertEqual(cli.report(out)["devices"][0]["layers"][1]["live_bytes"], 7)
         done = self.piped("import", "-", data=snapshot)
         self.assertEqual(done.returncode, 2)
         self.assertIn(b"import: `-`: it has no name", done.stderr)
