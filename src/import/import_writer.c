@@ -53,6 +53,7 @@ bool gmt_import_begin(struct gmt_import_writer *ret_writer,
 {
 	char recording[GMT_IDENTIFIER_BYTES];
 	struct gmt_process row = {
+		.pid = options->pid,
 		.rank = -1,
 		.local_rank = -1,
 		.start_time_ns = options->start_time_ns,

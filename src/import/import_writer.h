@@ -37,6 +37,7 @@ struct gmt_import_options {
 	const char *tool;       /* what the data comes from: the field `imported_from` */
 	const char *version;    /* of the program that imports */
 	uint64_t start_time_ns; /* time of the start stamp; 0: not known */
+	uint32_t pid;           /* of the process that had the memory; 0: not known */
 	gmt_import_write *write;
 	void *user;
 };

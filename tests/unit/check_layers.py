@@ -117,7 +117,7 @@ FOREIGN = {
     r"libunwind.*\.h": r"preload/unwind/.*",
     r"pthread\.h": r"((preload|simcuda)/.*|src/source/read_ahead\.c|src/analysis/page/page_worker\.c|library/tables/recording\.h)",
     r"cuda.*\.h": r"(preload|simcuda)/.*",
-    r"sqlite3\.h": r"tools/database/.*",
+    r"sqlite3\.h": r"tools/(database|import)/.*",
 }
 
 

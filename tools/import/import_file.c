@@ -12,6 +12,7 @@
 #include "import/csv/csv_import.h"
 #include "import/torch/torch_import.h"
 #include "tools/import/import_input.h"
+#include "tools/import/nsight_import.h"
 #include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
 #include "tools/output/output.h"
@@ -58,7 +59,7 @@ static enum gmt_status import_pickle(const struct gmt_import_input *input,
 	return status;
 }
 
-static enum gmt_status import(const struct gmt_import_input *input,
+static enum gmt_status import(const struct gmt_import_input *input, uint64_t pid,
 	const struct gmt_import_options *options, struct gmt_error *error)
 {
 	enum gmt_status status = GMT_FORMAT;
@@ -70,12 +71,15 @@ static enum gmt_status import(const struct gmt_import_input *input,
 	case GMT_IMPORT_CSV:
 		status = gmt_csv_import(input->bytes.items, input->bytes.count, options, error);
 		break;
+	case GMT_IMPORT_NSIGHT:
+		status = gmt_nsight_import(input->path, pid, options, error);
+		break;
 	}
 	return status ? name_error(input, error) : GMT_OK;
 }
 
 /* Writes the recording. Returns the exit code. */
-static int write_recording(const struct gmt_import_input *input, const char *name,
+static int write_recording(const struct gmt_import_input *input, uint64_t pid, const char *name,
 	struct gmt_output *output)
 {
 	struct recording recording = { 0 };
@@ -93,7 +97,7 @@ static int write_recording(const struct gmt_import_input *input, const char *nam
 		gmt_encode_file_header(header);
 		status = gmt_sink_push(recording.sink, header, sizeof(header), &error);
 		if (!status)
-			status = import(input, &options, &error);
+			status = import(input, pid, &options, &error);
 		/* The cause, if it is in the output. */
 		if (status && recording.error.status) {
 			error = recording.error;
@@ -122,11 +126,11 @@ static const char *name_of(const char *path, char buffer[PATH_MAX])
 	return buffer;
 }
 
-int gmt_import_file(const char *path, const char *output, bool force)
+int gmt_import_file(const char *path, const struct gmt_import_choice *choice)
 {
 	char buffer[PATH_MAX];
-	const char *name = output ? output : name_of(path, buffer);
-	const struct gmt_output_rules rules = { .inputs = { { &path, 1 } }, .force = force };
+	const char *name = choice->output ? choice->output : name_of(path, buffer);
+	const struct gmt_output_rules rules = { .inputs = { { &path, 1 } }, .force = choice->force };
 	struct gmt_output *to = gmt_output_open_bytes(name, &rules);
 	struct gmt_import_input input = { 0 };
 	struct gmt_error error = { 0 };
@@ -135,7 +139,7 @@ int gmt_import_file(const char *path, const char *output, bool force)
 	if (!to)
 		return GMT_EXIT_UNREADABLE;
 	code = gmt_import_input_read(&input, path, &error) ? gmt_message_failure(&error)
-													   : write_recording(&input, name, to);
+													   : write_recording(&input, choice->pid, name, to);
 	gmt_import_input_fini(&input);
 	if (code) {
 		gmt_output_discard(to);

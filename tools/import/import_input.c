@@ -11,6 +11,13 @@
 #include "import/pickle/unpickle.h"
 #include "tools/recordings/standard_input.h"
 
+static const char sqlite_magic[16] = "SQLite format 3"; /* with its NUL */
+
+static bool begins_with(const struct gmt_import_input *input, const char *text, size_t length)
+{
+	return input->bytes.count >= length && memcmp(input->bytes.items, text, length) == 0;
+}
+
 static int64_t read_some(const struct gmt_source_stream *stream, int fd, void *buffer, size_t bytes)
 {
 	ssize_t got;
@@ -37,7 +44,7 @@ static enum gmt_status read_all(struct gmt_import_input *input,
 			return gmt_error_set(error, GMT_NO_FILE, "%.512s: cannot be read: %s", input->name,
 				strerror(errno));
 		input->bytes.count += (size_t)got;
-	} while (got);
+	} while (got && !begins_with(input, sqlite_magic, sizeof(sqlite_magic)));
 	return GMT_OK;
 }
 
@@ -58,11 +65,6 @@ static enum gmt_status read_file(struct gmt_import_input *input, struct gmt_erro
 	return status;
 }
 
-static bool begins_with(const struct gmt_import_input *input, const char *text, size_t length)
-{
-	return input->bytes.count >= length && memcmp(input->bytes.items, text, length) == 0;
-}
-
 static enum gmt_status find_kind(struct gmt_import_input *input, struct gmt_error *error)
 {
 	if (!input->bytes.count)
@@ -70,6 +72,13 @@ static enum gmt_status find_kind(struct gmt_import_input *input, struct gmt_erro
 	if (gmt_unpickle_is_pickle(input->bytes.items, input->bytes.count)) {
 		input->kind = GMT_IMPORT_PICKLE;
 		return GMT_OK;
+	}
+	if (begins_with(input, sqlite_magic, sizeof(sqlite_magic))) {
+		input->kind = GMT_IMPORT_NSIGHT;
+		return gmt_standard_input_is(input->path)
+			? gmt_error_set(error, GMT_FORMAT,
+				  "%.512s: is a file of SQLite, which must be imported by its name", input->name)
+			: GMT_OK;
 	}
 	if (begins_with(input, "\x1f\x8b", 2))
 		return gmt_error_set(error, GMT_FORMAT,
@@ -81,7 +90,7 @@ static enum gmt_status find_kind(struct gmt_import_input *input, struct gmt_erro
 		return GMT_OK;
 	}
 	return gmt_error_set(error, GMT_FORMAT,
-		"%.512s: cannot be imported: it is neither a pickle of protocols 2 to 5 nor a CSV log",
+		"%.512s: cannot be imported: it is neither a pickle of protocols 2 to 5, nor a CSV log, nor SQLite",
 		input->name);
 }
 

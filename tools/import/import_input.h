@@ -12,12 +12,13 @@
 enum gmt_import_kind {
 	GMT_IMPORT_PICKLE,
 	GMT_IMPORT_CSV,
+	GMT_IMPORT_NSIGHT, /* SQLite, whose file is not read here */
 };
 
 struct gmt_import_input {
 	const char *path;
 	const char *name; /* for messages */
-	GMT_VEC(uint8_t) bytes;
+	GMT_VEC(uint8_t) bytes; /* all, or some of the first ones of a file of SQLite */
 	enum gmt_import_kind kind;
 };
 
