@@ -199,6 +199,7 @@ ABOUT = {
         (
             ("Make snapshot.gmt.gz of a memory snapshot of PyTorch:", "gpumemtrace import snapshot.pickle"),
             ("Choose the name of the recording:", "gpumemtrace import -o rank3.gmt.gz snapshot_rank3.pickle"),
+            ("Take one process of a report of Nsight Systems:", "gpumemtrace import --pid=4242 report.sqlite"),
         ),
         ("report", "diff", "export"),
     ),

@@ -138,8 +138,9 @@ int gmt_import_file(const char *path, const struct gmt_import_choice *choice)
 
 	if (!to)
 		return GMT_EXIT_UNREADABLE;
-	code = gmt_import_input_read(&input, path, &error) ? gmt_message_failure(&error)
-													   : write_recording(&input, choice->pid, name, to);
+	code = gmt_import_input_read(&input, path, &error)
+		? gmt_message_failure(&error)
+		: write_recording(&input, choice->pid, name, to);
 	gmt_import_input_fini(&input);
 	if (code) {
 		gmt_output_discard(to);

@@ -75,8 +75,8 @@ enum gmt_status gmt_nsight_database_open(struct gmt_nsight_database *ret_databas
 
 	if (!make_address(path, address, sizeof(address)))
 		return gmt_error_set(error, GMT_NO_FILE, "its name is too long");
-	if (sqlite3_open_v2(address, &ret_database->connection,
-			SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) != SQLITE_OK)
+	if (sqlite3_open_v2(address, &ret_database->connection, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
+			NULL) != SQLITE_OK)
 		return gmt_nsight_database_fail(ret_database, error);
 	ret_database->steps_left = LEAST_STEPS;
 	if (!stat(path, &file))

@@ -28,7 +28,8 @@ static const uint8_t spaces[] = {
 
 uint64_t gmt_nsight_stamp(struct gmt_nsight_writing *writing, int64_t time_ns)
 {
-	uint64_t since = time_ns > writing->base_ns ? (uint64_t)time_ns - (uint64_t)writing->base_ns : 0;
+	uint64_t since =
+		time_ns > writing->base_ns ? (uint64_t)time_ns - (uint64_t)writing->base_ns : 0;
 	uint64_t stamp = GMT_IMPORT_START_STAMP + (since < INT64_MAX ? since : 0);
 
 	if (stamp > writing->last_stamp)
@@ -134,7 +135,8 @@ static bool set_call(struct gmt_nsight_writing *writing, const struct gmt_nsight
 	name = index ? gmt_nsight_rows_text(&writing->rows, call->name)
 				 : (struct gmt_nsight_text){ "", 0 };
 	snprintf(text, sizeof(text), "%.*s",
-		(int)(name_length(&name) < sizeof(text) ? name_length(&name) : sizeof(text) - 1), name.text);
+		(int)(name_length(&name) < sizeof(text) ? name_length(&name) : sizeof(text) - 1),
+		name.text);
 	if (!*text)
 		snprintf(text, sizeof(text), "%s", event->kind == GMT_KIND_ALLOC ? "alloc" : "free");
 	/* The names come from the file. There are few, but a hostile file may have many. */

@@ -59,8 +59,8 @@ bool gmt_nsight_write_phases(struct gmt_nsight_writing *writing)
 	for (size_t i = 0; done && i < writing->rows.ranges.count; i++) {
 		const struct gmt_nsight_range *range = &writing->rows.ranges.items[i];
 		bool has_end = range->type != TYPE_MARK && range->end_ns >= range->start_ns;
-		int64_t length_ns = has_end ? (int64_t)((uint64_t)range->end_ns - (uint64_t)range->start_ns)
-									: INT64_MAX;
+		int64_t length_ns =
+			has_end ? (int64_t)((uint64_t)range->end_ns - (uint64_t)range->start_ns) : INT64_MAX;
 
 		done = gmt_vec_reserve(&moments, 2);
 		if (!done)

@@ -67,8 +67,7 @@ static enum gmt_status refuse_processes(const struct reading *reading, uint64_t 
 static enum gmt_status choose_process(struct reading *reading, uint64_t pid)
 {
 	enum gmt_status status = gmt_nsight_database_read(reading->database,
-		"SELECT DISTINCT globalPid FROM " GMT_NSIGHT_MEMORY, take_process, reading,
-		reading->error);
+		"SELECT DISTINCT globalPid FROM " GMT_NSIGHT_MEMORY, take_process, reading, reading->error);
 
 	if (status || (!reading->processes.count && !pid))
 		return status;
