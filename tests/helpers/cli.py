@@ -92,7 +92,7 @@ def verbs():
 def verbs_that_read():
     """Returns the verbs whose operands are recordings."""
     rows = re.findall(r'^GMT_COMMAND\((\w+), "([^"]*)"', read_source("tools", "options", "commands.def"), re.M)
-    return [verb for verb, operands in rows if re.search(r"\bfile|\bbase", operands) and verb != "import"]
+    return [verb for verb, operands in rows if re.search(r"\bfile|\bbase", operands)]
 
 
 def help_options(verb):

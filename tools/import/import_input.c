@@ -90,7 +90,8 @@ static enum gmt_status find_kind(struct gmt_import_input *input, struct gmt_erro
 		return GMT_OK;
 	}
 	return gmt_error_set(error, GMT_FORMAT,
-		"%.512s: cannot be imported: it is neither a pickle of protocols 2 to 5, nor a CSV log, nor SQLite",
+		"%.512s: cannot be imported: it is neither a pickle of protocols 2 to 5, nor a CSV log, "
+		"nor SQLite",
 		input->name);
 }
 
