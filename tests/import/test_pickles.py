@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Memory snapshots of PyTorch, written by Python's pickle module: the recording has their memory, stacks and phases."""
 
+import json
 import pickle
 import unittest
 
@@ -253,6 +254,9 @@ class Verbs(unittest.TestCase):
             self.assertIn("imported", cli.run(*verb, self.path).stdout)
         self.assertEqual(cli.report(self.path)["process"]["imported_from"], "PyTorch memory snapshot")
         self.assertNotIn("imported_from", cli.report(cli.make("made.gmt.gz"))["process"])
+        for path, wanted in (self.path, "PyTorch memory snapshot"), (cli.make("made.gmt.gz"), None):
+            done = cli.run("sql", "--json", path, "select imported_from from process")
+            self.assertEqual(json.loads(done.stdout), [{"imported_from": wanted}])
 
     def test_definitions_that_need_the_end_are_not_judged(self):
         text = cli.unwrapped(cli.run("leaks", "--definition=exit,age,growth", "--age-steps=1", self.path).stdout)
