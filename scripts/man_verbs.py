@@ -240,6 +240,15 @@ ABOUT = {
         (("List your recorded processes:", "gpumemtrace ps"),),
         ("snapshot", "pause", "resume"),
     ),
+    "top": About(
+        ("read", "usage", "no_file"),
+        (
+            ("Watch all of your recorded processes:", "gpumemtrace top"),
+            ("Print what process 4711 holds now, as JSON:", "gpumemtrace top --json 4711"),
+            ("Serve metrics to Prometheus on this machine:", "gpumemtrace top --metrics-listen=127.0.0.1:9400"),
+        ),
+        ("ps", "report", "snapshot"),
+    ),
     "snapshot": About(
         ("done", "usage", "no_process"),
         (("Copy the recording of process 4711 so far:", "gpumemtrace snapshot -o now.gmt.gz 4711"),),

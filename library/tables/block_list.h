@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_LIBRARY_BLOCK_LIST_H
-#define GMT_LIBRARY_BLOCK_LIST_H
+#ifndef GMT_LIBRARY_TABLES_BLOCK_LIST_H
+#define GMT_LIBRARY_TABLES_BLOCK_LIST_H
 
 /*
  * All blocks of a recording, and all changes of what each account holds, collected while the events

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_LIBRARY_CURSOR_H
-#define GMT_LIBRARY_CURSOR_H
+#ifndef GMT_LIBRARY_TABLES_CURSOR_H
+#define GMT_LIBRARY_TABLES_CURSOR_H
 
 /*
  * A cursor passes once over the rows of one table. It has the choice of rows and columns, and the

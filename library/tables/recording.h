@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_LIBRARY_RECORDING_H
-#define GMT_LIBRARY_RECORDING_H
+#ifndef GMT_LIBRARY_TABLES_RECORDING_H
+#define GMT_LIBRARY_TABLES_RECORDING_H
 
 /*
  * An open recording, with what was computed about it so far. Streams and the program's handle

@@ -18,7 +18,7 @@ struct blocks_state {
 	size_t next;
 	struct gmt_stack_text_table names;
 	GMT_VEC(struct site_texts) sites; /* by site id */
-	GMT_VEC(int32_t) phases;          /* by index in the timeline */
+	struct gmt_phase_texts phases;          /* by index in the timeline */
 	uint32_t made_step, freed_step;   /* the last look-ups */
 };
 
@@ -57,26 +57,12 @@ static bool intern_site(struct gmt_read_cursor *cursor, struct blocks_state *sta
 	return true;
 }
 
-static bool intern_phases(struct gmt_read_cursor *cursor, struct blocks_state *state)
-{
-	const struct gmt_timeline *timeline = &cursor->recording->pipeline.timeline;
-
-	for (size_t i = 0; i < timeline->phases.count; i++) {
-		int32_t *text = gmt_vec_push(&state->phases);
-
-		if (!text)
-			return false;
-		*text =
-			gmt_cursor_intern_text(cursor, GMT_COLUMN_blocks_phase, timeline->phases.items[i].name);
-	}
-	return true;
-}
-
 bool gmt_open_blocks(struct gmt_read_cursor *cursor)
 {
 	struct blocks_state *state = cursor->state = calloc(1, sizeof(*state));
 	size_t sites = cursor->recording->pipeline.replay.accounting.sites.count;
-	bool done = state && intern_phases(cursor, state) &&
+	bool done = state &&
+		gmt_table_texts_of_phases(cursor, GMT_COLUMN_blocks_phase, &state->phases) &&
 		gmt_stack_text_table_init(&state->names, cursor,
 			(struct gmt_stack_columns){
 				.line = GMT_COLUMN_blocks_line,

@@ -21,7 +21,7 @@ struct events_state {
 	int32_t kinds[GMT_SHAPE_KINDS], layers[GMT_SHAPE_LAYERS], spaces[256];
 	int32_t *apis; /* by id; below 0: unknown */
 	GMT_VEC(struct thread_texts) threads; /* by index in the recording */
-	GMT_VEC(int32_t) phases; /* by index in the timeline */
+	struct gmt_phase_texts phases; /* by index in the timeline */
 	GMT_VEC(int32_t) owners; /* by id */
 	uint32_t last_thread; /* the last look-up of a thread: its id, and its texts */
 	struct thread_texts last_thread_texts;
@@ -125,21 +125,6 @@ static bool intern_stacks(struct gmt_read_cursor *cursor, struct events_state *s
 	return !cursor->failed;
 }
 
-static bool intern_phases(struct gmt_read_cursor *cursor, struct events_state *state)
-{
-	const struct gmt_timeline *timeline = &cursor->recording->pipeline.timeline;
-
-	for (size_t i = 0; i < timeline->phases.count; i++) {
-		int32_t *text = gmt_vec_push(&state->phases);
-
-		if (!text)
-			return false;
-		*text =
-			gmt_cursor_intern_text(cursor, GMT_COLUMN_events_phase, timeline->phases.items[i].name);
-	}
-	return true;
-}
-
 static bool intern_owners(struct gmt_read_cursor *cursor, struct events_state *state)
 {
 	const struct gmt_owners *owners = &cursor->recording->pipeline.traces.owners;
@@ -219,7 +204,8 @@ bool gmt_open_events(struct gmt_read_cursor *cursor)
 	choose_events(cursor, state);
 	return intern_apis(cursor, state) && intern_threads(cursor, state) &&
 		(!state->has_stacks || intern_stacks(cursor, state)) &&
-		(!state->has_phases || intern_phases(cursor, state)) &&
+		(!state->has_phases ||
+			gmt_table_texts_of_phases(cursor, GMT_COLUMN_events_phase, &state->phases)) &&
 		(!state->has_owners || intern_owners(cursor, state)) &&
 		gmt_events_reader_init(&state->reader, &cursor->recording->pipeline.recording->events,
 			fields_of(cursor, state)) &&

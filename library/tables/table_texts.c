@@ -115,3 +115,18 @@ void gmt_stack_text_table_fini(struct gmt_stack_text_table *names)
 	gmt_vec_fini(&names->stacks);
 	gmt_vec_fini(&names->has_texts);
 }
+
+bool gmt_table_texts_of_phases(struct gmt_read_cursor *cursor, int column,
+	struct gmt_phase_texts *ret_texts)
+{
+	const struct gmt_timeline *timeline = &cursor->recording->pipeline.timeline;
+
+	for (size_t i = 0; i < timeline->phases.count; i++) {
+		int32_t *text = gmt_vec_push(ret_texts);
+
+		if (!text)
+			return false;
+		*text = gmt_cursor_intern_text(cursor, column, timeline->phases.items[i].name);
+	}
+	return true;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_LIBRARY_TABLE_TEXTS_H
-#define GMT_LIBRARY_TABLE_TEXTS_H
+#ifndef GMT_LIBRARY_TABLES_TABLE_TEXTS_H
+#define GMT_LIBRARY_TABLES_TABLE_TEXTS_H
 
 /*
  * Makes the names of stacks, sites and threads for the rows of tables. The texts of a table are
@@ -41,6 +41,19 @@ void gmt_stack_text_table_fini(struct gmt_stack_text_table *names);
 
 /* Returns whether a stack has a frame. Tables have null for stacks without frames. */
 bool gmt_stack_has_frames(const struct gmt_read_cursor *cursor, uint32_t stack);
+
+/* The names of a recording's phases, as numbers in their column. */
+struct gmt_phase_texts { /* layout of a GMT_VEC */
+	int32_t *items;
+	size_t count, capacity;
+};
+
+/*
+ * Interns the names of all phases in a column. Returns false when out of memory. The caller ends
+ * `ret_texts` (zeroed) with gmt_vec_fini.
+ */
+bool gmt_table_texts_of_phases(struct gmt_read_cursor *cursor, int column,
+	struct gmt_phase_texts *ret_texts);
 
 /*
  * Writes `file:line` of a frame to `ret_text`, cut to `size` bytes. Without a source file, writes

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_LIBRARY_TABLES_H
-#define GMT_LIBRARY_TABLES_H
+#ifndef GMT_LIBRARY_TABLES_TABLES_H
+#define GMT_LIBRARY_TABLES_TABLES_H
 
 /*
  * The tables of tables.def in C: a structure for the rows of each table, a number for each column,

@@ -294,3 +294,18 @@ void gmt_safe_stream_progress(const char *text)
 	fflush(stderr);
 	write_all(STDERR_FILENO, (const unsigned char *)line, (size_t)length);
 }
+
+void gmt_safe_stream_command(enum gmt_terminal_command command)
+{
+	static const char *const sequences[] = {
+		[GMT_TERMINAL_ENTER] = "\033[?1049h\033[?25l\033[2J",
+		[GMT_TERMINAL_HOME] = "\033[H",
+		[GMT_TERMINAL_CLEAR_BELOW] = "\033[J",
+		[GMT_TERMINAL_LEAVE] = "\033[?25h\033[?1049l",
+	};
+	const char *sequence = sequences[command];
+
+	if (command != GMT_TERMINAL_LEAVE)
+		fflush(stdout);
+	write_all(STDOUT_FILENO, (const unsigned char *)sequence, strlen(sequence));
+}

@@ -47,4 +47,18 @@ void gmt_safe_stream_allow_styles(FILE *file);
  */
 void gmt_safe_stream_progress(const char *text);
 
+/* What a terminal on stdout does for a program that fills the whole screen. */
+enum gmt_terminal_command {
+	GMT_TERMINAL_ENTER, /* shows an empty screen instead of the text so far, without a cursor */
+	GMT_TERMINAL_HOME,  /* the next output overwrites the screen from its first line on */
+	GMT_TERMINAL_CLEAR_BELOW, /* clears what is behind the last output */
+	GMT_TERMINAL_LEAVE, /* shows the text before GMT_TERMINAL_ENTER again */
+};
+
+/*
+ * Sends a command to the terminal, after the output so far. Only for a terminal on stdout. A signal
+ * handler may send GMT_TERMINAL_LEAVE; then the output so far may be lost.
+ */
+void gmt_safe_stream_command(enum gmt_terminal_command command);
+
 #endif

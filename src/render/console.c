@@ -76,27 +76,37 @@ void gmt_console_argument(const struct gmt_console *console, const char *text)
 	fputc('\'', console->file);
 }
 
+void gmt_console_frame(const struct gmt_console *console, const struct gmt_recording *recording,
+	const struct gmt_console_frame *frame)
+{
+	char name[120];
+
+	if (frame->is_python) {
+		gmt_console_text(console,
+			*frame->file ? gmt_short_name_of_file(recording, frame->file) : "?");
+		fprintf(console->file, ":%u in ", frame->line);
+		gmt_console_text(console, frame->function);
+		return;
+	}
+	gmt_short_name_of_function(frame->function, name, sizeof(name));
+	gmt_console_text(console, name);
+	if (*frame->file) {
+		fputs(" (", console->file);
+		gmt_console_text(console, gmt_short_name_of_file(recording, frame->file));
+		fprintf(console->file, ":%u)", frame->line);
+	}
+}
+
 void gmt_console_place(const struct gmt_console *console, const struct gmt_recording *recording,
 	const struct gmt_traces *traces, uint32_t place_id)
 {
 	const struct gmt_place *place = gmt_traces_place(traces, place_id);
-	const char *function = gmt_traces_string(traces, place->function);
-	const char *file = gmt_traces_string(traces, place->file);
-	char name[120];
 
-	if (place->kind == GMT_PLACE_PYTHON) {
-		gmt_console_text(console, *file ? gmt_short_name_of_file(recording, file) : "?");
-		fprintf(console->file, ":%u in ", place->line);
-		gmt_console_text(console, function);
-		return;
-	}
-	gmt_short_name_of_function(function, name, sizeof(name));
-	gmt_console_text(console, name);
-	if (*file) {
-		fputs(" (", console->file);
-		gmt_console_text(console, gmt_short_name_of_file(recording, file));
-		fprintf(console->file, ":%u)", place->line);
-	}
+	gmt_console_frame(console, recording,
+		&(struct gmt_console_frame){ .function = gmt_traces_string(traces, place->function),
+			.file = gmt_traces_string(traces, place->file),
+			.line = place->line,
+			.is_python = place->kind == GMT_PLACE_PYTHON });
 }
 
 void gmt_console_own_place(const struct gmt_console *console, const struct gmt_recording *recording,

@@ -48,6 +48,17 @@ void gmt_console_heading(const struct gmt_console *console, const char *text);
  */
 void gmt_console_wrap(FILE *file, int indent, int hang, const char *text);
 
+/* A line of code. `file` is "" and `line` 0 if they are not known. */
+struct gmt_console_frame {
+	const char *function, *file;
+	uint32_t line;
+	bool is_python;
+};
+
+/* Writes a line of code, as gmt_console_place does. */
+void gmt_console_frame(const struct gmt_console *console, const struct gmt_recording *recording,
+	const struct gmt_console_frame *frame);
+
 /*
  * Writes, for example, "train.py:31 in training_step", "at::native::empty_cuda" or "main
  * (main.cpp:12)".

@@ -2,48 +2,14 @@
 #include "source/source.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "containers/arena.h"
 #include "base/pages.h"
-#include "containers/vec.h"
-#include "format/format.h"
-#include "format/encoding/inflate.h"
-#include "format/encoding/little_endian.h"
 #include "source/recovery.h"
+#include "source/source_state.h"
 
-enum { IN_BYTES = 64 << 10 };
-
-struct gmt_source {
-	int fd;
-	const struct gmt_source_stream *stream; /* NULL: the bytes come from `fd` */
-	bool has_failed_read; /* the stream gave an error: `failed` is set too */
-	bool is_part;        /* the caller owns the descriptor */
-	uint64_t part_bytes;
-	bool in_member;      /* inside a gzip member, not between two members */
-	bool is_cut;         /* the file ended inside a member */
-	bool failed;         /* a read or inflate error: no more data can come */
-	struct gmt_recovery *recovery; /* NULL: there is only the file */
-	bool file_is_over;   /* all blocks of the file were returned */
-	struct gmt_source_progress progress;
-	const struct gmt_members *members; /* NULL: all members are read */
-	/* index of the next member to compare with the position */
-	size_t next_member;
-	void *inflating;     /* the inflater's state, in the arena */
-	struct gmt_inflate_bytes bytes; /* `in` as input, and the caller's output buffer */
-	struct gmt_arena memory;
-	GMT_VEC(uint8_t) payload;
-	const char *path;    /* the copy at the end of this struct */
-	char failure[160];   /* reason for `failed` */
-	uint8_t in[IN_BYTES];
-	char path_copy[4096];
-};
-
-static void fail(struct gmt_source *source, const char *why)
+void gmt_source_fail(struct gmt_source *source, const char *why)
 {
 	source->failed = true;
 	strncpy(source->failure, why, sizeof(source->failure) - 1);
@@ -67,18 +33,14 @@ static int64_t read_bytes(struct gmt_source *source, uint8_t *to, size_t bytes)
 	return got;
 }
 
-/*
- * Reads more of the file, behind the first `kept_bytes` of source->in. Returns false at its end or
- * on an error.
- */
-static bool add_input(struct gmt_source *source, size_t kept_bytes)
+bool gmt_source_add_input(struct gmt_source *source, size_t kept_bytes)
 {
-	int64_t got = read_bytes(source, source->in + kept_bytes, IN_BYTES - kept_bytes);
+	int64_t got = read_bytes(source, source->in + kept_bytes, GMT_SOURCE_IN_BYTES - kept_bytes);
 
 	/* The stream's function may be the user's. */
-	if (got < 0 || got > (int64_t)(IN_BYTES - kept_bytes)) {
+	if (got < 0 || got > (int64_t)(GMT_SOURCE_IN_BYTES - kept_bytes)) {
 		source->has_failed_read = source->stream;
-		fail(source, got < 0 && errno ? strerror(errno) : "a read failed");
+		gmt_source_fail(source, got < 0 && errno ? strerror(errno) : "a read failed");
 		return false;
 	}
 	if (!got)
@@ -87,12 +49,6 @@ static bool add_input(struct gmt_source *source, size_t kept_bytes)
 	source->bytes.in = source->in;
 	source->bytes.in_bytes = kept_bytes + (size_t)got;
 	return true;
-}
-
-/* Reads more of the file, when all of source->in was used. */
-static bool fill_input(struct gmt_source *source)
-{
-	return add_input(source, 0);
 }
 
 /* Skips the unwanted members that begin here. */
@@ -124,18 +80,14 @@ void gmt_source_leave_out(struct gmt_source *source, const struct gmt_members *m
 static bool begin_member(struct gmt_source *source)
 {
 	leave_out(source);
-	if (!source->bytes.in_bytes && !fill_input(source))
+	if (!source->bytes.in_bytes && !gmt_source_add_input(source, 0))
 		return false;
 	gmt_inflate_begin(source->inflating);
 	source->in_member = true;
 	return true;
 }
 
-/*
- * Inflates up to `length` bytes to `to`. Returns fewer bytes at the end of the file or of its valid
- * part.
- */
-static size_t inflate_some(struct gmt_source *source, uint8_t *to, size_t length)
+size_t gmt_source_inflate(struct gmt_source *source, uint8_t *to, size_t length)
 {
 	struct gmt_inflate_bytes *bytes = &source->bytes;
 
@@ -150,233 +102,18 @@ static size_t inflate_some(struct gmt_source *source, uint8_t *to, size_t length
 			source->in_member = false;
 			break;
 		case GMT_INFLATE_DAMAGED:
-			fail(source, "its compressed data is damaged");
+			gmt_source_fail(source, "its compressed data is damaged");
 			break;
 		default:
 			if (!bytes->out_bytes || bytes->in_bytes)
 				break;
-			if (!fill_input(source)) {
-				source->is_cut = !source->failed;
+			if (!gmt_source_add_input(source, 0)) {
+				source->is_cut = !source->failed && !source->is_growing;
 				return length - bytes->out_bytes;
 			}
 		}
 	}
 	return length - bytes->out_bytes;
-}
-
-static enum gmt_status open_file(struct gmt_source *source, struct gmt_error *error)
-{
-	struct stat status;
-
-	if (source->fd < 0)
-		source->fd = open(source->path, O_RDONLY | O_CLOEXEC);
-	if (source->fd < 0)
-		return gmt_error_set(error, GMT_NO_FILE, "%s: %s", source->path, strerror(errno));
-	if (fstat(source->fd, &status))
-		return gmt_error_set(error, GMT_NO_FILE, "%s: %s", source->path, strerror(errno));
-	if (S_ISDIR(status.st_mode))
-		return gmt_error_set(error, GMT_NO_FILE, "%s: is a directory, not a recording",
-			source->path);
-	if (S_ISREG(status.st_mode) && !status.st_size)
-		return gmt_error_set(error, GMT_FORMAT,
-			"%s: is empty: the recording ended before anything was written", source->path);
-	source->progress.file_bytes = (uint64_t)status.st_size;
-	return GMT_OK;
-}
-
-static enum gmt_status check_header(struct gmt_source *source, struct gmt_error *error)
-{
-	uint8_t header[GMT_FILE_HEADER_BYTES];
-	bool is_all, is_ours, is_whole;
-
-	/* A pipe may give one byte at first. */
-	if (!fill_input(source) ||
-		(source->bytes.in_bytes < 2 && !add_input(source, 1) && source->failed))
-		return gmt_error_set(error, source->has_failed_read ? GMT_NO_FILE : GMT_FORMAT,
-			source->has_failed_read ? "%s: cannot be read: %s" : "%s: %s", source->path,
-			source->failed ? source->failure : "is empty");
-	if (source->bytes.in_bytes < 2 || source->in[0] != 0x1f || source->in[1] != 0x8b)
-		return gmt_error_set(error, GMT_FORMAT,
-			"%s: is not a gzip file, so not a gpumemtrace recording", source->path);
-	is_all = inflate_some(source, header, sizeof(header)) == sizeof(header);
-	is_ours = is_all && memcmp(header, GMT_FORMAT_MAGIC, 8) == 0;
-	is_whole = is_all && gmt_get_u32(header + 16) == gmt_checksum(0, header, 16);
-	if (!is_all || (source->is_cut && !(is_ours && is_whole)))
-		return gmt_error_set(error, source->has_failed_read ? GMT_NO_FILE : GMT_FORMAT,
-			"%s: cannot be read: %s", source->path,
-			source->failed && !source->is_cut ? source->failure : "it ends within its header");
-	if (!is_ours)
-		return gmt_error_set(error, GMT_FORMAT, "%s: is gzip, but not a gpumemtrace recording",
-			source->path);
-	if (!is_whole)
-		return gmt_error_set(error, GMT_FORMAT, "%s: its header is damaged", source->path);
-	if (gmt_get_u16(header + 8) > GMT_FORMAT_MAJOR ||
-		(gmt_get_u32(header + 12) & ~(uint32_t)GMT_FEATURES_KNOWN))
-		return gmt_error_set(error, GMT_VERSION,
-			"%s: has format %u.%u (features %#x), but this gpumemtrace reads %d.x: use a newer "
-			"gpumemtrace",
-			source->path, gmt_get_u16(header + 8), gmt_get_u16(header + 10),
-			gmt_get_u32(header + 12), GMT_FORMAT_MAJOR);
-	return GMT_OK;
-}
-
-/* Makes a source without the file and the fields that depend on it. */
-static enum gmt_status make(const char *path, struct gmt_source **ret_source,
-	struct gmt_error *error)
-{
-	struct gmt_source *source;
-
-	*ret_source = NULL;
-	if (path && strlen(path) >= sizeof(source->path_copy))
-		return gmt_error_set(error, GMT_NO_FILE, "%.64s...: %s", path, strerror(ENAMETOOLONG));
-	source = gmt_pages_grow(NULL, 0, sizeof(*source));
-	if (!source)
-		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	source->path = strcpy(source->path_copy, path ? path : "");
-	source->fd = -1;
-	source->in_member = true;
-	source->inflating = gmt_inflate_open(&source->memory);
-	if (!source->inflating) {
-		gmt_source_close(source);
-		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	}
-	gmt_inflate_begin(source->inflating);
-	*ret_source = source;
-	return GMT_OK;
-}
-
-enum gmt_status gmt_source_open_part(int fd, uint64_t end_bytes, const char *path,
-	struct gmt_source **ret_source, struct gmt_error *error)
-{
-	struct gmt_source *source;
-	enum gmt_status status = make(path, &source, error);
-
-	*ret_source = NULL;
-	if (status)
-		return status;
-	source->is_part = true;
-	source->fd = fd;
-	source->part_bytes = source->progress.file_bytes = end_bytes;
-	status = check_header(source, error);
-	if (status)
-		gmt_source_close(source);
-	else
-		*ret_source = source;
-	return status;
-}
-
-enum gmt_status gmt_source_open_stream(const struct gmt_source_stream *stream,
-	struct gmt_source **ret_source, struct gmt_error *error)
-{
-	struct gmt_source *source;
-	enum gmt_status status = make(stream->name, &source, error);
-
-	*ret_source = NULL;
-	if (status)
-		return status;
-	source->stream = stream;
-	status = check_header(source, error);
-	if (status)
-		gmt_source_close(source);
-	else
-		*ret_source = source;
-	return status;
-}
-
-bool gmt_source_is_for_thread(const struct gmt_source *source, uint64_t bytes)
-{
-	return source->stream ? source->stream->is_for_any_thread
-						  : !source->file_is_over &&
-			(!source->progress.file_bytes || source->progress.file_bytes >= bytes);
-}
-
-/* Opens the file and reads its header. */
-static enum gmt_status begin(struct gmt_source *source, const char *path, struct gmt_error *error)
-{
-	enum gmt_status status;
-
-	if (!path) {
-		source->file_is_over = true;
-		return GMT_OK;
-	}
-	status = open_file(source, error);
-	if (!status)
-		status = check_header(source, error);
-	/* A recorder that was killed in its first second may have written nothing. */
-	if (source->recovery && (status == GMT_FORMAT || status == GMT_NO_FILE)) {
-		source->file_is_over = true;
-		return GMT_OK;
-	}
-	return status;
-}
-
-enum gmt_status gmt_source_open(const char *path, struct gmt_source **ret_source,
-	struct gmt_error *error)
-{
-	return gmt_source_open_with(path, NULL, ret_source, error);
-}
-
-enum gmt_status gmt_source_open_with(const char *path,
-	struct gmt_shared_recording *shared_recording, struct gmt_source **ret_source,
-	struct gmt_error *error)
-{
-	return gmt_source_open_descriptor(-1, path, shared_recording, ret_source, error);
-}
-
-enum gmt_status gmt_source_open_descriptor(int fd, const char *path,
-	struct gmt_shared_recording *shared_recording, struct gmt_source **ret_source,
-	struct gmt_error *error)
-{
-	struct gmt_source *source;
-	enum gmt_status status = make(path, &source, error);
-
-	*ret_source = NULL;
-	if (status)
-		return status;
-	/* The duplicate shares its position with the caller's descriptor. */
-	if (fd >= 0 &&
-		((source->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0 || lseek(source->fd, 0, SEEK_SET) < 0)) {
-		gmt_error_set(error, GMT_NO_FILE, "%s: %s", path, strerror(errno));
-		gmt_source_close(source);
-		return GMT_NO_FILE;
-	}
-	source->recovery = shared_recording ? gmt_recovery_new(shared_recording) : NULL;
-	if (shared_recording && !source->recovery)
-		status = gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	else
-		status = begin(source, path, error);
-	if (status) {
-		gmt_source_close(source);
-		return status;
-	}
-	*ret_source = source;
-	return GMT_OK;
-}
-
-bool gmt_source_is_just_begun(int fd)
-{
-	uint8_t header[GMT_FILE_HEADER_BYTES];
-	struct gmt_source *source;
-	struct stat status;
-	size_t got;
-	bool is_begun;
-
-	if (fstat(fd, &status) || !S_ISREG(status.st_mode))
-		return false;
-	if (!status.st_size)
-		return true;
-	if (make(NULL, &source, NULL))
-		return false;
-	source->fd = fd;
-	source->is_part = true;
-	source->part_bytes = (uint64_t)status.st_size;
-	is_begun = fill_input(source) && source->in[0] == 0x1f &&
-		(source->bytes.in_bytes < 2 || source->in[1] == 0x8b);
-	got = is_begun ? inflate_some(source, header, sizeof(header)) : 0;
-	is_begun = is_begun && got < sizeof(header) && source->is_cut &&
-		!memcmp(header, GMT_FORMAT_MAGIC, got < 8 ? got : 8);
-	gmt_source_close(source);
-	return is_begun;
 }
 
 bool gmt_source_is_cut(const struct gmt_source *source)
@@ -397,51 +134,57 @@ static enum gmt_status damaged(const struct gmt_source *source, const char *what
 							 : what);
 }
 
+/* The result when the file ends within a block. */
+static enum gmt_status ended(const struct gmt_source *source, struct gmt_error *error)
+{
+	return source->is_growing && !source->failed ? GMT_END : damaged(source, CUT, error);
+}
+
 /*
- * Reads into source->payload in steps, so that a small file with a huge stated length does not cost
- * much memory.
+ * Reads the rest of source->payload in steps, so that a small file with a huge stated length does
+ * not cost much memory.
  */
 static enum gmt_status read_payload(struct gmt_source *source, size_t length,
 	struct gmt_error *error)
 {
 	size_t got, want;
 
-	source->payload.count = 0;
 	do {
 		size_t done = source->payload.count;
 
-		want = done < IN_BYTES ? IN_BYTES : done;
+		want = done < GMT_SOURCE_IN_BYTES ? GMT_SOURCE_IN_BYTES : done;
 		if (want > length - done)
 			want = length - done;
 		if (!gmt_vec_reserve(&source->payload, want + 1))
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-		got = inflate_some(source, source->payload.items + done, want);
+		got = gmt_source_inflate(source, source->payload.items + done, want);
 		source->payload.count += got;
 	} while (got == want && source->payload.count < length);
-	return got == want ? GMT_OK : damaged(source, CUT, error);
+	return got == want ? GMT_OK : ended(source, error);
 }
 
 static enum gmt_status next_of_file(struct gmt_source *source, struct gmt_block *ret_block,
 	struct gmt_error *error)
 {
-	uint8_t header[GMT_BLOCK_HEADER_BYTES];
-	size_t got = inflate_some(source, header, sizeof(header));
-
-	if (!got && !source->failed && !source->in_member && !source->is_cut)
+	source->header_bytes += gmt_source_inflate(source, source->header + source->header_bytes,
+		sizeof(source->header) - source->header_bytes);
+	if (!source->header_bytes && !source->failed && !source->in_member && !source->is_cut)
 		return GMT_END;
-	if (got < sizeof(header))
-		return damaged(source, CUT, error);
+	if (source->header_bytes < sizeof(source->header))
+		return ended(source, error);
 
 	struct gmt_block block;
-	if (!gmt_block_read_header(header, &block))
+	if (!gmt_block_read_header(source->header, &block))
 		return damaged(source, "a block in it has an impossible size", error);
 
 	enum gmt_status status = read_payload(source, block.size_bytes, error);
 	if (status)
 		return status;
 	block.payload = source->payload.items;
-	if (!gmt_block_is_intact(header, &block))
+	if (!gmt_block_is_intact(source->header, &block))
 		return damaged(source, "a block in it has a wrong checksum", error);
+	source->header_bytes = 0;
+	source->payload.count = 0;
 	*ret_block = block;
 	return GMT_OK;
 }

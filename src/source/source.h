@@ -66,6 +66,14 @@ enum gmt_status gmt_source_open_descriptor(int fd, const char *path,
 	struct gmt_error *error);
 
 /*
+ * Same, for a file that its recorder still writes. gmt_source_next returns GMT_END where the file
+ * ends now, also within a block. A later call continues there. It fails like gmt_source_open while
+ * the file does not have its whole header.
+ */
+enum gmt_status gmt_source_open_growing(int fd, const char *path, struct gmt_source **ret_source,
+	struct gmt_error *error);
+
+/*
  * Same, from a stream, which stays the caller's and must outlive the source. If a read fails,
  * gmt_source_next returns GMT_NO_FILE.
  */

@@ -5,6 +5,7 @@ Larger measurements have their own files.
 """
 
 import os
+import subprocess
 
 from rows import added, compare, memory_row, row_of
 from sampling import HERE, alternate, runtime_arguments, spawn_ms, time_and_memory
@@ -15,6 +16,7 @@ from section_writer import end, writer
 
 STARTUP_GOAL_MS = 2
 REPORT_GOAL_SECONDS, REPORT_GOAL_MIB = 2, 300
+UNWATCHED, WATCHED = "not watched", "watched by top"
 SAME_PERCENT = 5  # noise that "costs the same" allows
 
 
@@ -162,6 +164,28 @@ def pauses(machine, effort, progress):
     ]
 
 
+def watched(machine, effort, progress):
+    """Measures the same loop while `top` shows it five times a second, and while nothing does."""
+    program = machine.compile("malloc_loop.c", "-rdynamic", *runtime_arguments(machine))
+    loops = effort.pick(("5000", "200"), ("5000", "100"), ("500", "2"))
+    command = [machine.cli, "top", "--batch", "--json", "--interval=200ms"]
+
+    def measure(variant):
+        machine.forget_snapshots()
+        if variant == UNWATCHED:
+            return float(machine.run([program, *loops], "stacks=all"))
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as watcher:
+            try:
+                return float(machine.run([program, *loops], "stacks=all"))
+            finally:
+                watcher.terminate()
+
+    samples = alternate(
+        [UNWATCHED, WATCHED], effort.processes(11, 3), measure, progress, lambda value: f"{value:,.0f} ns"
+    )
+    return compare("cudaMalloc and cudaFree in a recorded loop", "ns", samples, {WATCHED: SAME_PERCENT})
+
+
 SECTIONS = {
     "loop": training_loop,
     "turns": training_turns,
@@ -175,4 +199,5 @@ SECTIONS = {
     "end": end,
     "event": event_cost,
     "pauses": pauses,
+    "watched": watched,
 }

@@ -11,6 +11,7 @@ import tempfile
 import tasks
 from recorded_run import CLI, SHIM, SIMCUDA, built, cli
 
+MiB = 1 << 20
 PROGRAM = built("control")
 
 
@@ -111,3 +112,24 @@ class Running:
 
 def wait_for(look):
     return tasks.wait_until(look, "what the recorder does a little later")
+
+
+def top(run, *arguments):
+    """Returns the rows of `top --json`, after a check of its exit code."""
+    done = run.run_cli("top", "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["processes"]
+
+
+def wait_for_row(run, is_right, *arguments):
+    """Waits until the row of the process is right: the recorder writes its file once a second."""
+
+    def look():
+        rows = [row for row in top(run, *arguments) if "devices" in row]
+        return rows if rows and is_right(rows[0]) else None
+
+    return wait_for(look)[0]
+
+
+def gpu(row):
+    return next((device for device in row["devices"] if device["device"] == 0), {"cuda_bytes": None})

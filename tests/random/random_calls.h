@@ -10,7 +10,7 @@
  * An action is a function that makes a few calls, valid or not, through the driver or the runtime.
  * While it runs, its thread holds a shared lock. Another thread could change the meaning of some
  * calls, as of a free whose address it gets meanwhile. For these, a thread holds the lock alone.
- * With one thread, equal seeds make equal calls.
+ * With one thread, and RANDOM_CALLS_WITHOUT_HANDLES set, equal seeds make equal calls.
  */
 
 #include <stdbool.h>

@@ -3,8 +3,19 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/database/nsight_views.h"
+
+uint64_t gmt_database_table_bit(const char *name)
+{
+	const struct gmt_read_table *table;
+
+	for (size_t i = 0; (table = gmt_read_table_at(i)); i++)
+		if (strcmp(table->name, name) == 0)
+			return UINT64_C(1) << i;
+	return 0;
+}
 
 static const char *type_of(enum gmt_read_type type)
 {

@@ -8,6 +8,9 @@
 
 #define GMT_STORED_TABLE "stored_"
 
+/* Returns the bit of the table with this name: bit N is gmt_read_table_at(N). 0: there is none. */
+uint64_t gmt_database_table_bit(const char *name);
+
 /*
  * Returns the statements that create the tables in `tables` (bit N: gmt_read_table_at(N)) and all
  * views. From malloc; NULL: out of memory.

@@ -5,7 +5,7 @@
 /*
  * Views with the table names and columns of Nsight Systems' SQLite export (schema 3.16), so that
  * statements and scripts for that export also run here. Columns that recordings cannot fill are
- * null. What is not there: kernels, copies, calls of the CUDA API.
+ * null. There are no views of kernels, copies and calls of the CUDA API.
  */
 
 /* The statements of SQL that create the views. They read the views of library/tables/tables.def. */

@@ -25,7 +25,7 @@ static enum gmt_status name_frames(struct gpumemtrace_recording *recording,
 	enum gmt_status status = gmt_pipeline_name(&recording->pipeline, &names, error);
 
 	gmt_symbols_cache_close(names.traces.symbols_cache);
-	/* Streams continue with what is left of the budget. */
+	/* The rows may spend what is left of the budget. */
 	recording->budget = gmt_budget;
 	if (!status)
 		recording->done = GMT_WORK_NAMES;

@@ -127,7 +127,7 @@ static int run_one(struct gmt_sql_session *session, const char *text,
 		return report(session);
 	if (!statement)
 		return 0;
-	/* Filling prepares statements of its own, which must not be noted. */
+	/* The authorizer notes the tables of the user's statement only, not of those that fill them. */
 	sqlite3_set_authorizer(connection, NULL, NULL);
 	code = fill_wanted(session);
 	if (!code) {

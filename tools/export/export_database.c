@@ -13,6 +13,8 @@
 #include "base/safe_text.h"
 #include "render/export/export.h"
 #include "system/file_bytes.h"
+#include "system/temporary_file.h"
+#include "tools/database/database_schema.h"
 #include "tools/database/recording_tables.h"
 #include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
@@ -44,46 +46,32 @@ static bool find_name(int fd, char ret_path[PATH_MAX])
 /* SQLite needs a file with a name. If the output has none, it gets a copy of a temporary file. */
 static bool choose_target(struct gmt_output *output, bool is_stdout, struct target *ret_target)
 {
-	const char *folder = getenv("TMPDIR");
-
 	ret_target->copy_from = -1;
 	if (!is_stdout &&
 		find_name(gmt_safe_stream_descriptor(gmt_output_file(output)), ret_target->path))
 		return true;
-	if (snprintf(ret_target->path, sizeof(ret_target->path), "%s/gpumemtrace-XXXXXX",
-			folder && *folder ? folder : "/var/tmp") >= (int)sizeof(ret_target->path))
-		return false;
-	ret_target->copy_from = mkstemp(ret_target->path);
+	ret_target->copy_from = gmt_temporary_file_create(ret_target->path, sizeof(ret_target->path));
 	return ret_target->copy_from >= 0;
 }
 
+/* Copies the whole file. Returns false and sets errno on failure. */
 static bool copy(int from, FILE *to)
 {
 	enum { BYTES = 1 << 18 };
 	char *bytes = malloc(BYTES);
+	struct stat status;
 	uint64_t offset = 0;
-	size_t length;
+	size_t length = 0;
+	bool done = bytes && !fstat(from, &status);
 
-	errno = ENOMEM;
-	while (bytes && (length = gmt_file_read_at(from, offset, bytes, BYTES))) {
-		errno = 0;
-		if (fwrite(bytes, 1, length, to) < length)
-			break;
-		offset += length;
+	for (; done && offset < (uint64_t)status.st_size; offset += length) {
+		/* A read of nothing before the end is an error. */
+		errno = EIO;
+		length = gmt_file_read_at(from, offset, bytes, BYTES);
+		done = length && fwrite(bytes, 1, length, to) == length;
 	}
 	free(bytes);
-	return bytes && !ferror(to);
-}
-
-/* Returns the bit of the table with this name; 0: there is none. */
-static uint64_t table_bit(const char *name)
-{
-	const struct gmt_read_table *table;
-
-	for (size_t i = 0; (table = gmt_read_table_at(i)); i++)
-		if (strcmp(table->name, name) == 0)
-			return UINT64_C(1) << i;
-	return 0;
+	return done;
 }
 
 /*
@@ -95,7 +83,7 @@ static uint64_t wanted_tables(const struct gmt_export_options *options)
 	uint64_t wanted = 0;
 
 	for (size_t i = 0; i < options->tables.count; i++) {
-		uint64_t bit = table_bit(options->tables.items[i]);
+		uint64_t bit = gmt_database_table_bit(options->tables.items[i]);
 
 		if (!bit) {
 			gmt_message_error("export: --table: no table has the name `%s`",
@@ -104,12 +92,12 @@ static uint64_t wanted_tables(const struct gmt_export_options *options)
 		}
 		wanted |= bit;
 	}
-	return wanted ? wanted : GMT_DATABASE_ALL_TABLES & ~table_bit("curve");
+	return wanted ? wanted : GMT_DATABASE_ALL_TABLES & ~gmt_database_table_bit("curve");
 }
 
 /* Fills the database. `name` is that of the output, for messages. */
-static int fill(const struct gmt_export_options *options, const struct target *target,
-	const char *name, char **paths, size_t count, bool *ret_incomplete)
+static int fill(const struct gmt_export_options *options, uint64_t wanted,
+	const struct target *target, const char *name, char **paths, size_t count, bool *ret_incomplete)
 {
 	const struct gmt_recording_tables_options tables = {
 		.symbol_paths = &options->symbol_paths,
@@ -119,7 +107,6 @@ static int fill(const struct gmt_export_options *options, const struct target *t
 	};
 	struct gmt_database database = { 0 };
 	struct gmt_error error = { 0 };
-	uint64_t wanted = wanted_tables(options);
 	int code = 0;
 
 	if (gmt_database_open(&database, target->path, name, wanted, &error))
@@ -135,8 +122,8 @@ static int fill(const struct gmt_export_options *options, const struct target *t
 	return code;
 }
 
-static int write_database(const struct gmt_export_options *options, const char *name,
-	struct gmt_output *output, char **paths, size_t count, bool *ret_incomplete)
+static int write_database(const struct gmt_export_options *options, uint64_t wanted,
+	const char *name, struct gmt_output *output, char **paths, size_t count, bool *ret_incomplete)
 {
 	struct target target;
 	int code;
@@ -146,7 +133,7 @@ static int write_database(const struct gmt_export_options *options, const char *
 			strerror(errno));
 		return GMT_EXIT_UNREADABLE;
 	}
-	code = fill(options, &target, name, paths, count, ret_incomplete);
+	code = fill(options, wanted, &target, name, paths, count, ret_incomplete);
 	if (target.copy_from < 0)
 		return code;
 	if (!code && !copy(target.copy_from, gmt_output_file(output))) {
@@ -168,16 +155,17 @@ int gmt_export_database(const struct gmt_export_options *options, int count, cha
 			{ options->owners.items, options->owners.count } },
 		.force = options->force,
 	};
+	uint64_t wanted = wanted_tables(options);
 	bool is_incomplete = false;
 	struct gmt_output *output;
 	int code;
 
-	if (!wanted_tables(options))
+	if (!wanted)
 		return GMT_EXIT_USAGE;
 	output = gmt_output_open_document(to, &rules);
 	if (!output)
 		return GMT_EXIT_UNREADABLE;
-	code = write_database(options, to, output, paths, (size_t)count, &is_incomplete);
+	code = write_database(options, wanted, to, output, paths, (size_t)count, &is_incomplete);
 	if (!code && is_incomplete && options->strict)
 		code = GMT_EXIT_INCOMPLETE;
 	if (code && code != GMT_EXIT_INCOMPLETE)

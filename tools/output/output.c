@@ -45,7 +45,9 @@ static bool is_allowed(const struct gmt_output_target *target, const char *path,
 	if (!reason)
 		return true;
 	gmt_message_error("%s %s", path, reason);
-	gmt_message_hint("choose another file, or use --force to replace this one");
+	gmt_message_hint(rules->has_no_force
+			? "choose another file"
+			: "choose another file, or use --force to replace this one");
 	return false;
 }
 

@@ -21,6 +21,7 @@ struct gmt_output_rules {
 		size_t count;
 	} inputs[GMT_OUTPUT_INPUTS];
 	bool force; /* --force: recordings and inputs may be replaced */
+	bool has_no_force; /* the verb has no such option */
 };
 
 enum gmt_output_kind {

@@ -1,47 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "reader/load/events_file.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "system/file_bytes.h"
 #include "base/pages.h"
+#include "system/file_bytes.h"
+#include "system/temporary_file.h"
 
 struct gmt_events_file {
 	int fd;
 	bool failed;
 };
 
-static int open_in(const char *folder)
-{
-	char path[4096];
-	int fd;
-
-	if (snprintf(path, sizeof(path), "%s/gpumemtrace-XXXXXX", folder) >= (int)sizeof(path))
-		return -1;
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(path);
-	return fd;
-}
-
 struct gmt_events_file *gmt_events_file_open(void)
 {
-	const char *folders[] = { getenv("TMPDIR"), "/var/tmp", "/tmp" };
 	struct gmt_events_file *file;
-	int fd = -1;
+	char path[4096];
+	int fd = gmt_temporary_file_create(path, sizeof(path));
 
-	/* If the user names a folder, use no other folder. */
-	if (folders[0] && *folders[0])
-		fd = open_in(folders[0]);
-	else
-		for (size_t i = 1; i < sizeof(folders) / sizeof(*folders) && fd < 0; i++)
-			fd = open_in(folders[i]);
 	if (fd < 0)
 		return NULL;
+	unlink(path);
 	file = gmt_pages_grow(NULL, 0, sizeof(*file));
 	if (file)
 		file->fd = fd;

@@ -7,6 +7,7 @@
 #include "containers/bisect.h"
 #include "accounting/interpret.h"
 #include "reader/load/clock.h"
+#include "reader/replay/interpret_event.h"
 #include "reader/steps/phases.h"
 #include "reader/replay/replay_end.h"
 
@@ -256,34 +257,6 @@ static bool name_heap(void *user, uint64_t number, const char **ret_name, uint8_
 	return true;
 }
 
-/* Sets field by field: copying a structure made elsewhere would stall the processor. */
-static void set_current(struct session *session)
-{
-	const struct gmt_recording_event *event = session->event;
-	struct gmt_interpret_event *interpret_event = &session->interpret_event;
-	struct gmt_recording_object named = gmt_recording_object(event);
-	struct gmt_recording_totals totals = { 0 };
-
-	interpret_event->has_totals = gmt_recording_totals(event, &totals);
-	interpret_event->allocated_bytes = totals.allocated_bytes;
-	interpret_event->reserved_bytes = totals.reserved_bytes;
-	interpret_event->object = named.object;
-	interpret_event->offset = named.offset;
-	interpret_event->context = named.context;
-	interpret_event->stack = session->traces->stack_of_trace[event->trace];
-	interpret_event->tag = event->trace;
-	interpret_event->stamp = event->stamp;
-	interpret_event->address = event->address;
-	interpret_event->size_bytes = event->size_bytes;
-	interpret_event->thread = event->thread;
-	interpret_event->result = event->result;
-	interpret_event->api = event->api;
-	interpret_event->device = event->device;
-	interpret_event->kind = event->kind;
-	interpret_event->layer = event->layer;
-	interpret_event->space = event->space;
-}
-
 static bool notify_before(struct session *session)
 {
 	const struct gmt_recording_event *event = session->event;
@@ -314,7 +287,8 @@ static bool replay_event(struct session *session, size_t index)
 
 	session->index = index;
 	session->event = event;
-	set_current(session);
+	gmt_interpret_event_set(&session->interpret_event, event,
+		session->traces->stack_of_trace[event->trace]);
 	if ((event->stamp > session->next_needed_stamp || session->before_kinds >> event->kind & 1) &&
 		!notify_before(session))
 		return false;

@@ -192,11 +192,7 @@ static bool is_own_word(const char *name, size_t at, size_t length)
 	return strncasecmp(after + strspn(after, " _-"), "norm", 4) != 0;
 }
 
-/*
- * Returns whether a range is named like a step: "Training Step 12". A step may load several
- * batches, so loaders do not count.
- */
-static bool is_called_step(const char *name)
+bool gmt_timeline_is_step_name(const char *name)
 {
 	static const char *const words[] = { "step", "iter", "iteration", "batch", "minibatch" };
 
@@ -243,7 +239,7 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 	for (size_t i = 0; done && i < timeline->phases.count; i++) {
 		const struct gmt_phase *phase = &timeline->phases.items[i];
 
-		if (phase->source == GMT_MARK_SOURCE_NVTX && is_called_step(phase->name))
+		if (phase->source == GMT_MARK_SOURCE_NVTX && gmt_timeline_is_step_name(phase->name))
 			done = gmt_step_counters_add(&counters, phase->thread, class_of(phase->name).text,
 				phase->begin);
 	}
@@ -251,7 +247,7 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 	for (size_t i = 0; done && i < timeline->phases.count; i++) {
 		const struct gmt_phase *phase = &timeline->phases.items[i];
 
-		if (phase->source != GMT_MARK_SOURCE_NVTX || !is_called_step(phase->name) ||
+		if (phase->source != GMT_MARK_SOURCE_NVTX || !gmt_timeline_is_step_name(phase->name) ||
 			!gmt_step_counters_counts(&counters, phase->thread, class_of(phase->name).text))
 			continue;
 		if (before)

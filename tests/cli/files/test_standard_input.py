@@ -26,6 +26,7 @@ REFUSES = {
     "recover": "it completes files in place",
     "summarize": "it has no name",
     "export": "several processes read the recordings",
+    "top": "a pipe has no end to wait for",
 }
 CUT = (
     "gpumemtrace: warning: standard input: it ends in the middle: the process was killed, or the file was cut; "

@@ -2,11 +2,10 @@
 /*
  * A trace of Perfetto: steps and phases as slices, curves as counters, refused requests as instants
  * with their stacks, and heap dumps. Times are those of the monotonic clock. A snapshot of the
- * clocks lets the viewer put the trace beside others of the same machine.
+ * clocks lets the viewer place other traces of the same machine on the same axis.
  */
 #include <stdlib.h>
 
-#include "base/budget.h"
 #include "reader/load/clock.h"
 #include "render/export/trace/perfetto.h"
 
@@ -28,7 +27,6 @@ enum {
 	EVENT_ANNOTATION = 4,
 	EVENT_TYPE = 9,
 	EVENT_TRACK = 11,
-	EVENT_CATEGORY = 22,
 	EVENT_NAME = 23,
 	EVENT_VALUE = 30,
 	EVENT_CALLSTACK = 56,
@@ -52,37 +50,6 @@ static uint64_t track_uuid(const struct gmt_perfetto *perfetto, uint64_t track)
 	const struct gmt_process *process = &perfetto->trace.export->recording->process;
 
 	return gmt_hash_u64(process->start_time_ns ^ (uint64_t)process->pid << 32) + track;
-}
-
-/* Writes the clocks, and that the sequence of packets begins. */
-static void write_clocks(struct gmt_perfetto *perfetto)
-{
-	enum { CLOCK_SNAPSHOT = 6, CLOCKS = 1, PRIMARY = 2, CLOCK_ID = 1, CLOCK_TIMESTAMP = 2 };
-	const uint64_t clocks[][2] = {
-		{ GMT_PERFETTO_REALTIME, perfetto->trace.export->recording->process.start_time_ns },
-		{ GMT_PERFETTO_MONOTONIC, perfetto->start_ns },
-		{ GMT_PERFETTO_MONOTONIC_COARSE, perfetto->start_ns },
-	};
-	struct gmt_protobuf packet = { 0 }, snapshot = { 0 }, clock = { 0 };
-
-	for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++) {
-		gmt_protobuf_clear(&clock);
-		gmt_protobuf_number(&clock, CLOCK_ID, clocks[i][0]);
-		gmt_protobuf_number(&clock, CLOCK_TIMESTAMP, clocks[i][1]);
-		gmt_protobuf_message(&snapshot, CLOCKS, &clock);
-	}
-	gmt_protobuf_number(&snapshot, PRIMARY, GMT_PERFETTO_MONOTONIC);
-	gmt_protobuf_message(&packet, CLOCK_SNAPSHOT, &snapshot);
-	/* The last value of a field counts, and gmt_perfetto_write adds another. */
-	gmt_protobuf_number(&packet, GMT_PERFETTO_SEQUENCE, 1);
-	gmt_protobuf_number(&packet, GMT_PERFETTO_SEQUENCE_FLAGS, GMT_PERFETTO_STATE_CLEARED);
-	gmt_protobuf_message(&perfetto->trace_field, 1, &packet);
-	fwrite(perfetto->trace_field.bytes.items, 1, perfetto->trace_field.bytes.count, perfetto->file);
-	perfetto->failed |= packet.failed || perfetto->trace_field.failed;
-	gmt_protobuf_clear(&perfetto->trace_field);
-	gmt_vec_fini(&packet.bytes);
-	gmt_vec_fini(&snapshot.bytes);
-	gmt_vec_fini(&clock.bytes);
 }
 
 /* Writes the description of a track. `detail` is the message in field `detail_field`; 0: none. */
@@ -247,7 +214,7 @@ enum gmt_status gmt_export_perfetto(struct gmt_export *export, FILE *file, struc
 	};
 	enum gmt_status status;
 
-	write_clocks(&perfetto);
+	gmt_perfetto_write_clocks(&perfetto);
 	write_process(&perfetto);
 	write_track(&perfetto, REFUSALS, "refused requests", 0, NULL);
 	gmt_perfetto_stacks(&perfetto);

@@ -42,6 +42,9 @@ struct gmt_perfetto {
 /* Writes a packet and empties it. The output budget may be spent: then nothing is written. */
 void gmt_perfetto_write(struct gmt_perfetto *perfetto, struct gmt_protobuf *packet);
 
+/* Writes the clocks, with the first packet of the sequence. */
+void gmt_perfetto_write_clocks(struct gmt_perfetto *perfetto);
+
 /* Writes all stacks. A later packet refers to a stack by its number plus 1. */
 void gmt_perfetto_stacks(struct gmt_perfetto *perfetto);
 

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/live/live_target.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/pages.h"
+#include "shared_memory/shared_recording_file.h"
+#include "tools/recordings/shared_recordings.h"
+
+#define RESTART_NS UINT64_C(30000000000)
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Forgets what was read. The names go too, because a new file has other traces. */
+static void forget(struct gmt_live_target *target)
+{
+	gmt_live_view_fini(&target->view);
+	gmt_live_names_fini(&target->names);
+	gmt_follow_close(target->follow);
+	gmt_shared_recording_close(target->shared_recording);
+	target->names = (struct gmt_live_names){ 0 };
+	target->view = (struct gmt_live_view){ 0 };
+	target->follow = NULL;
+	target->shared_recording = NULL;
+	target->has_view = target->has_everything = false;
+}
+
+/* Finds out whether the process still records, and what it left if it was killed. */
+static struct gmt_shared_recording *look_at_process(struct gmt_live_target *target)
+{
+	uint32_t pid = 0;
+	struct gmt_shared_recording *left = gmt_shared_recordings_find(target->path, &pid);
+
+	if (pid)
+		target->pid = pid;
+	/* Memory that is private to the process cannot be found. Then the list of processes decides. */
+	target->is_running = pid || (target->is_listed && !left);
+	return left;
+}
+
+static bool open_follow(struct gmt_live_target *target, struct gmt_shared_recording *left)
+{
+	enum gmt_follow_way way = !target->is_running ? GMT_FOLLOW_ENDED
+		: target->is_disordered                   ? GMT_FOLLOW_DISORDERED
+												  : GMT_FOLLOW_GROWING;
+	enum gmt_status status =
+		gmt_follow_open(target->path, way, left, &target->follow, &target->error);
+
+	target->shared_recording = left;
+	if (status == GMT_FORMAT && target->is_running)
+		gmt_error_set(&target->error, status,
+			"%s: process %u is recording, but has written no data yet", target->path, target->pid);
+	if (!status)
+		target->error.text[0] = 0;
+	return !status;
+}
+
+static const char *state_of(const struct gmt_live_target *target)
+{
+	const struct gmt_follow *follow = target->follow;
+
+	if (target->is_running)
+		return follow->marks.is_paused ? "paused" : "recording";
+	/* Without an end record, the process was killed, or the file was cut. */
+	return follow->recording->has_end && !target->shared_recording ? "ended" : "killed";
+}
+
+static bool read_more(struct gmt_live_target *target, uint64_t max_bytes)
+{
+	enum gmt_status status = target->follow->has_ended
+		? GMT_END
+		: gmt_follow_read(target->follow, max_bytes, &target->error);
+
+	target->has_everything = status != GMT_OK;
+	/* What was read before the damage is shown. */
+	if (status == GMT_DAMAGED)
+		target->error.text[0] = 0;
+	return status == GMT_OK || status == GMT_END || status == GMT_DAMAGED;
+}
+
+/* Begins again if what was read is no longer what the name means, or is not in order. */
+static void begin_again(struct gmt_live_target *target)
+{
+	const struct gmt_follow *follow = target->follow;
+	uint64_t now_ns = monotonic_ns();
+
+	if (!follow || (!follow->is_replaced && !(follow->is_late && now_ns > target->next_restart_ns)))
+		return;
+	target->is_disordered = follow->is_late;
+	if (follow->is_late)
+		target->next_restart_ns = now_ns + RESTART_NS;
+	forget(target);
+}
+
+void gmt_live_target_update(struct gmt_live_target *target, const struct gmt_live_choice *choice,
+	const struct gmt_traces_options *traces, uint64_t max_bytes, size_t max_names)
+{
+	bool was_running = target->is_running;
+	struct gmt_shared_recording *left = NULL;
+
+	if (!target->follow || !target->follow->has_ended) {
+		left = look_at_process(target);
+		/* A process that ended as it should has its end record in the file that is followed. */
+		if (target->follow && was_running && !target->is_running) {
+			read_more(target, UINT64_MAX);
+			if (!target->follow->recording->has_end)
+				forget(target);
+		}
+		begin_again(target);
+	}
+	if (target->follow)
+		gmt_shared_recording_close(left);
+	else if (!open_follow(target, left))
+		return;
+	if (!read_more(target, max_bytes))
+		return;
+	target->state = state_of(target);
+	if (gmt_live_names_add(&target->names, target->follow, traces, max_names,
+			&target->unnamed_sites, &target->error))
+		return;
+	target->has_view = gmt_live_view_make(&target->view, target->follow, &target->names, choice);
+}
+
+struct gmt_live_process gmt_live_target_process(const struct gmt_live_target *target,
+	const struct gmt_live_choice *choice)
+{
+	const struct gmt_follow *follow = target->follow;
+	uint64_t percent = target->has_everything || !follow->file_bytes
+		? 100
+		: follow->read_bytes * 100 / follow->file_bytes;
+
+	return (struct gmt_live_process){
+		.follow = follow,
+		.view = &target->view,
+		.pid = follow->recording->has_process ? follow->recording->process.pid : target->pid,
+		.path = target->path,
+		.state = target->state,
+		.order = choice->order,
+		.unnamed_sites = target->unnamed_sites,
+		.read_percent = percent < 100 ? (unsigned)percent : 100,
+	};
+}
+
+void gmt_live_target_fini(struct gmt_live_target *target)
+{
+	forget(target);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GMT_TOOLS_LIVE_LIVE_TARGET_H
+#define GMT_TOOLS_LIVE_LIVE_TARGET_H
+
+/*
+ * A recording that `top` shows. It follows the file while the process records, begins again when
+ * another file has taken the name, and reads what the process left when it was killed. In the flow:
+ * process or file -> live_target -> render/live. For one thread.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/live/live_view.h"
+#include "render/live/live.h"
+#include "shared_memory/control.h"
+
+struct gmt_shared_recording;
+
+struct gmt_live_target {
+	char path[GMT_CONTROL_PATH_BYTES]; /* of the recording */
+	uint32_t pid;       /* 0: not known */
+	bool is_running;    /* the process still records */
+	bool is_listed;     /* scratch of gmt_live_targets_find */
+	const char *state;  /* see struct gmt_live_process */
+	/* why nothing can be shown; "": something can */
+	struct gmt_error error;
+	struct gmt_follow *follow; /* NULL: nothing was read yet */
+	struct gmt_live_names names;
+	struct gmt_live_view view;
+	bool has_view;      /* `view` was made */
+	bool has_everything; /* all that the file has now was read */
+	size_t unnamed_sites;
+
+	/* Private. */
+	struct gmt_shared_recording *shared_recording;
+	bool is_disordered;       /* an event came too late */
+	uint64_t next_restart_ns; /* a late event begins the file again no earlier; CLOCK_MONOTONIC */
+};
+
+/*
+ * Reads what the recording has by now, at most about `max_bytes` of its file, and makes the view.
+ * `max_names`: how many sites get the names of their lines, which may take long. Failures are in
+ * target->error.
+ */
+void gmt_live_target_update(struct gmt_live_target *target, const struct gmt_live_choice *choice,
+	const struct gmt_traces_options *traces, uint64_t max_bytes, size_t max_names);
+
+/* Returns what to render. The target must have a view. */
+struct gmt_live_process gmt_live_target_process(const struct gmt_live_target *target,
+	const struct gmt_live_choice *choice);
+
+/* Ends the target, but does not free the structure. */
+void gmt_live_target_fini(struct gmt_live_target *target);
+
+struct gmt_live_targets { /* layout of a GMT_VEC */
+	struct gmt_live_target **items;
+	size_t count, capacity;
+};
+
+/*
+ * Adds the user's processes that began to record since the last call, and removes those that have
+ * ended. Returns false when out of memory.
+ */
+bool gmt_live_targets_find(struct gmt_live_targets *targets);
+
+/*
+ * Adds the recording that an operand names: the number of a process, or a file. Returns 0, or an
+ * exit code after an error message.
+ */
+int gmt_live_targets_add(struct gmt_live_targets *targets, const char *operand);
+
+void gmt_live_targets_fini(struct gmt_live_targets *targets);
+
+#endif
