@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts, functions, frames and stacks: each is written once. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -14,23 +16,6 @@ bool gmt_import_text(struct gmt_import_writer *writer, const char *text, size_t 
 	if (!gmt_intern(&writer->texts, text, gmt_text_cut_length(text, length, TEXT_BYTES), ret_id))
 		writer->failed = true;
 	return !writer->failed;
-}
-
-bool gmt_import_is_native_file(const char *file, size_t length)
-{
-	static const char *const endings[] = { ".c", ".cc", ".cpp", ".cxx", ".C", ".cu", ".cuh", ".h",
-		".hh", ".hpp", ".inc", ".inl", ".S", ".s", ".rs", ".so", "??" };
-	static const char cpp_library[] = "/include/c++/"; /* its headers have no ending */
-
-	if (!length)
-		return true;
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-		size_t ending = strlen(endings[i]);
-
-		if (length >= ending && memcmp(file + length - ending, endings[i], ending) == 0)
-			return true;
-	}
-	return memmem(file, length, cpp_library, strlen(cpp_library));
 }
 
 static struct gmt_slice text_of(const struct gmt_import_writer *writer, uint32_t id)
@@ -81,6 +66,90 @@ bool gmt_import_frame(struct gmt_import_writer *writer, const struct gmt_import_
 		return !(writer->failed = true);
 	*row = (struct gmt_frame){ .id = *ret_id, .code = key[0], .line = key[1] };
 	return true;
+}
+
+static bool ends_with(const char *text, size_t length, const char *const *endings)
+{
+	for (; *endings; endings++) {
+		size_t ending = strlen(*endings);
+
+		if (length >= ending && memcmp(text + length - ending, *endings, ending) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool begins_with(const char *text, size_t length, const char *start)
+{
+	return length >= strlen(start) && memcmp(text, start, strlen(start)) == 0;
+}
+
+static bool has(const char *text, size_t length, const char *part)
+{
+	return memmem(text, length, part, strlen(part));
+}
+
+/* What the file of a frame is. */
+enum origin { PYTHON, SOURCE, LIBRARY };
+
+static enum origin origin_of(const struct gmt_import_frame_text *text)
+{
+	static const char *const of_python[] = { ".py", ".pyw", ".pyx", NULL };
+	static const char *const of_others[] = { ".c", ".cc", ".cpp", ".cxx", ".C", ".cu", ".cuh", ".h",
+		".hh", ".hpp", ".inc", ".inl", ".S", ".s", ".rs", NULL };
+	/* A line of so many digits is an offset in a program. */
+	enum { MOST_LINES = 65536 };
+
+	if (!text->file_length)
+		return SOURCE;
+	if (*text->file == '<' || ends_with(text->file, text->file_length, of_python))
+		return PYTHON;
+	if (ends_with(text->file, text->file_length, of_others) ||
+		has(text->file, text->file_length, "/include/c++/"))
+		return SOURCE;
+	/* Programs in Python need no ending: /usr/bin/torchrun. */
+	return has(text->file, text->file_length, ".so") || text->line >= MOST_LINES ||
+			begins_with(text->function, text->function_length, "??")
+		? LIBRARY
+		: PYTHON;
+}
+
+/* Makes a name for a function of a library without one, as the reader does: library+0xOFFSET. */
+static bool name_unknown(struct gmt_import_writer *writer, const struct gmt_import_frame_text *text,
+	uint32_t *ret_id)
+{
+	const char *slash = memrchr(text->file, '/', text->file_length);
+	const char *name = slash ? slash + 1 : text->file;
+	size_t length = text->file_length - (size_t)(name - text->file);
+	char buffer[512];
+	int made = snprintf(buffer, sizeof(buffer), "%.*s+0x%" PRIx64,
+		(int)(length < 400 ? length : 400), name, text->line);
+
+	return gmt_import_text(writer, buffer, (size_t)made, ret_id);
+}
+
+bool gmt_import_frame_of_text(struct gmt_import_writer *writer,
+	const struct gmt_import_frame_text *given, uint32_t *ret_id)
+{
+	struct gmt_import_frame_text text = *given;
+	struct gmt_import_frame frame = { 0 };
+	enum origin origin;
+	bool is_named;
+
+	text.file_length = gmt_text_cut_length(text.file, text.file_length, TEXT_BYTES);
+	if (begins_with(text.file, text.file_length, "??"))
+		text.file_length = 0;
+	origin = origin_of(&text);
+	is_named = text.function_length && !begins_with(text.function, text.function_length, "??");
+	frame.is_native = origin != PYTHON;
+	if (origin != LIBRARY)
+		frame.line = text.line <= INT32_MAX ? (uint32_t)text.line : 0;
+	if (origin == LIBRARY && !is_named ? !name_unknown(writer, &text, &frame.function)
+									   : !gmt_import_text(writer, text.function,
+											 is_named ? text.function_length : 0, &frame.function))
+		return false;
+	return gmt_import_text(writer, text.file, text.file_length, &frame.file) &&
+		gmt_import_frame(writer, &frame, ret_id);
 }
 
 bool gmt_import_stack(struct gmt_import_writer *writer, const uint32_t *frames, size_t count,

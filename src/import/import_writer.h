@@ -81,11 +81,20 @@ struct gmt_import_frame {
 	bool is_native;
 };
 
+/* A frame in the words of another tool. Texts need not end with NUL. */
+struct gmt_import_frame_text {
+	const char *function, *file;
+	size_t function_length, file_length;
+	uint64_t line; /* in a library: an offset; 0: not known */
+};
+
 /*
- * Returns whether a frame with this file is a native function, where the data does not say it.
- * Native frames have no file, or that of a compiled language.
+ * Gets the id of a frame, where the data does not say whether it is native. Python's files end in
+ * .py or are no files, such as "<string>". Native frames have no file, a source file of a compiled
+ * language, or a library.
  */
-bool gmt_import_is_native_file(const char *file, size_t length);
+bool gmt_import_frame_of_text(struct gmt_import_writer *writer,
+	const struct gmt_import_frame_text *text, uint32_t *ret_id);
 
 /*
  * Gets the id of a frame, and of a stack of such frames, leaf first. A stack without frames is 0.

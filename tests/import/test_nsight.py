@@ -119,7 +119,7 @@ class Rows(unittest.TestCase):
         path = snapshots.imported(report.write())
         (site,) = [site for site in cli.report(path)["sites"] if site["stack"]]
         self.assertEqual(
-            [(frame["function"], frame["kind"], frame["file"]) for frame in site["stack"]],
+            [(frame["function"], frame["kind"], frame["module"]) for frame in site["stack"]],
             [("at::empty", "native", "/lib/libtorch.so"), ("main", "native", "/bin/train; x")],
         )
         self.assertEqual([row["name"] for row in snapshots.dump(path, "api")], ["cudaMalloc", "alloc"])

@@ -18,8 +18,8 @@ bool gmt_export_options_check(const struct gmt_export_options *options, const ch
 bool gmt_export_device_parse(const char *text, int32_t *ret_device);
 
 /*
- * Loads the recording, and calls format->write with `file` and `user`, for a verb that is no form of
- * `export`. Returns an exit code.
+ * Loads the recording, and calls format->write with `file` and `user`, for a verb that is no form
+ * of `export`. Returns an exit code.
  */
 int gmt_export_show(const struct gmt_export_options *options,
 	const struct gmt_export_format_info *format, const void *user, const char *path, FILE *file);

@@ -53,30 +53,25 @@ static enum gmt_status no_memory(const struct import *import)
  */
 static bool read_frame(struct import *import, const char *text, size_t length, uint32_t *ret_frame)
 {
-	struct gmt_import_frame frame = { 0 };
+	struct gmt_import_frame_text frame = { .function = text, .function_length = length, .file = "" };
 	const char *open = length && text[length - 1] == ')' ? memrchr(text, '(', length) : NULL;
 	const char *colon = open ? memrchr(open, ':', (size_t)(text + length - open)) : NULL;
-	const char *file = "";
-	size_t file_length = 0, function_length = length;
+	bool has_line = colon && open > text && text + length - 1 > colon + 1;
 	uint64_t line = 0;
-	bool has_line = colon && text + length - 1 > colon + 1;
 
 	for (const char *at = has_line ? colon + 1 : NULL; has_line && at < text + length - 1; at++) {
 		has_line = *at >= '0' && *at <= '9' && line < UINT32_MAX / 10;
 		line = line * 10 + (uint64_t)(*at - '0');
 	}
-	if (has_line && open > text) {
-		file = open + 1;
-		file_length = (size_t)(colon - file);
-		function_length = (size_t)(open - text);
-		while (function_length && text[function_length - 1] == ' ')
-			function_length--;
-		frame.line = (uint32_t)line;
+	if (has_line) {
+		frame.file = open + 1;
+		frame.file_length = (size_t)(colon - frame.file);
+		frame.line = line;
+		frame.function_length = (size_t)(open - text);
+		while (frame.function_length && text[frame.function_length - 1] == ' ')
+			frame.function_length--;
 	}
-	frame.is_native = gmt_import_is_native_file(file, file_length);
-	return gmt_import_text(&import->writer, text, function_length, &frame.function) &&
-		gmt_import_text(&import->writer, file, file_length, &frame.file) &&
-		gmt_import_frame(&import->writer, &frame, ret_frame);
+	return gmt_import_frame_of_text(&import->writer, &frame, ret_frame);
 }
 
 /* Reads a stack: frames, root first, with semicolons between them. */

@@ -8,7 +8,7 @@
 #include "import/torch/torch_fields.h"
 
 /* The recorder's deepest stacks are shorter. */
-enum { MAX_FRAMES = 65536, MAX_KEYS = 64, NAME_BYTES = 256 };
+enum { MAX_FRAMES = 65536, MAX_KEYS = 64, NAME_BYTES = 256, NAME_SEARCHED = 4096 };
 
 /* Returns the key of a value that has bytes or items in memory. */
 static uint64_t identity_of(const struct gmt_unpickled *value)
@@ -16,52 +16,47 @@ static uint64_t identity_of(const struct gmt_unpickled *value)
 	return value->kind == GMT_UNPICKLED_TEXT ? (uintptr_t)value->text : (uintptr_t)value->items;
 }
 
-static bool intern_text(struct gmt_torch_import_stacks *stacks, const struct gmt_unpickled *value,
-	uint32_t *ret_id)
+static void set_text(const struct gmt_unpickled *value, const char **ret_text, size_t *ret_length)
 {
-	uint64_t known;
+	bool is_text = value && value->kind == GMT_UNPICKLED_TEXT;
 
-	if (!value || value->kind != GMT_UNPICKLED_TEXT)
-		return gmt_import_text(stacks->writer, "", 0, ret_id);
-	/* Empty texts have no bytes of their own. */
-	if (value->length && gmt_map_find(&stacks->texts, identity_of(value), &known)) {
-		*ret_id = (uint32_t)known;
-		return true;
-	}
-	return gmt_import_text(stacks->writer, value->text, value->length, ret_id) &&
-		(!value->length || gmt_map_put(&stacks->texts, identity_of(value), *ret_id));
+	*ret_text = is_text ? value->text : "";
+	*ret_length = is_text ? value->length : 0;
 }
 
-static uint32_t line_of(const struct gmt_unpickled *value)
+/* Returns whether a function only took the stack for PyTorch. */
+static bool takes_stack(const struct gmt_import_frame_text *text)
 {
-	return value && value->kind == GMT_UNPICKLED_NUMBER && value->number > 0 &&
-			value->number <= INT32_MAX
-		? (uint32_t)value->number
-		: 0;
+	static const char *const names[] = { "unwind::unwind", "CapturedTraceback::gather",
+		"gather_with_cpp" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (memmem(text->function, text->function_length, names[i], strlen(names[i])))
+			return true;
+	return false;
 }
 
+/* Gets the id of a frame; 0: a frame that only took the stack. */
 static bool intern_frame(struct gmt_torch_import_stacks *stacks, const struct gmt_unpickled *value,
 	uint32_t *ret_id)
 {
-	struct gmt_import_frame frame = { 0 };
-	const struct gmt_unpickled *file, *function;
+	struct gmt_import_frame_text text = { 0 };
+	const struct gmt_unpickled *line;
 	uint64_t known;
 
 	if (gmt_map_find(&stacks->frames, identity_of(value), &known)) {
 		*ret_id = (uint32_t)known;
 		return true;
 	}
-	function = gmt_unpickled_find(value, "name");
-	file = gmt_unpickled_find(value, "filename");
-	frame.line = line_of(gmt_unpickled_find(value, "line"));
-	/* A snapshot does not say whether a frame is native. */
-	frame.is_native = !file || file->kind != GMT_UNPICKLED_TEXT ||
-		gmt_import_is_native_file(file->text, file->length);
-	if (file && gmt_unpickled_is(file, "??"))
-		file = NULL;
-	return intern_text(stacks, function, &frame.function) &&
-		intern_text(stacks, file, &frame.file) &&
-		gmt_import_frame(stacks->writer, &frame, ret_id) &&
+	set_text(gmt_unpickled_find(value, "name"), &text.function, &text.function_length);
+	set_text(gmt_unpickled_find(value, "filename"), &text.file, &text.file_length);
+	if (text.function_length > NAME_SEARCHED)
+		text.function_length = NAME_SEARCHED;
+	line = gmt_unpickled_find(value, "line");
+	if (line && line->kind == GMT_UNPICKLED_NUMBER && line->number > 0)
+		text.line = (uint64_t)line->number;
+	*ret_id = 0;
+	return (takes_stack(&text) || gmt_import_frame_of_text(stacks->writer, &text, ret_id)) &&
 		gmt_map_put(&stacks->frames, identity_of(value), *ret_id);
 }
 
@@ -87,6 +82,7 @@ bool gmt_torch_import_stack(struct gmt_torch_import_stacks *stacks,
 		slot = gmt_vec_push(&stacks->ids);
 		if (!slot || !intern_frame(stacks, &items->values[i], slot))
 			return false;
+		stacks->ids.count -= !*slot;
 	}
 	return gmt_import_stack(stacks->writer, stacks->ids.items, stacks->ids.count, ret_stack) &&
 		gmt_map_put(&stacks->stacks, (uintptr_t)items, *ret_stack);
@@ -156,7 +152,6 @@ bool gmt_torch_import_name(struct gmt_torch_import_stacks *stacks,
 
 void gmt_torch_import_stacks_fini(struct gmt_torch_import_stacks *stacks)
 {
-	gmt_map_fini(&stacks->texts);
 	gmt_map_fini(&stacks->frames);
 	gmt_map_fini(&stacks->stacks);
 	gmt_map_fini(&stacks->names);

@@ -14,8 +14,8 @@
 
 struct gmt_torch_import_stacks {
 	struct gmt_import_writer *writer;
-	/* Address of a value's bytes or items to its id: text, frame, stack, name. */
-	struct gmt_map texts, frames, stacks, names;
+	/* Address of a value's bytes or items to its id: frame, stack, name. */
+	struct gmt_map frames, stacks, names;
 	GMT_VEC(uint32_t) ids; /* frames of the stack that is being read */
 };
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "reader/symbols/symbols_elf.h"
+
 /* Lists a pseudo frame in place of missing Python frames. */
 static bool list_mark(struct gmt_traces_merger *merger)
 {
@@ -64,7 +66,8 @@ static bool find_python_place(struct gmt_traces_merger *merger, uint32_t frame, 
 	*ret_is_hidden = has_python && place->kind == GMT_PLACE_NATIVE &&
 		merger->native != GMT_TRACES_ALL &&
 		(merger->native == GMT_TRACES_NONE || strncmp(function, "_Py", 3) == 0 ||
-			strncmp(function, "Py", 2) == 0);
+			strncmp(function, "Py", 2) == 0 ||
+			gmt_symbols_elf_is_python(gmt_traces_string(merger->traces, place->module)));
 	return true;
 }
 
