@@ -53,7 +53,9 @@ static enum gmt_status no_memory(const struct import *import)
  */
 static bool read_frame(struct import *import, const char *text, size_t length, uint32_t *ret_frame)
 {
-	struct gmt_import_frame_text frame = { .function = text, .function_length = length, .file = "" };
+	struct gmt_import_frame_text frame = {
+		.function = text, .function_length = length, .file = ""
+	};
 	const char *open = length && text[length - 1] == ')' ? memrchr(text, '(', length) : NULL;
 	const char *colon = open ? memrchr(open, ':', (size_t)(text + length - open)) : NULL;
 	bool has_line = colon && open > text && text + length - 1 > colon + 1;
