@@ -141,6 +141,12 @@ class Start(unittest.TestCase):
         notes = snapshots.notes(snapshots.imported(story.write()))
         self.assertFalse(any("newest" in note for note in notes))
 
+    def test_pinned_memory_is_said(self):
+        for host, is_said in ([], False), ([[]], False), ([[{"action": "alloc"}]], True), ([{"device": 0}], True):
+            value = {**training().value(), "host_segments": [], "host_traces": host}
+            path = snapshots.imported(snapshots.write("host.pickle", pickle.dumps(value)))
+            self.assertEqual(any("pinned host memory" in note for note in snapshots.notes(path)), is_said)
+
     def test_private_pools_are_said(self):
         story = training()
         story.segment(BASE + 64 * MiB, [], segment_pool_id=(0, 1))

@@ -265,6 +265,18 @@ static void note_device(struct import *import, const struct gmt_torch_import_dev
 			gmt_text_size(device->end_bytes).text, gmt_text_count(device->end_blocks).text);
 }
 
+/* Returns whether a key of the snapshot has a list with items, or with lists that have items. */
+static bool has_items(const struct gmt_unpickled *value, const char *key)
+{
+	const struct gmt_unpickled_items *items =
+		gmt_torch_import_items(gmt_unpickled_find(value, key));
+
+	for (uint32_t i = 0; i < items->count; i++)
+		if (items->values[i].kind != GMT_UNPICKLED_LIST || items->values[i].items->count)
+			return true;
+	return false;
+}
+
 static void note_all(struct import *import, const struct gmt_torch_import_trace *trace)
 {
 	struct gmt_import_writer *writer = &import->writer;
@@ -286,6 +298,9 @@ static void note_all(struct import *import, const struct gmt_torch_import_trace 
 			"the start; %s of these blocks have no stack",
 			gmt_text_size(trace->early_bytes).text, gmt_text_count(trace->early_blocks).text,
 			trace->early_blocks == 1 ? "" : "s", gmt_text_count(trace->early_without_stack).text);
+	if (has_items(import->value, "host_segments") || has_items(import->value, "host_traces"))
+		gmt_import_note(writer,
+			"the snapshot also has pinned host memory of PyTorch, which is not imported");
 	if (trace->unknown_actions)
 		gmt_import_note(writer, "%s events of the snapshot have actions that are not known",
 			gmt_text_count(trace->unknown_actions).text);
