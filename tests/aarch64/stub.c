@@ -34,7 +34,7 @@ enum { HOOKED_COUNT = sizeof(hooked) / sizeof(*hooked) };
 
 static int number, failures;
 
-static void say(bool holds, const char *sentence)
+static void print_result(bool holds, const char *sentence)
 {
 	printf("%s %d - %s\n", holds ? "ok" : "not ok", ++number, sentence);
 	failures += !holds;
@@ -125,20 +125,22 @@ int main(int argument_count, char **arguments)
 
 	setvbuf(stdout, NULL, _IOLBF, 0); /* keeps the output if the next test crashes */
 	printf("1..9\n");
-	say(is_from_shim(), "the dlsym that is called is the shim's");
-	say(chain(0) == 111, "RTLD_NEXT finds the definition behind the library that asks");
-	say(ask_next("chain") != dlsym(RTLD_NEXT, "chain"),
+	print_result(is_from_shim(), "the dlsym that is called is the shim's");
+	print_result(chain(0) == 111, "RTLD_NEXT finds the definition behind the library that asks");
+	print_result(ask_next("chain") != dlsym(RTLD_NEXT, "chain"),
 		"RTLD_NEXT means another place for the program");
-	say(all_absent(RTLD_DEFAULT), "without CUDA no hooked name is found in the global scope");
-	say(all_absent(dlopen(NULL, RTLD_NOW)),
+	print_result(all_absent(RTLD_DEFAULT),
+		"without CUDA no hooked name is found in the global scope");
+	print_result(all_absent(dlopen(NULL, RTLD_NOW)),
 		"without CUDA no hooked name is found in the program's handle");
-	say(ordinary_names_are_found() && success_leaves_no_error(), "other names are found as ever");
+	print_result(ordinary_names_are_found() && success_leaves_no_error(),
+		"other names are found as without the recorder");
 	/* The shim jumps to glibc for the first name, and answers the second one itself. */
-	say(registers_are_kept("atoi", (void *)(uintptr_t)atoi) &&
+	print_result(registers_are_kept("atoi", (void *)(uintptr_t)atoi) &&
 			registers_are_kept("cudaMalloc", NULL),
 		"arguments arrive, and what a function must keep is kept");
-	say(errors_are_the_callers(arguments[0]), "dlerror is_named the caller's story");
-	say((weak_allocation != NULL) == (strcmp(exports, "on") == 0),
+	print_result(errors_are_the_callers(arguments[0]), "dlerror reports the caller's own error");
+	print_result((weak_allocation != NULL) == (strcmp(exports, "on") == 0),
 		"a weak reference is bound unless exports are off");
 	return failures != 0;
 }

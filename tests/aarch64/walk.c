@@ -42,7 +42,7 @@ void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void 
 	dl_iterate_phdr(look, argument);
 }
 
-static void say(bool holds, const char *sentence)
+static void print_result(bool holds, const char *sentence)
 {
 	printf("%s %d - %s\n", holds ? "ok" : "not ok", ++number, sentence);
 	failures += !holds;
@@ -55,7 +55,7 @@ static unsigned any(unsigned count)
 }
 
 /* Begins a walk in the same way as gmt_native_capture. */
-__attribute__((noinline)) static bool take(uint64_t fp_instead)
+__attribute__((noinline)) static bool walk_here(uint64_t fp_instead)
 {
 	const uint64_t *frame = __builtin_frame_address(0);
 	struct gmt_walk_start start = {
@@ -70,11 +70,11 @@ __attribute__((noinline)) static bool take(uint64_t fp_instead)
 	return gmt_walk_capture(walk, &start, LIMIT);
 }
 
-/* Compares: the walk must find the frame that called take(), and then all noted frames. */
-__attribute__((noinline)) static void look(void)
+/* Compares: the walk must find the frame that called walk_here(), and then all noted frames. */
+__attribute__((noinline)) static void check_walk(void)
 {
 	noted[depth] = gmt_walk_code((uint64_t)__builtin_return_address(0));
-	if (!take(0)) {
+	if (!walk_here(0)) {
 		is_refused = true;
 		return;
 	}
@@ -95,12 +95,12 @@ __attribute__((noinline)) static int descend(unsigned left)
 	noted[depth++] = gmt_walk_code((uint64_t)__builtin_return_address(0));
 	buffer[0] = 1;
 	if (!any(4))
-		look();
+		check_walk();
 	if (left)
 		descend(left - 1);
 	/* Walks twice from the same place. */
 	for (volatile int again = 0; again < 2; again++)
-		look();
+		check_walk();
 	depth--;
 	return buffer[0];
 }
@@ -149,7 +149,7 @@ static bool wild_pointers_end_it(void)
 			: i % 3 == 1              ? here - 1024 + value % 2048
 									  : -(value >> (20 + any(40)));
 
-		if (!take(pointer) || !gmt_walk_count(walk))
+		if (!walk_here(pointer) || !gmt_walk_count(walk))
 			return false;
 	}
 	return true;
@@ -160,7 +160,7 @@ static bool was_taken;
 
 static void run_routine(void)
 {
-	was_taken = take(0);
+	was_taken = walk_here(0);
 }
 
 static bool another_stack_is_left_alone(void)
@@ -195,11 +195,12 @@ int main(void)
 	gmt_own_stack_find_end(find);
 	begin_thread(1);
 	run_here();
-	say(!differs && !is_refused && spliced && (!SEES_THE_END || was_whole),
+	print_result(!differs && !is_refused && spliced && (!SEES_THE_END || was_whole),
 		"each frame of the first thread is the one that was noted down");
-	say(threads_are_right(), "so it is in threads");
-	say(wild_pointers_end_it(), "a frame pointer that is none ends the stack");
-	say(another_stack_is_left_alone(), "another stack than the thread's own is left alone");
-	say(is_signed == IS_SIGNED, "return addresses are signed where they are to be");
+	print_result(threads_are_right(), "the same holds in threads");
+	print_result(wild_pointers_end_it(), "an invalid frame pointer ends the stack");
+	print_result(another_stack_is_left_alone(),
+		"a stack other than the thread's own is not walked");
+	print_result(is_signed == IS_SIGNED, "return addresses are signed if this build signs them");
 	return failures != 0;
 }

@@ -40,7 +40,7 @@ static int release(void *block)
 enum {
 	BLOCK_BYTES = 4096, /* the size that one_page.h looks for */
 	STEPS = 7,
-	LEAST_STEPS = 4,
+	MIN_STEPS = 4,
 	FRAMES_MAX = 512,
 	REST_US = 20000,
 	THREAD_REST_US = 1000,
@@ -114,9 +114,9 @@ STEP(step_3, 72)
 INLINE static void call_cuda_once(struct work *work, unsigned number)
 {
 	unsigned which = work->stacks > 1 ? number % work->stacks : 0;
-	int count = work->stacks > 1 ? LEAST_STEPS + (int)(which % (STEPS - LEAST_STEPS + 1)) : STEPS;
+	int count = work->stacks > 1 ? MIN_STEPS + (int)(which % (STEPS - MIN_STEPS + 1)) : STEPS;
 
-	step_0(work, number, which / (STEPS - LEAST_STEPS + 1), count);
+	step_0(work, number, which / (STEPS - MIN_STEPS + 1), count);
 }
 
 __attribute__((noinline)) static void loop(struct work *work)

@@ -95,7 +95,7 @@ def first(library, threads):
 
 def writer_cpu_ns():
     """Returns the processor time of the recorder's writer, or None when there is no writer."""
-    writer = tasks.named(tasks.WRITER)
+    writer = tasks.find_thread(tasks.WRITER)
     if writer is None:
         return None
     with open(f"/proc/self/task/{writer}/schedstat", encoding="utf-8") as times:

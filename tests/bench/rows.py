@@ -5,7 +5,7 @@ import dataclasses
 import statistics
 
 # The smallest overheads that these measurements can distinguish. Ratios divide by at least these.
-LEAST_PERCENT, LEAST_NS = 0.1, 1
+MIN_PERCENT, MIN_NS = 0.1, 1
 
 
 @dataclasses.dataclass

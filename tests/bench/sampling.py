@@ -84,7 +84,7 @@ class Machine:
         Runs it again if PyTorch crashed at its end (docs/internals/testing.md).
         """
         for _ in range(TORCH_RUNS):
-            self.forget_snapshots()
+            self.forget_recordings()
             done = self.attempt(command, options)
             if done.returncode != -signal.SIGABRT or not done.stderr.rstrip().endswith(TORCH_ABORT):
                 break
@@ -101,14 +101,14 @@ class Machine:
             )
         return out
 
-    def take_snapshot(self):
+    def take_recording(self):
         """Returns the recording of the last run. Each caller takes its own recording, so only one exists."""
         (path,) = glob.glob(os.path.join(self.folder, "*.gmt.gz"))
         taken = os.path.join(self.folder, "taken.gmt.gz")
         os.replace(path, taken)
         return taken
 
-    def forget_snapshots(self):
+    def forget_recordings(self):
         for path in glob.glob(os.path.join(self.folder, "*.gmt.gz*")):
             os.unlink(path)
 

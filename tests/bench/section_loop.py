@@ -5,7 +5,7 @@ import json
 import os
 import statistics
 
-from rows import LEAST_PERCENT, Row, compare, row_of, slower_percent, times
+from rows import MIN_PERCENT, Row, compare, row_of, slower_percent, times
 from sampling import HERE, alternate
 
 # Variants of the loop: (options of the shim, or None: without it; PyTorch's recorder, see training_loop.py)
@@ -28,7 +28,7 @@ BYTES_GOAL = 6
 def cheaper_row(section, samples):
     """Returns a row: the overhead of PyTorch's own recorder divided by ours."""
     theirs, ours = (slower_percent(samples[variant], samples[PLAIN]) for variant in (RIVAL, "stacks=all"))
-    low, middle = times(theirs, ours, LEAST_PERCENT)
+    low, middle = times(theirs, ours, MIN_PERCENT)
     return Row(section, f"{RIVAL}: its overhead against ours", "times", low, middle, at_least=True)
 
 
@@ -41,11 +41,11 @@ def training_loop(machine, effort, progress):
         options, recorder = LOOPS[variant]
         printed = json.loads(machine.run_torch([machine.python, script, str(steps), str(rounds), recorder], options))
         if options is not None:
-            snapshot = machine.take_snapshot()
-            events = machine.report(snapshot)["events"]
+            recording = machine.take_recording()
+            events = machine.report(recording)["events"]
             if events["dropped"]:
                 raise SystemExit(f"scripts/bench: {events['dropped']} events were dropped with {options}")
-            bytes_per_event.setdefault(variant, []).append(os.path.getsize(snapshot) / events["recorded"])
+            bytes_per_event.setdefault(variant, []).append(os.path.getsize(recording) / events["recorded"])
         return printed
 
     printed = alternate(
@@ -100,7 +100,7 @@ def training_turns(machine, effort, progress):
         in_front = [] if options is None else ["env", f"LD_PRELOAD={switch}:{machine.shim}"]
         printed = json.loads(machine.run_torch([*in_front, *command, recorder], options))
         if options is not None:
-            machine.take_snapshot()
+            machine.take_recording()
         return printed
 
     printed = alternate(TURNS, cycles, measure, progress, lambda pairs: f"{slower_of_pairs([pairs], 0, 2)[0]:+.1f} %")
@@ -129,8 +129,8 @@ def training_turns(machine, effort, progress):
             section,
             f"{RIVAL}: its overhead against ours",
             "times",
-            theirs / max(ours, LEAST_PERCENT),
-            theirs / max(ours, LEAST_PERCENT),
+            theirs / max(ours, MIN_PERCENT),
+            theirs / max(ours, MIN_PERCENT),
             at_least=True,
         )
     )

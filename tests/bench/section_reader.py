@@ -12,7 +12,7 @@ GOAL_NS, GOAL_MIB = 100, 381  # 10 million events in a second and 400 MB
 STACKS, LIVE = 500, 1000
 # Goals: how many times longer than our reader each other reader takes, at least.
 SLOWER_GOALS = {"heaptrack_print": 1, "memray stats": 4, "_memory_viz.py trace_plot": 40}
-LEAST_S = 0.001
+MIN_S = 0.001
 OURS = "gpumemtrace report"
 
 
@@ -77,7 +77,7 @@ def measure_pairs(section, commands, events, machine, effort, progress):
     ours = [(row, name) for row, name in zip(rows, commands) if name.startswith(OURS)]
     for row, reader in [(row, name) for row, name in zip(rows, commands) if not name.startswith(OURS)]:
         for own, name in ours:
-            low, middle = times((row.low, row.middle), (own.low, own.middle), LEAST_S)
+            low, middle = times((row.low, row.middle), (own.low, own.middle), MIN_S)
             rows.append(
                 Row(
                     section,
@@ -98,11 +98,11 @@ def compare_profilers(machine, effort, progress):
     on_device, on_host, one_page = libraries_of(machine)
     arguments = ["record", pairs, STACKS, LIVE]
     progress(f"recording {2 * pairs:,} events")
-    machine.forget_snapshots()
+    machine.forget_recordings()
     machine.run(
         [machine.python, rivals.DEEP, "-", on_device, *map(str, arguments)], "overflow=wait", preload=[one_page]
     )
-    ours = machine.take_snapshot()
+    ours = machine.take_recording()
     events = machine.report(ours)["events"]["recorded"]
     expected = 2 * pairs - LIVE
     if events < expected:
@@ -129,7 +129,7 @@ def compare_pytorch(machine, effort, progress):
     machine.run_torch(
         [machine.python, os.path.join(HERE, "training_loop.py"), "5", str(rounds), "python", pickle], "overflow=wait"
     )
-    ours = machine.take_snapshot()
+    ours = machine.take_recording()
     events = machine.report(ours)["events"]["recorded"]
     return measure_pairs(
         f"reading a training loop's {events:,} events",

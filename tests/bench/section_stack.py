@@ -3,7 +3,7 @@
 
 import rivals
 from rivals import DEEP
-from rows import LEAST_NS, Row, added, row_of, times
+from rows import MIN_NS, Row, added, row_of, times
 from sampling import alternate, runtime_arguments
 
 PLAIN, PLAIN_HOST = "without the shim", "without a profiler, malloc and free"
@@ -35,7 +35,7 @@ def runner_of(machine, library, options, one_page):
     """Returns a function that runs deep_stack_loop.py on a library, with our options or without the shim (None)."""
 
     def run(arguments):
-        machine.forget_snapshots()
+        machine.forget_recordings()
         return rivals.printed_by(
             machine.run([machine.python, DEEP, "-", library, *map(str, arguments)], options, preload=[one_page])
         )
@@ -91,7 +91,7 @@ def event_rows(samples, missing, bases):
             )
         for rival in bases:
             if rival not in OURS:
-                low, middle = times(costs[rival], costs["stacks=all"], LEAST_NS)
+                low, middle = times(costs[rival], costs["stacks=all"], MIN_NS)
                 rows.append(
                     Row(
                         section,
@@ -117,7 +117,7 @@ def thread_rows(one, two, bases):
         for variant, base in bases.items():
             both, alone = ([sample[kind] for sample in printed[variant]] for printed in (two, one))
             bases_two, bases_one = ([sample[kind] for sample in printed[base]] for printed in (two, one))
-            low, middle = times(added(both, bases_two), added(alone, bases_one), LEAST_NS)
+            low, middle = times(added(both, bases_two), added(alone, bases_one), MIN_NS)
             goal = TWO_THREADS_GOAL if kind == "cpu_ns" and variant == "stacks=all" else None
             rows.append(
                 row_of(

@@ -18,7 +18,7 @@ OURS = {"stacks=none": "stacks=none:overflow=wait", "stacks=all": "stacks=all:ov
 def record(machine, pairs, options):
     """Returns (deep_stack_loop.py's figures for `pairs` pairs of calls, seconds from its last output to the process's end)."""
     library, _, one_page = libraries_of(machine)
-    machine.forget_snapshots()
+    machine.forget_recordings()
     command = [machine.python, rivals.DEEP, "-", library, "record", str(pairs), str(STACKS), "0"]
     with subprocess.Popen(
         command,
@@ -37,7 +37,7 @@ def record(machine, pairs, options):
         raise SystemExit(f"scripts/bench: deep_stack_loop.py ended with {status}: {err[-500:]}")
     printed = rivals.printed_by(out)
     if options is not None:
-        events = machine.report(machine.take_snapshot())["events"]
+        events = machine.report(machine.take_recording())["events"]
         if events["dropped"] or events["recorded"] < 2 * pairs:
             raise SystemExit(f"scripts/bench: of {2 * pairs} events {events['recorded']} were recorded")
     return printed, (ended_ns - printed["end_ns"]) / 1e9

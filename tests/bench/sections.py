@@ -33,7 +33,7 @@ def exceptions(machine, effort, progress):
         variants = {f"{name}, {PLAIN}": None, f"{name}, with it": ""}
 
         def measure(variant):
-            machine.forget_snapshots()
+            machine.forget_recordings()
             return float(machine.run(command, variants[variant]))
 
         samples = alternate(
@@ -88,7 +88,7 @@ def report(machine, effort, progress):
         progress("recording a million events")
         # 1130 events per step. Such a report also reads the symbols of PyTorch's libraries.
         machine.run_torch([machine.python, os.path.join(HERE, "training_loop.py"), "5", "175", "none"], "")
-        real = machine.take_snapshot()
+        real = machine.take_recording()
         recorded = machine.report(real)["events"]["recorded"]
         files[f"the training loop's {recorded:,} events"] = real
     rows = []
@@ -117,7 +117,7 @@ def event_cost(machine, effort, progress):
     }
 
     def measure(variant):
-        machine.forget_snapshots()
+        machine.forget_recordings()
         return float(
             machine.run([program, *effort.pick(("5000", "20"), ("5000", "20"), ("500", "2"))], variants[variant][0])
         )
@@ -145,7 +145,7 @@ def pauses(machine, effort, progress):
     }
 
     def measure(variant):
-        machine.forget_snapshots()
+        machine.forget_recordings()
         printed = machine.run([program, "4", effort.pick("50000", "50000", "1000")], variants[variant])
         return [float(value) for value in printed.split()]
 

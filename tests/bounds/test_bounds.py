@@ -19,7 +19,7 @@ import unittest
 import members
 import tap
 from definitions import Kind
-from recorded_run import BUILD, CLI, CUDA, SHIM, SIMCUDA, records, report
+from recorded_run import BUILD, CLI, CUDA, SHIM, SIMCUDA, cli, records, report
 
 LONG_RUN = os.path.join(BUILD, "tests", "bounds", "long-run")
 LONG = bool(os.environ.get("GMT_TEST_LONG"))
@@ -27,8 +27,8 @@ EVENTS = int(os.environ.get("GMT_TEST_EVENTS", 10**9 if LONG else 2 * 10**6))
 RATE = int(os.environ.get("GMT_TEST_RATE", 0))  # events per second; 0: as many as the recorder can take
 MIB = 1 << 20
 OFTEN = {"mode": "window", "window": "1000"}
-NEVER_S = 1200  # only a program that never ends takes so long
-STEADY = 100000  # events per second that leave the recorder time to fold, even on a busy machine
+TIMEOUT_S = 1200  # only a program that never ends takes so long
+STEADY = 100000  # events per second that leave the recorder time to compact, even on a busy machine
 REMOVED = "the file was removed"
 SITE_KEYS = ("allocs", "frees", "total_bytes", "live_bytes", "live_blocks", "peak_bytes", "peak_blocks")
 
@@ -36,7 +36,7 @@ SITE_KEYS = ("allocs", "frees", "total_bytes", "live_bytes", "live_blocks", "pea
 class Run:
     """Runs long-run under the recorder and watches it from outside. The run ends when `meanwhile` has returned."""
 
-    def __init__(self, test, events, threads=2, rate=RATE, options=None, meanwhile=None, timeout=NEVER_S):
+    def __init__(self, test, events, threads=2, rate=RATE, options=None, meanwhile=None, timeout=TIMEOUT_S):
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         test.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.path = os.path.join(self.folder, "a.gmt.gz")
@@ -97,12 +97,12 @@ class Run:
             return file.read()
 
     @property
-    def folds(self):
+    def compactions(self):
         return self.err.count(": compacted; ")
 
-    def wait_for_folds(self, count=1):
+    def wait_for_compactions(self, count=1):
         """Waits until the file has been replaced `count` more times."""
-        seen, before, deadline = -1, None, time.monotonic() + NEVER_S
+        seen, before, deadline = -1, None, time.monotonic() + TIMEOUT_S
         while seen < count and time.monotonic() < deadline and self.process.poll() is None:
             try:
                 number = os.stat(self.path).st_ino
@@ -116,21 +116,21 @@ class Run:
         )
 
     def wait_until(self, condition, what):
-        deadline = time.monotonic() + NEVER_S
+        deadline = time.monotonic() + TIMEOUT_S
         while not condition():
             assert self.process.poll() is None and time.monotonic() < deadline, f"never came: {what}"
             time.sleep(0.01)
 
     def wait_until_drops(self, path=None):
-        """Waits until the file of the running program is full and says itself that events were dropped."""
-        copy = tempfile.NamedTemporaryFile()
-        self.addCleanup(copy.close)
+        """Waits until the file of the running program is full and has a record of dropped events."""
+        with tempfile.NamedTemporaryFile() as copy:
 
-        def drops():
-            shutil.copy(path or self.path, copy.name)
-            return any("max_size" in row["reason"] for row in records(copy.name, "drop"))
+            def has_drops():
+                shutil.copy(path or self.path, copy.name)
+                # The file may still be empty.
+                return "reached max_size" in cli("dump", "--json", copy.name, "--record=drop").stdout
 
-        self.wait_until(drops, "a full file")
+            self.wait_until(has_drops, "a full file")
 
 
 def sites_of(found):
@@ -177,20 +177,20 @@ class Bounds(Accounting):
         run = self.run_checked(
             EVENTS,
             options={"mode": "window", "window": "20000", "max_size": "8MiB"},
-            timeout=NEVER_S if EVENTS < 10**7 else None,
+            timeout=TIMEOUT_S if EVENTS < 10**7 else None,
         )
         self.check_accounting(run)
         print(
-            f"# {run.accounting['calls']} events in {run.accounting['seconds']} s, {run.folds} folds, at most "
+            f"# {run.accounting['calls']} events in {run.accounting['seconds']} s, {run.compactions} compactions, at most "
             f"{run.largest_bytes} bytes of files, {run.accounting['memory_kib']} KiB of memory"
         )
-        self.assertGreater(run.folds, EVENTS / 10**6)
+        self.assertGreater(run.compactions, EVENTS / 10**6)
         self.assertLessEqual(run.largest_bytes, 8 * MIB)
         self.assertLess(run.accounting["memory_kib"], 64 * 1024)
         events = len(records(run.path, "event"))
         self.assertGreaterEqual(events, 20000)
-        # A fold may be given up, and events arrive during a fold. Their number depends on the machine.
-        self.assertLess(events * run.folds, 3 * run.accounting["calls"])
+        # A compaction may be given up, and events arrive during a compaction. Their number depends on the machine.
+        self.assertLess(events * run.compactions, 3 * run.accounting["calls"])
 
     def test_mode_aggregate_keeps_totals_and_live_blocks(self):
         run = self.run_checked(400000, options={"mode": "aggregate"})
@@ -235,22 +235,22 @@ class Files(Accounting):
 
     def test_a_removed_file_is_not_created_again(self):
         def remove(run):
-            run.wait_for_folds()
+            run.wait_for_compactions()
             os.unlink(run.path)
             run.wait_until(lambda: REMOVED in run.said(), "a word that it is gone")
-            time.sleep(2)  # time enough for another fold
+            time.sleep(2)  # time enough for another compaction
 
         run = Run(self, 10**9, rate=STEADY, options=OFTEN, meanwhile=remove)
         self.assertEqual(run.code, 0, run.err)
         self.assertEqual(os.listdir(run.folder), [])
         self.assertEqual(sum(REMOVED in line for line in run.err.splitlines()), 1, run.err)
 
-    def test_a_moved_file_is_folded_at_its_new_place(self):
+    def test_a_moved_file_is_compacted_at_its_new_place(self):
         def move(run):
-            run.wait_for_folds()
+            run.wait_for_compactions()
             os.rename(run.path, os.path.join(run.folder, "b.gmt.gz"))
             run.path = os.path.join(run.folder, "b.gmt.gz")
-            run.wait_for_folds()
+            run.wait_for_compactions()
 
         run = Run(self, 10**9, rate=STEADY, options=OFTEN, meanwhile=move)
         self.assertEqual(run.code, 0, run.err)
@@ -260,7 +260,7 @@ class Files(Accounting):
     @unittest.skipUnless(LONG, "takes long: scripts/test --long")
     def test_another_file_at_the_path_is_not_changed(self):
         def replace(run):
-            run.wait_for_folds()
+            run.wait_for_compactions()
             os.rename(run.path, os.path.join(run.folder, "mine"))
             with open(run.path, "w") as file:
                 file.write("somebody's")
@@ -279,19 +279,19 @@ class Files(Accounting):
             def plant(run):
                 run.wait_until(lambda: os.path.exists(run.path), "the file")
                 os.symlink(victim.name, run.path + ".fold")
-                run.wait_for_folds(2)
+                run.wait_for_compactions(2)
 
             run = Run(self, 10**9, rate=STEADY, options=OFTEN, meanwhile=plant)
             self.assertEqual(run.code, 0, run.err)
             self.assertEqual(os.path.getsize(victim.name), 0)
             self.assertTrue(os.path.islink(run.path + ".fold"))
-            self.assertGreater(run.folds, 0)
+            self.assertGreater(run.compactions, 0)
 
     def test_a_folder_without_space_for_a_second_file_costs_one_line_and_no_event(self):
         def close(run):
             run.wait_until(lambda: os.path.exists(run.path), "the file")
             os.chmod(run.folder, 0o500)
-            run.wait_until(lambda: "could not be compacted" in run.said(), "a fold that is refused")
+            run.wait_until(lambda: "could not be compacted" in run.said(), "a compaction that is refused")
 
         if os.geteuid() == 0:
             self.skipTest("root may write everywhere")
@@ -302,9 +302,9 @@ class Files(Accounting):
 
     def test_modes_of_the_file_are_kept(self):
         def open_up(run):
-            run.wait_for_folds()
+            run.wait_for_compactions()
             os.chmod(run.path, 0o640)
-            run.wait_for_folds()
+            run.wait_for_compactions()
 
         run = Run(self, 10**9, rate=STEADY, options=OFTEN, meanwhile=open_up)
         self.assertEqual(os.stat(run.path).st_mode & 0o777, 0o640)
@@ -312,7 +312,7 @@ class Files(Accounting):
     @unittest.skipUnless(LONG, "takes long: scripts/test --long")
     def test_the_file_is_whole_at_any_moment(self):
         def read(run):
-            run.wait_for_folds()
+            run.wait_for_compactions()
             looks = 0
             while looks < 20 or run.counted <= 30000:
                 looks += 1
@@ -340,7 +340,7 @@ class Files(Accounting):
         for _ in range(50):
 
             def kill(run):
-                run.wait_for_folds()
+                run.wait_for_compactions()
                 while not glob.glob(run.path + ".fold*") and run.process.poll() is None:
                     pass
                 run.process.send_signal(signal.SIGKILL)
@@ -368,12 +368,12 @@ class Files(Accounting):
                 self.assertEqual(again.returncode, 0)
                 self.assertEqual(glob.glob(run.path + ".fold*"), [])
                 break
-        self.assertGreater(left, 0, "no moment was in a fold")
+        self.assertGreater(left, 0, "no moment was in a compaction")
 
     @unittest.skipUnless(LONG, "takes long: scripts/test --long")
     def test_a_temporary_file_of_a_live_recorder_is_not_removed(self):
         def start_another(run):
-            run.wait_for_folds()
+            run.wait_for_compactions()
             other = subprocess.run(
                 ["env", f"LD_PRELOAD={SHIM}", LONG_RUN, "200000", "1", str(RATE), "2"],
                 cwd=run.folder,
@@ -405,7 +405,7 @@ class Files(Accounting):
             for rows, said in members.read(run.path):
                 described += said is not None
                 self.assertIn(said, (None, members.describe(rows)))
-            # Members hold a mebibyte; the file has nearly five. The last member and a fold's rest have no description.
+            # Members hold a mebibyte; the file has nearly five. The last member and the copied rest have none.
             self.assertGreaterEqual(described, least)
             wanted = [CLI, "dump", "--json", "--record=event", f"--from={10**8}", f"--until={2 * 10**8}", run.path]
             shown = subprocess.run(wanted, capture_output=True, check=True).stdout
@@ -413,17 +413,17 @@ class Files(Accounting):
             self.assertTrue(shown)
 
     @unittest.skipUnless(LONG, "takes more than a minute: scripts/test --long")
-    def test_a_full_file_is_folded_as_soon_as_possible(self):
+    def test_a_full_file_is_compacted_as_soon_as_possible(self):
         def deny(run):
-            run.wait_for_folds()
-            # The next fold gets no descriptor. The recorder tries again a minute later; until then the file fills up.
+            run.wait_for_compactions()
+            # The next compaction gets no descriptor. The recorder tries again a minute later. Until then the file fills up.
             before = resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE)
             resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE, (3, before[1]))
             while run.process.poll() is None and "could not be compacted" not in run.said():
                 time.sleep(0.1)
             run.wait_until_drops()
             resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE, before)
-            run.wait_for_folds()
+            run.wait_for_compactions()
 
         run = Run(self, 10**10, options={"mode": "window", "window": "20000", "max_size": "4MiB"}, meanwhile=deny)
         self.assertEqual(run.code, 0, run.err)
@@ -437,10 +437,10 @@ class Files(Accounting):
     @unittest.skipUnless(LONG, "takes long: scripts/test --long")
     def test_at_max_size_events_end_in_order_and_are_counted(self):
         def unlink(run):
-            run.wait_for_folds(0)
+            run.wait_for_compactions(0)
             run.fd = os.open(run.path, os.O_RDONLY)
             self.addCleanup(os.close, run.fd)
-            # The recorder still writes to the file under its other name. It cannot fold it, as the first name is gone.
+            # The recorder still writes to the file under its other name. It cannot compact the file without the first name.
             os.link(run.path, os.path.join(run.folder, "other"))
             os.unlink(run.path)
             run.wait_until_drops(os.path.join(run.folder, "other"))

@@ -15,13 +15,13 @@ import other_users
 import shared_recordings
 from definitions import Kind
 from recorded_run import SHIM, SIMCUDA, built, cli, records, report
-from tasks import PATIENCE_S as WAIT_S
+from tasks import WAIT_LIMIT_S as WAIT_S
 from tasks import wait_until
 
 HOST = built("faults-host")
 INJECT = built("libfaults-inject.so")
 ALLOC, FREE = Kind.ALLOC, Kind.FREE
-ONCE = "faults-begin"
+BEGIN_FILE = "faults-begin"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _MNT_DETACH = 2
@@ -77,7 +77,7 @@ class Host:
     def __init__(
         self, options=None, environment=None, folder=None, around=(), faults=None, streams="", is_reachable=False
     ):
-        """`is_reachable`: another user runs the program, and may be unable to read the build folder."""
+        """Starts the program. `is_reachable`: another user runs it, who may be unable to read the build folder."""
         self.work = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         atexit.register(shutil.rmtree, self.work, ignore_errors=True)
         self.folder = folder or self.work
@@ -117,13 +117,16 @@ class Host:
             self.out.append(self.process.stdout.readline())
 
     @property
-    def said(self):
+    def messages(self):
         """Returns the lines on stderr."""
         with open(self.errors, encoding="utf-8") as file:
             return file.read().splitlines()
 
+    def has_message(self, text):
+        return any(text in line for line in self.messages)
+
     def wait_for(self, text):
-        wait_until(lambda: any(text in line for line in self.said), f"{text} in {self.said}")
+        wait_until(lambda: self.has_message(text), f"{text} in {self.messages}")
 
     def wait_for_events(self, least):
         """Waits until the file itself has at least `least` events."""
@@ -135,8 +138,8 @@ class Host:
         wait_until(are_there, f"{least} events in the file")
 
     def begin_faults(self):
-        """Begins the faults that wait for this file (FAULTS_ONCE)."""
-        with open(os.path.join(self.work, ONCE), "w", encoding="utf-8"):
+        """Begins the faults that wait for this file (FAULTS_BEGIN_FILE)."""
+        with open(os.path.join(self.work, BEGIN_FILE), "w", encoding="utf-8"):
             pass
 
     def end(self):
@@ -191,16 +194,16 @@ class Faults(unittest.TestCase):
     def end(self, host, *words, code=0):
         """Ends the program. Its one message must contain `words`; without `words` there must be no message."""
         host.end()
-        self.assertEqual(("".join(host.out), host.code), host.plain(), host.said)
+        self.assertEqual(("".join(host.out), host.code), host.plain(), host.messages)
         self.assertEqual(host.code, code)
-        self.check_said(host, *words)
+        self.check_messages(host, *words)
 
-    def check_said(self, host, *words):
+    def check_messages(self, host, *words):
         # The last line, which counts suppressed messages, is not a message of its own.
-        said = [line for line in host.said if " more times: " not in line]
-        self.assertEqual(len(said), 1 if words else 0, host.said)
+        messages = [line for line in host.messages if " more times: " not in line]
+        self.assertEqual(len(messages), 1 if words else 0, host.messages)
         for word in ("gpumemtrace: ", *words) if words else ():
-            self.assertIn(word, said[0])
+            self.assertIn(word, messages[0])
 
     def check_file(self, host, events, note=None, complete=True):
         """Checks that the file has `events` events, or counts them as dropped, and that a fault has its note."""
@@ -221,7 +224,7 @@ class Faults(unittest.TestCase):
 __all__ = [
     "ALLOC",
     "FREE",
-    "ONCE",
+    "BEGIN_FILE",
     "WAIT_S",
     "Faults",
     "Host",

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BYTES = 512, MOST_THREADS = 512 };
+enum { BYTES = 512, MAX_THREADS = 512 };
 
 static pthread_barrier_t barrier;
 
@@ -49,10 +49,10 @@ static void *keep_one(void *unused)
 
 static int threads(long count)
 {
-	static pthread_t ids[MOST_THREADS];
+	static pthread_t ids[MAX_THREADS];
 	int failures = 0;
 
-	if (count > MOST_THREADS || pthread_barrier_init(&barrier, NULL, (unsigned)count))
+	if (count > MAX_THREADS || pthread_barrier_init(&barrier, NULL, (unsigned)count))
 		return 1;
 	for (long i = 0; i < count; i++)
 		if (pthread_create(&ids[i], NULL, keep_one, NULL))

@@ -9,7 +9,7 @@
  *	FAULTS_DURING_REPLACEMENT=TEXT
  *	    a call about an open file fails only while the file that will replace it exists. The name of
  *	    that file is the name of the open file followed by TEXT
- *	FAULTS_ONCE=PATH    before this file exists, calls do not fail and are not counted
+ *	FAULTS_BEGIN_FILE=PATH  before this file exists, calls do not fail and are not counted
  *	FAULTS_CLOCK=1      CLOCK_REALTIME jumps a day forward or back at each read
  *	FAULTS_DENY=call=ERROR,...  seccomp refuses these calls of every thread with ERROR
  */
@@ -35,10 +35,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_FAULTS = 8, MOST_DENIED = 16, SHORT = -1, HANG = -2, SLOW = -3 };
+enum { MAX_FAULTS = 8, MAX_DENIED = 16, SHORT = -1, HANG = -2, SLOW = -3 };
 
 #define EXPORT __attribute__((visibility("default")))
-#define IS_RECORDERS() is_recorders((uintptr_t)__builtin_return_address(0))
+#define CALLER_IS_RECORDER() is_in_recorder((uintptr_t)__builtin_return_address(0))
 
 static const struct error {
 	const char *name;
@@ -64,10 +64,10 @@ static const struct error {
 	{ "SLOW", SLOW },
 };
 
-static const struct call {
+static const struct system_call {
 	const char *name;
 	long number;
-} calls[] = {
+} system_calls[] = {
 	{ "prctl", SYS_prctl },
 	{ "sched_setscheduler", SYS_sched_setscheduler },
 	{ "madvise", SYS_madvise },
@@ -110,18 +110,18 @@ static struct fault {
 	int error;
 	unsigned long first, last;
 	_Atomic unsigned long seen;
-} faults[MOST_FAULTS];
+} faults[MAX_FAULTS];
 
-static const char *only_file, *only_during_replacement, *only_once;
-static bool steps_clock;
+static const char *only_file, *only_during_replacement, *begin_file;
+static bool has_jumping_clock;
 static uintptr_t recorder_start, recorder_end;
 
-static bool is_recorders(uintptr_t address)
+static bool is_in_recorder(uintptr_t address)
 {
 	return address >= recorder_start && address < recorder_end;
 }
 
-static int error_named(const char *name, size_t length)
+static int find_error(const char *name, size_t length)
 {
 	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
 		if (strlen(errors[i].name) == length && strncmp(errors[i].name, name, length) == 0)
@@ -130,12 +130,12 @@ static int error_named(const char *name, size_t length)
 }
 
 /* Parses one item up to a comma. Returns the text after it. */
-static const char *take_fault(const char *text, struct fault *fault)
+static const char *parse_fault(const char *text, struct fault *fault)
 {
 	size_t name = strcspn(text, "="), error = strcspn(text + name + 1, "@,");
 
 	snprintf(fault->function, sizeof(fault->function), "%.*s", (int)name, text);
-	fault->error = error_named(text + name + 1, error);
+	fault->error = find_error(text + name + 1, error);
 	fault->first = 1;
 	fault->last = ULONG_MAX;
 	text += name + 1 + error;
@@ -165,7 +165,7 @@ static int find_recorder(struct dl_phdr_info *info, size_t size, void *unused)
 
 static void deny(const char *text)
 {
-	struct sock_filter program[2 * MOST_DENIED + 2];
+	struct sock_filter program[2 * MAX_DENIED + 2];
 	unsigned short length = 0;
 
 	program[length++] =
@@ -174,15 +174,16 @@ static void deny(const char *text)
 		size_t name = strcspn(text, "="), error = strcspn(text + name + 1, ",");
 		long number = -1;
 
-		for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-			if (strlen(calls[i].name) == name && strncmp(calls[i].name, text, name) == 0)
-				number = calls[i].number;
-		if (number < 0 || length > 2 * MOST_DENIED)
+		for (size_t i = 0; i < sizeof(system_calls) / sizeof(*system_calls); i++)
+			if (strlen(system_calls[i].name) == name &&
+				strncmp(system_calls[i].name, text, name) == 0)
+				number = system_calls[i].number;
+		if (number < 0 || length > 2 * MAX_DENIED)
 			abort();
 		program[length++] =
 			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)number, 0, 1);
 		program[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
-			SECCOMP_RET_ERRNO | (unsigned)error_named(text + name + 1, error));
+			SECCOMP_RET_ERRNO | (unsigned)find_error(text + name + 1, error));
 		text += name + 1 + error;
 		text += *text == ',';
 	}
@@ -198,31 +199,30 @@ __attribute__((constructor)) static void on_load(void)
 
 	only_file = getenv("FAULTS_FILE");
 	only_during_replacement = getenv("FAULTS_DURING_REPLACEMENT");
-	only_once = getenv("FAULTS_ONCE");
-	steps_clock = getenv("FAULTS_CLOCK") != NULL;
+	begin_file = getenv("FAULTS_BEGIN_FILE");
+	has_jumping_clock = getenv("FAULTS_CLOCK") != NULL;
 	dl_iterate_phdr(find_recorder, NULL);
-	for (struct fault *fault = faults; text && *text && fault < faults + MOST_FAULTS; fault++)
-		text = take_fault(text, fault);
+	for (struct fault *fault = faults; text && *text && fault < faults + MAX_FAULTS; fault++)
+		text = parse_fault(text, fault);
 	if (denied)
 		deny(denied);
 }
 
-static bool is_too_early(void)
+static bool is_before_begin(void)
 {
 	int error = errno;
-	bool answer = only_once && access(only_once, F_OK);
+	bool answer = begin_file && access(begin_file, F_OK);
 
 	errno = error;
 	return answer;
 }
 
-/* Returns the error of this call; 0: make the call. */
+/* Returns the error with which this call must fail, or 0. Does not return if the error is HANG. */
 static int fault_of(const char *function, const char *path)
 {
-	if ((path && only_file && !strstr(path, only_file)) || is_too_early())
+	if ((path && only_file && !strstr(path, only_file)) || is_before_begin())
 		return 0;
-	for (struct fault *fault = faults; fault < faults + MOST_FAULTS && fault->function[0];
-		fault++) {
+	for (struct fault *fault = faults; fault < faults + MAX_FAULTS && fault->function[0]; fault++) {
 		if (strcmp(fault->function, function) != 0)
 			continue;
 
@@ -268,14 +268,14 @@ EXPORT int open64(const char *path, int flags, ...)
 		mode = va_arg(arguments, mode_t);
 		va_end(arguments);
 	}
-	if (IS_RECORDERS())
+	if (CALLER_IS_RECORDER())
 		FAIL_IF(fault_of("open", path));
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
 EXPORT ssize_t write(int fd, const void *bytes, size_t length)
 {
-	int failure = IS_RECORDERS() ? fault_of_file("write", fd) : 0;
+	int failure = CALLER_IS_RECORDER() ? fault_of_file("write", fd) : 0;
 
 	if (failure == SHORT)
 		length = (length + 1) / 2;
@@ -286,14 +286,14 @@ EXPORT ssize_t write(int fd, const void *bytes, size_t length)
 
 EXPORT ssize_t pwrite64(int fd, const void *bytes, size_t length, off_t offset)
 {
-	if (IS_RECORDERS())
+	if (CALLER_IS_RECORDER())
 		FAIL_IF(fault_of_file("pwrite", fd));
 	return syscall(SYS_pwrite64, fd, bytes, length, offset);
 }
 
 EXPORT ssize_t pread64(int fd, void *bytes, size_t length, off_t offset)
 {
-	if (IS_RECORDERS())
+	if (CALLER_IS_RECORDER())
 		FAIL_IF(fault_of_file("pread", fd));
 	return syscall(SYS_pread64, fd, bytes, length, offset);
 }
@@ -301,7 +301,7 @@ EXPORT ssize_t pread64(int fd, void *bytes, size_t length, off_t offset)
 /* Also handles SLOW: the call takes half a second. */
 EXPORT int fdatasync(int fd)
 {
-	int failure = IS_RECORDERS() ? fault_of_file("fdatasync", fd) : 0;
+	int failure = CALLER_IS_RECORDER() ? fault_of_file("fdatasync", fd) : 0;
 
 	if (failure == SLOW)
 		usleep(500000);
@@ -312,28 +312,28 @@ EXPORT int fdatasync(int fd)
 
 EXPORT int rename(const char *from, const char *to)
 {
-	if (IS_RECORDERS())
+	if (CALLER_IS_RECORDER())
 		FAIL_IF(fault_of("rename", from));
 	return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
 EXPORT int ftruncate64(int fd, off_t length)
 {
-	if (IS_RECORDERS())
+	if (CALLER_IS_RECORDER())
 		FAIL_IF(fault_of_file("ftruncate", fd));
 	return (int)syscall(SYS_ftruncate, fd, length);
 }
 
 EXPORT int posix_fallocate64(int fd, off_t offset, off_t length)
 {
-	int failure = IS_RECORDERS() ? fault_of_file("fallocate", fd) : 0;
+	int failure = CALLER_IS_RECORDER() ? fault_of_file("fallocate", fd) : 0;
 
 	return failure ? failure : syscall(SYS_fallocate, fd, 0, offset, length) ? errno : 0;
 }
 
 EXPORT void *mmap64(void *address, size_t length, int protection, int flags, int fd, off_t offset)
 {
-	int failure = IS_RECORDERS() ? fault_of("mmap", NULL) : 0;
+	int failure = CALLER_IS_RECORDER() ? fault_of("mmap", NULL) : 0;
 
 	if (failure) {
 		errno = failure;
@@ -348,13 +348,14 @@ EXPORT int madvise(void *address, size_t length, int advice)
 {
 	enum { POPULATE_WRITE = 23 };
 
-	FAIL_IF(IS_RECORDERS() && length && advice == POPULATE_WRITE ? fault_of("fallocate", NULL) : 0);
+	FAIL_IF(CALLER_IS_RECORDER() && length && advice == POPULATE_WRITE ? fault_of("fallocate", NULL)
+																	   : 0);
 	return (int)syscall(SYS_madvise, address, length, advice);
 }
 
 EXPORT int mprotect(void *address, size_t length, int protection)
 {
-	if (IS_RECORDERS())
+	if (CALLER_IS_RECORDER())
 		FAIL_IF(fault_of("mprotect", NULL));
 	return (int)syscall(SYS_mprotect, address, length, protection);
 }
@@ -362,7 +363,7 @@ EXPORT int mprotect(void *address, size_t length, int protection)
 EXPORT int mkdir(const char *path, mode_t mode);
 EXPORT int mkdir(const char *path, mode_t mode)
 {
-	if (IS_RECORDERS())
+	if (CALLER_IS_RECORDER())
 		FAIL_IF(fault_of("mkdir", path));
 	return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
 }
@@ -370,19 +371,19 @@ EXPORT int mkdir(const char *path, mode_t mode)
 EXPORT int pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(*work)(void *),
 	void *argument)
 {
-	int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-	int failure = IS_RECORDERS() ? fault_of("pthread_create", NULL) : 0;
+	int (*original)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	int failure = CALLER_IS_RECORDER() ? fault_of("pthread_create", NULL) : 0;
 
-	*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
-	return failure ? failure : real(id, attributes, work, argument);
+	*(void **)&original = dlsym(RTLD_NEXT, "pthread_create");
+	return failure ? failure : original(id, attributes, work, argument);
 }
 
 EXPORT int clock_gettime(clockid_t clock, struct timespec *ret_time)
 {
-	static _Atomic long looks;
+	static _Atomic long reads;
 	int failure = (int)syscall(SYS_clock_gettime, clock, ret_time);
 
-	if (!failure && steps_clock && clock == CLOCK_REALTIME && IS_RECORDERS())
-		ret_time->tv_sec += (atomic_fetch_add(&looks, 1) % 3 - 1) * 86400;
+	if (!failure && has_jumping_clock && clock == CLOCK_REALTIME && CALLER_IS_RECORDER())
+		ret_time->tv_sec += (atomic_fetch_add(&reads, 1) % 3 - 1) * 86400;
 	return failure;
 }

@@ -5,7 +5,7 @@ import os
 import shutil
 
 import tap
-from faulty import ONCE, Faults, Host, fill, needs_mounts, tmpfs, wait_until
+from faulty import BEGIN_FILE, Faults, Host, fill, needs_mounts, tmpfs, wait_until
 
 MUCH = 30000  # calls: their events do not fit into a ring
 
@@ -87,7 +87,13 @@ class Space(Faults):
         hosts = []
         for error, words in (("EIO", "Input/output"), ("EDQUOT", "quota"), ("EINVAL", "Invalid")):
             hosts.append(
-                (words, Host(faults={**on_file(f"write={error}"), "FAULTS_ONCE": ONCE}, options={"stacks": "none"}))
+                (
+                    words,
+                    Host(
+                        faults={**on_file(f"write={error}"), "FAULTS_BEGIN_FILE": BEGIN_FILE},
+                        options={"stacks": "none"},
+                    ),
+                )
             )
             hosts[-1][1]("events 10")
         for words, host in hosts:
@@ -125,7 +131,7 @@ class Limits(Faults):
         host(f"events {MUCH}", "pause 1")
         host.end()
         self.assertEqual(("".join(host.out), host.code), host.plain())
-        self.assertIn("File too large", "".join(host.said))
+        self.assertIn("File too large", "".join(host.messages))
         self.assertFalse(host.report()["complete"])
         self.assertGreater(host.count_events(), 0)
 

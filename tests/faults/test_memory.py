@@ -12,7 +12,7 @@ RING_THREADS = 60  # a ring takes about a megabyte
 
 class SharedMemory(Faults):
     @needs_mounts
-    def test_without_dev_shm_the_memory_is_in_the_folder_of_the_snapshot(self):
+    def test_without_dev_shm_the_memory_is_in_the_folder_of_the_recording(self):
         with without("/dev/shm"):
             host = Host()
             host("events 100")
@@ -85,11 +85,11 @@ class Refused(Faults):
                 host = Host(around=["prlimit", f"--as={limit}"])
                 host("events 1000")
                 host.end()
-                self.assertEqual(("".join(host.out), host.code), host.plain(), host.said)
+                self.assertEqual(("".join(host.out), host.code), host.plain(), host.messages)
                 if host.files:
                     self.check_file(host, 2000)
                 else:
-                    self.check_said(host, "nothing is recorded")
+                    self.check_messages(host, "nothing is recorded")
 
     def test_a_limit_on_data_is_left_to_the_program(self):
         # With a limit below the size of the recorder's own data, the loader gives up.
@@ -98,9 +98,9 @@ class Refused(Faults):
                 host = Host(around=["prlimit", f"--data={limit}"])
                 host("events 1000")
                 host.end()
-                self.assertEqual(("".join(host.out), host.code), host.plain(), host.said)
+                self.assertEqual(("".join(host.out), host.code), host.plain(), host.messages)
                 if not host.files or not os.path.getsize(host.file):
-                    self.assertEqual(len(host.said), 1, host.said)
+                    self.assertEqual(len(host.messages), 1, host.messages)
 
     def test_mappings_that_are_refused_cost_one_line_at_most(self):
         for number in range(1, 12):
@@ -108,8 +108,8 @@ class Refused(Faults):
                 host = Host(faults={"FAULTS": f"mmap=ENOMEM@{number}"})
                 host("events 100")
                 host.end()
-                self.assertEqual(("".join(host.out), host.code), host.plain(), host.said)
-                self.assertLessEqual(len(host.said), 1, host.said)
+                self.assertEqual(("".join(host.out), host.code), host.plain(), host.messages)
+                self.assertLessEqual(len(host.messages), 1, host.messages)
 
     def test_without_any_mapping_nothing_is_recorded(self):
         host = Host(faults={"FAULTS": "mmap=ENOMEM"})
@@ -127,8 +127,8 @@ class Refused(Faults):
                 host = Host(faults={"FAULTS": faults})
                 host("events 100", "threads 3", "pause 1")
                 host.end()
-                self.assertEqual(("".join(host.out), host.code), host.plain(), host.said)
-                self.assertIn(words, "".join(host.said))
+                self.assertEqual(("".join(host.out), host.code), host.plain(), host.messages)
+                self.assertIn(words, "".join(host.messages))
                 if host.files:
                     self.check_file(host, 203, note=words)
 
@@ -164,7 +164,7 @@ class Refused(Faults):
                 host.end()
                 if limit > 4:
                     self.assertEqual(("".join(host.out).splitlines()[0], host.code), ("events 100: 0, errno 0", 0))
-                self.assertLessEqual(len(host.said), 1, host.said)
+                self.assertLessEqual(len(host.messages), 1, host.messages)
 
     def test_no_descriptor_at_all_costs_one_line(self):
         host = Host(faults={"FAULTS": "open=EMFILE"})

@@ -87,7 +87,7 @@ class Streams(Faults):
                 self.assertEqual(host.code, 0)
                 host.wait_for("Input/output error")
 
-    def test_without_any_stream_the_snapshot_is_whole(self):
+    def test_without_any_stream_the_recording_is_whole(self):
         host = Host()
         command = ["sh", "-c", f'echo "events 10" | LD_PRELOAD={SHIM} "$0" >&- 2>&-', built("faults-host")]
         subprocess.run(
@@ -105,9 +105,9 @@ class Streams(Faults):
         host = Host(faults={"FAULTS": "fallocate=ENOSPC@2"})
         host("threads 40")
         host.end()
-        self.assertEqual(len(host.said), 2, host.said)
-        self.assertRegex(host.said[1], r"^gpumemtrace: \d+ more times: .*No space left on device")
-        more = int(re.search(r"(\d+) more times", host.said[1]).group(1))
+        self.assertEqual(len(host.messages), 2, host.messages)
+        self.assertRegex(host.messages[1], r"^gpumemtrace: \d+ more times: .*No space left on device")
+        more = int(re.search(r"(\d+) more times", host.messages[1]).group(1))
         self.assertGreaterEqual(more, 39)
         self.check_note(host, "No space left on device")
 

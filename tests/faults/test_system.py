@@ -89,7 +89,7 @@ class Containers(Faults):
         self.assertEqual((done.stdout, done.stderr), ("events 10: 0, errno 0\n", ""))
         self.check_file(host, 20)
 
-    def test_with_any_umask_only_the_user_can_read_the_snapshot(self):
+    def test_with_any_umask_only_the_user_can_read_the_recording(self):
         for mask in ("000", "022", "077"):
             with self.subTest(mask):
                 host = Host(
@@ -147,15 +147,15 @@ class Sandboxes(Faults):
         host = Host(faults={"FAULTS_DENY": f"{call}={error}"})
         host("events 100", *([] if (call, error) in self.NEEDED else ["threads 3"]), "pause 1")
         host.end()
-        self.assertEqual(("".join(host.out), host.code), host.plain(), host.said)
+        self.assertEqual(("".join(host.out), host.code), host.plain(), host.messages)
         # Without mprotect, the recorder reports up to three failures: its unwinder, its tables and its memory.
         limit = 3 if call == "mprotect" else 1
-        said = [line for line in host.said if " more times: " not in line]
-        self.assertLessEqual(len(said), limit, host.said)
+        messages = [line for line in host.messages if " more times: " not in line]
+        self.assertLessEqual(len(messages), limit, host.messages)
         if host.files:
             self.assertEqual(host.count_events() + host.dropped(), 203 if len(host.commands) == 3 else 200)
         else:
-            self.assertIn("nothing is recorded", said[-1])
+            self.assertIn("nothing is recorded", messages[-1])
 
     def test_a_forbidden_system_call_costs_at_most_one_line(self):
         for call in self.CALLS:
@@ -172,7 +172,7 @@ class Sandboxes(Faults):
         host = Host(faults={"FAULTS_DENY": ",".join(f"{call}=EPERM" for call in calls.split())})
         host("events 100", "threads 3")
         host.end()
-        self.assertEqual(("".join(host.out), host.code), host.plain(), host.said)
+        self.assertEqual(("".join(host.out), host.code), host.plain(), host.messages)
         self.assertEqual(host.count_events(), 203)
 
 

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
  * Each address is written with its own frames, even if addresses share them. From a much larger
  * input, more would be written than a file may hold.
  */
-enum { MOST_BYTES = 64 << 10 };
+enum { MAX_BYTES = 64 << 10 };
 
 static const char key[] = "key";
 
@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	gmt_symbols_results_bytes bytes = { 0 };
 	uint8_t *content;
 
-	if (size > MOST_BYTES)
+	if (size > MAX_BYTES)
 		return 0;
 	content = fuzz_copy(data, size);
 

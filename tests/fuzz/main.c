@@ -20,7 +20,7 @@
 #include "content.h"
 #include "work_limit.h"
 
-enum { MOST_BYTES = 1 << 20, MOST_FILES = 4096, LONG_S = 600 };
+enum { MAX_BYTES = 1 << 20, MAX_FILES = 4096, LONG_S = 600 };
 
 struct seed {
 	uint8_t *bytes;
@@ -33,7 +33,7 @@ __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
 	unsigned seed);
 
 static uint64_t state;
-static struct seed seeds[MOST_FILES];
+static struct seed seeds[MAX_FILES];
 static size_t seed_count;
 
 static uint64_t draw(uint64_t below)
@@ -92,10 +92,10 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size)
 static void read_file(const char *path)
 {
 	FILE *file = fopen(path, "rbe");
-	uint8_t *bytes = malloc(MOST_BYTES);
-	size_t size = file && bytes ? fread(bytes, 1, MOST_BYTES, file) : 0;
+	uint8_t *bytes = malloc(MAX_BYTES);
+	size_t size = file && bytes ? fread(bytes, 1, MAX_BYTES, file) : 0;
 
-	if (!file || !bytes || seed_count == MOST_FILES) {
+	if (!file || !bytes || seed_count == MAX_FILES) {
 		fprintf(stderr, "fuzz: %s cannot be read\n", path);
 		exit(2);
 	}
@@ -136,7 +136,7 @@ static void try_input(const uint8_t *bytes, size_t size)
 
 static void run(uint64_t seed, uint64_t number)
 {
-	static uint8_t content[MOST_BYTES];
+	static uint8_t content[MAX_BYTES];
 	const struct seed *from;
 	size_t size;
 
@@ -146,8 +146,8 @@ static void run(uint64_t seed, uint64_t number)
 	memcpy(content, from->bytes, size);
 	for (uint64_t changes = 1 + draw(8); changes--;)
 		size = LLVMFuzzerCustomMutator && draw(4)
-			? LLVMFuzzerCustomMutator(content, size, MOST_BYTES, (unsigned)draw(UINT32_MAX))
-			: LLVMFuzzerMutate(content, size, MOST_BYTES);
+			? LLVMFuzzerCustomMutator(content, size, MAX_BYTES, (unsigned)draw(UINT32_MAX))
+			: LLVMFuzzerMutate(content, size, MAX_BYTES);
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\rrun %llu ", (unsigned long long)number);
 

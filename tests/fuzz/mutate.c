@@ -12,7 +12,7 @@
 #include "format/encoding/little_endian.h"
 #include "format/encoding/varint.h"
 
-enum { MOST_BLOCKS = 4096, BUFFER_BYTES = 1 << 16 };
+enum { MAX_BLOCKS = 4096, BUFFER_BYTES = 1 << 16 };
 
 struct piece {
 	uint32_t kind, rows;
@@ -26,7 +26,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint
 	size_t other_size, uint8_t *ret_data, size_t max_size, unsigned seed);
 
 static uint64_t state;
-static struct piece pieces[MOST_BLOCKS];
+static struct piece pieces[MAX_BLOCKS];
 static struct fuzz_table table;
 static uint8_t buffer[BUFFER_BYTES]; /* bytes of new cells */
 static uint8_t payload[FUZZ_BYTES], made[FUZZ_BYTES];
@@ -262,7 +262,7 @@ static size_t change_blocks(size_t count)
 
 	switch (draw(3)) {
 	case 0:
-		if (count == MOST_BLOCKS)
+		if (count == MAX_BLOCKS)
 			break;
 		memmove(&pieces[other + 1], &pieces[other], (count - other) * sizeof(*pieces));
 		pieces[other] = kept;
@@ -285,7 +285,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 	size_t count;
 
 	state = seed;
-	count = cut(data, size, pieces, MOST_BLOCKS);
+	count = cut(data, size, pieces, MAX_BLOCKS);
 	if (!count || size > sizeof(made) || draw(64) == 0)
 		return LLVMFuzzerMutate(data, size, max_size);
 	if (draw(8) == 0) {
@@ -305,9 +305,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_size, const uint8_t *other,
 	size_t other_size, uint8_t *ret_data, size_t max_size, unsigned seed)
 {
-	static struct piece others[MOST_BLOCKS];
-	size_t count = cut(one, one_size, pieces, MOST_BLOCKS / 2);
-	size_t there = cut(other, other_size, others, MOST_BLOCKS / 2);
+	static struct piece others[MAX_BLOCKS];
+	size_t count = cut(one, one_size, pieces, MAX_BLOCKS / 2);
+	size_t there = cut(other, other_size, others, MAX_BLOCKS / 2);
 
 	state = seed;
 	for (uint32_t taken = there ? 1 + draw(4) : 0; taken--;) {

@@ -136,7 +136,7 @@ static void read_json(struct reader *reader, unsigned char byte)
 	}
 }
 
-static void look(struct reader *reader, const unsigned char *at, size_t length)
+static void check_character(struct reader *reader, const unsigned char *at, size_t length)
 {
 	size_t skip;
 
@@ -177,7 +177,7 @@ static ssize_t take(void *cookie, const char *bytes, size_t size)
 					: first < 0xe0 ? 2u
 					: first < 0xf0 ? 3u
 								   : 4u)) {
-			look(reader, reader->rest, reader->rest_length);
+			check_character(reader, reader->rest, reader->rest_length);
 			reader->rest_length = 0;
 		}
 	}

@@ -143,15 +143,15 @@ class Bench:
                 file.write(done.stdout + done.stderr)
         return Run(done.returncode, done.stdout, done.stderr, self.recordings(name))
 
-    def report(self, snapshot, *arguments):
-        return self.call_cli("report", *arguments, snapshot)
+    def report(self, recording, *arguments):
+        return self.call_cli("report", *arguments, recording)
 
-    def json_report(self, snapshot, *arguments):
-        return json.loads(self.report(snapshot, "--json", *arguments))
+    def json_report(self, recording, *arguments):
+        return json.loads(self.report(recording, "--json", *arguments))
 
-    def events(self, snapshot):
-        """Returns the events of a snapshot in the file's order, each with the name of its function."""
-        rows = [json.loads(line) for line in self.call_cli("dump", "--json", snapshot).splitlines()]
+    def events(self, recording):
+        """Returns the events of a recording in the file's order, each with the name of its function."""
+        rows = [json.loads(line) for line in self.call_cli("dump", "--json", recording).splitlines()]
         names = {row["id"]: row["name"] for row in rows if row["record"] == "api"}
         return [{**row, "name": names[row["api"]]} for row in rows if row["record"] == "event"]
 

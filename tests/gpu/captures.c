@@ -36,7 +36,7 @@ static struct question {
 	{ "cuCtxCreate", 0 },
 };
 
-enum { LEAST_CAPTURES = 20, EACH_CONTEXT = 16, LEAST_ROUNDS = 10 * EACH_CONTEXT };
+enum { MIN_CAPTURES = 20, EACH_CONTEXT = 16, MIN_ROUNDS = 10 * EACH_CONTEXT };
 
 enum { MEM_INFO, POOL, GRAPHS, NVML, ALLOC, CONTEXT };
 
@@ -143,8 +143,7 @@ int main(int argument_count, char **arguments)
 	int64_t end_ns = realtime_ns() + (int64_t)(atof(arguments[3]) * 1e9);
 	pthread_create(&thread, NULL, disturb, NULL);
 	/* On a busy machine one of the two threads may not run in this time. */
-	for (;
-		realtime_ns() < end_ns || captured < LEAST_CAPTURES || atomic_load(&rounds) < LEAST_ROUNDS;
+	for (; realtime_ns() < end_ns || captured < MIN_CAPTURES || atomic_load(&rounds) < MIN_ROUNDS;
 		captured++)
 		spoilt += !capture(stream, mode_of(arguments[2]));
 	atomic_store(&done, true);

@@ -79,8 +79,8 @@ def show(columns):
     )
 
 
-def ledger_at(bench, snapshot, time_ns=None, device=0):
-    result = bench.json_report(snapshot, *(["--until", str(time_ns)] if time_ns else []))
+def ledger_at(bench, recording, time_ns=None, device=0):
+    result = bench.json_report(recording, *(["--until", str(time_ns)] if time_ns else []))
     (row,) = [row for row in result["ledger"] if row["device"] == device] or [None]
     if row and row.get("at_peak"):
         row["at_peak"].setdefault("total_bytes", row["total_bytes"])
@@ -104,7 +104,7 @@ def check_holdings(bench, table):
         table.add("a C program with memory of every kind", "skipped", run.not_compared())
 
 
-def judge_holdings(bench, table, out, snapshot):
+def judge_holdings(bench, table, out, recording):
     printed, moments = {}, {}
     for words in map(str.split, out.splitlines()):
         if words[0] == "moment":
@@ -113,7 +113,7 @@ def judge_holdings(bench, table, out, snapshot):
             printed[words[0]] = int(words[1])
     columns = {}
     for name, (time_ns, used_bytes, total_bytes) in moments.items():
-        row = columns[name] = ledger_at(bench, snapshot, time_ns)
+        row = columns[name] = ledger_at(bench, recording, time_ns)
         if row is None:
             table.add("a C program with memory of every kind", "FAILED", "there is no ledger")
             return
@@ -134,7 +134,7 @@ def judge_holdings(bench, table, out, snapshot):
             table.judge(
                 "each kind of memory has its line", wrong, ", ".join(f"{line} {size}" for line, size in printed.items())
             )
-    columns["of the recording"] = ledger_at(bench, snapshot)["at_peak"]
+    columns["of the recording"] = ledger_at(bench, recording)["at_peak"]
     judge_unexplained(
         table, "what a C program leaves unexplained, at the peak of the recording", columns["of the recording"]
     )
@@ -166,11 +166,11 @@ def check_training(bench, table):
             table.add(f"{title}: the ledger", "skipped", run.not_compared())
 
 
-def judge_training(bench, table, way, expected_path, snapshot):
+def judge_training(bench, table, way, expected_path, recording):
     title = WAYS[way][1]
     with open(expected_path, encoding="utf-8") as file:
         printed = json.load(file)
-    row = ledger_at(bench, snapshot, printed["time_ns"])
+    row = ledger_at(bench, recording, printed["time_ns"])
     if row is None:
         table.add(f"{title}: the ledger", "FAILED", "there is none")
         return

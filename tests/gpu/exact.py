@@ -77,12 +77,12 @@ def check_exact(bench, table, script, arguments, reserved_by_malloc):
     return compare(bench, table, what, expected_path, run.file, reserved_by_malloc)
 
 
-def compare(bench, table, what, expected_path, snapshot, reserved_by_malloc):
+def compare(bench, table, what, expected_path, recording, reserved_by_malloc):
     with open(expected_path, encoding="utf-8") as file:
         printed = json.load(file)
     try:
-        result = bench.json_report(snapshot, "--until", str(printed["time_ns"]))
-        whole = bench.json_report(snapshot)
+        result = bench.json_report(recording, "--until", str(printed["time_ns"]))
+        whole = bench.json_report(recording)
     except ValueError as error:
         return table.add(what, "FAILED", str(error))
     wrong = [] if whole["complete"] else ["the recording is not complete"]

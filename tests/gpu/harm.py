@@ -110,10 +110,10 @@ def check_recorded_captures(bench, table, mode, seconds):
         )
 
 
-def count_samples(bench, snapshot):
+def count_samples(bench, recording):
     if not bench.cli:
         return None
-    return len(bench.call_cli("dump", "--json", "--record=sample", snapshot).splitlines()) if snapshot else 0
+    return len(bench.call_cli("dump", "--json", "--record=sample", recording).splitlines()) if recording else 0
 
 
 def check_deepbind(bench, table):
@@ -154,13 +154,13 @@ def check_costs(bench, table):
         table.add("what contexts, code and limits take", "skipped", run.not_compared())
 
 
-def judge_costs(bench, table, out, snapshot):
+def judge_costs(bench, table, out, recording):
     """Compares the recorder's measurements with the program's own."""
     printed = [line.split()[1:] for line in out.splitlines() if line.startswith("cost ")]
     events = {
         name: [
             row["size_bytes"]
-            for row in bench.events(snapshot)
+            for row in bench.events(recording)
             if row["space"] == space and row["kind"] in (Kind.ALLOC, Kind.SET)
         ]
         for name, space in COST_SPACES.items()

@@ -56,7 +56,7 @@ def shown(question):
 
 
 def check_plain(table, rows, plain, routes):
-    """Without the recorder the driver answers with its exported functions. Exceptions must not contradict the rows."""
+    """Checks the answers without the recorder: the driver's exported functions. No exception contradicts a row."""
     symbols = {row[0] for row in rows}
     missing = sorted(symbol for symbol, (place, _) in plain.exports.items() if place == "none")
     for route, name in routes.items():
@@ -102,7 +102,7 @@ def check_plain(table, rows, plain, routes):
 
 
 def check_hooked(table, rows, plain, hooked, routes):
-    """With the recorder, each answer is the wrapper of the function that the driver answers without it."""
+    """Checks that with the recorder, each answer is the wrapper of the function that the driver answers without it."""
     symbols = {row[0] for row in rows}
     if "proc_address" in routes:
         wrong = [

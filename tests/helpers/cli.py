@@ -56,7 +56,7 @@ def run(*arguments, environment=None, cwd=None, text=True, **more):
 
 
 def make(name, **settings):
-    """Makes a synthetic snapshot and returns its path. See tests/unit/helpers/make_recording.c for the settings."""
+    """Makes a synthetic recording and returns its path. See tests/unit/helpers/make_recording.c for the settings."""
     subprocess.run([MAKE, place(name), *(f"{key}={value}" for key, value in settings.items())], check=True, timeout=120)
     return place(name)
 
@@ -85,14 +85,18 @@ def read_source(*parts):
         return file.read()
 
 
+def operands_of_verbs():
+    """Returns the operands of each verb, as `--help` shows them."""
+    return dict(re.findall(r'^GMT_COMMAND\((\w+), "([^"]*)"', read_source("tools", "options", "commands.def"), re.M))
+
+
 def verbs():
-    return re.findall(r"^GMT_COMMAND\((\w+),", read_source("tools", "options", "commands.def"), re.M)
+    return list(operands_of_verbs())
 
 
 def verbs_that_read():
     """Returns the verbs whose operands are recordings."""
-    rows = re.findall(r'^GMT_COMMAND\((\w+), "([^"]*)"', read_source("tools", "options", "commands.def"), re.M)
-    return [verb for verb, operands in rows if re.search(r"\bfile|\bbase", operands)]
+    return [verb for verb, operands in operands_of_verbs().items() if re.search(r"\bfile|\bbase", operands)]
 
 
 def help_options(verb):

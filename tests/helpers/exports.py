@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of exports share: recordings, the numbers of their reports, and a run of `export`."""
+"""Makes recordings for tests of exports, runs `export`, and reads the numbers of reports to compare."""
 
 import collections
 import os
@@ -65,7 +65,7 @@ def export(form, path, *options, code=0, output="-"):
 
 
 def accounts(path, *options):
-    """Returns the numbers of the report for each layer and device (None: the host)."""
+    """Returns the report's row of each layer and device (None: the host) that has allocations."""
     found = {}
     report = cli.report(path, *options)
     for device in report["devices"]:
@@ -85,7 +85,7 @@ def stretch(path, *options):
 
 
 def folded(data):
-    """Returns {device: {stack: number}} of folded stacks."""
+    """Reads folded stacks, the format of flame graphs. Returns {device: {stack: number}}."""
     found = collections.defaultdict(dict)
     for line in data.decode("utf-8").splitlines():
         stack, _, number = line.rpartition(" ")

@@ -5,18 +5,18 @@ import unittest
 
 import cli
 
-# A fold must not change these parts of a report.
+# A compaction must not change these parts of a report.
 EXACT = "process", "devices", "ledger", "heaps", "host", "sites", "complete"
 
 
-def fold(path, folded, *options):
-    done = cli.run("fold", path, "--force", "-o", folded, *options)
+def fold(path, compacted, *options):
+    done = cli.run("fold", path, "--force", "-o", compacted, *options)
     assert done.returncode == 0, done.stderr
-    return folded
+    return compacted
 
 
 def exact(report, part):
-    """Returns this part of a report in a fixed order, without the categories, which a fold may change."""
+    """Returns this part of a report in a fixed order, without the categories, which a compaction may change."""
     rows = report.get(part)
     if part == "ledger":
         return sorted(rows, key=lambda row: (row["device"] is not None, row["device"] or 0))
@@ -26,8 +26,8 @@ def exact(report, part):
 
 
 class FoldChecks(unittest.TestCase):
-    def check_same(self, path, folded):
-        full, small = cli.report(path), cli.report(folded)
+    def check_same(self, path, compacted):
+        full, small = cli.report(path), cli.report(compacted)
         for part in EXACT:
             self.assertEqual(exact(full, part), exact(small, part), part)
         self.assertEqual(full["events"]["recorded"], small["events"]["recorded"])

@@ -13,8 +13,8 @@ KiB, MiB = 1 << 10, 1 << 20
 STEP, KEEP, OPEN = "/home/me/serve.py:31 in step", "/home/me/serve.py:32 in keep", "/home/me/serve.py:9 in open_pool"
 
 
-class Pools(Story):
-    """A story with heaps."""
+class HeapStory(Story):
+    """A program that declares custom heaps and makes blocks in them."""
 
     def __init__(self):
         super().__init__()
@@ -41,7 +41,7 @@ class Pools(Story):
         )
 
     def write(self, name, ends=True):
-        """Writes the same file as Story, with the names of marks at its beginning."""
+        """Writes the same file as Story, with the names of the heaps at its beginning."""
         place = super().write(name, ends)
         with gzip.open(place) as file:
             whole, head = file.read(), len(w.header())
@@ -51,8 +51,11 @@ class Pools(Story):
 
 
 def serve(leak=64 * KiB):
-    """Makes a pool of 32 MiB in CUDA's memory, from which each of 20 steps keeps `leak`, and a pool in host memory."""
-    story = Pools()
+    """
+    Declares three heaps: one of 32 MiB in CUDA's memory, in which each of 20 steps keeps `leak` bytes, one in host
+    memory, and one without a name.
+    """
+    story = HeapStory()
     story.alloc(32 * MiB, OPEN, address=0x10_0000_0000, layer=CUDA)
     story.heap(1, "caches", 0x10_0000_0000, 32 * MiB)
     story.heap(2, "staging", 0x5000, MiB, space=HEAP_HOST, device=-1)

@@ -44,7 +44,7 @@ def write_content(content, path):
     while len(content) - at >= 16:
         kind, rows, size = struct.unpack("<III", content[at : at + 12])
         payload = content[at + 16 : at + 16 + size]
-        out += w.frame(kind, rows, payload)
+        out += w.raw_block(kind, rows, payload)
         at += 16 + size
     w.write(path, bytes(out[20:]))
 
@@ -55,7 +55,9 @@ def read_content(content, path):
     return read_recording.read(path)
 
 
-class Maker:
+class TextReplacer:
+    """Puts a hostile text, each time another one, into each text of rows."""
+
     def __init__(self):
         self.count = 0
 
@@ -94,21 +96,21 @@ def make_all():
         if len(paths) >= 6 and kinds[path][0] <= seen:
             continue
         seen |= kinds[path][0]
-        maker = Maker()
+        replacer = TextReplacer()
         w.write(
             path,
             *(
-                w.block(name, *maker.rows(name, group))
+                w.block(name, *replacer.rows(name, group))
                 for name, group in groupby(kinds[path][1], key=lambda row: row["record"])
             ),
         )
         paths.append(path)
-    extra = Maker()
+    replacer = TextReplacer()
     w.write(
         paths[0] + ".more.gmt.gz",
         w.process(
             **{
-                field: extra.text("x", True)
+                field: replacer.text("x", True)
                 for field in ("host", "executable", "command", "directory", "recorder_version", "machine")
             }
         ),

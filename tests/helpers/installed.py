@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Installations of the program with a recorder that only notes its options."""
+"""Installs the program next to a fake recorder, which only writes down its options."""
 
 import os
 import shutil

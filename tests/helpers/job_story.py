@@ -17,10 +17,11 @@ from definitions import Kind
 from read_recording import RECORDS
 from recording import MiB, Story, train
 
-HEADER_BYTES, BLOCK_BYTES, HEAD = 20, 16, 64
+HEADER_BYTES, BLOCK_HEADER_BYTES = 20, 16
+SUMMARY = 64  # the number of the record with which a summary begins
 
 
-def launch(rank, world, host_ranks=8, job="4711", **more):
+def launcher_variables(rank, world, host_ranks=8, job="4711", **more):
     """Returns the variables that Slurm and torchrun set."""
     return {
         "RANK": str(rank),
@@ -44,7 +45,7 @@ def rank_story(rank, world, host_ranks=8, job="4711", environment=None, **proces
             **process,
         }
     )
-    story.environment = launch(rank, world, host_ranks, job, **(environment or {}))
+    story.environment = launcher_variables(rank, world, host_ranks, job, **(environment or {}))
     story.uuid = f"GPU-{rank}"
     return story
 
@@ -73,7 +74,7 @@ def blocks_of(path):
     at, blocks = HEADER_BYTES, []
     while at < len(data):
         kind, _rows, size = struct.unpack_from("<III", data, at)
-        end = at + BLOCK_BYTES + size
+        end = at + BLOCK_HEADER_BYTES + size
         blocks.append((kind, data[at:end]))
         at = end
     return data[:HEADER_BYTES], blocks
@@ -94,10 +95,10 @@ def varint(data, at):
             return value, at
 
 
-def with_file(head, name):
+def with_recording_name(head, name):
     """Returns the first block of a summary with another name of the recording, which is its first column."""
-    length, at = varint(head, BLOCK_BYTES)
-    return w.frame(HEAD, 1, w.column("S", [name]) + head[at + length :])
+    length, at = varint(head, BLOCK_HEADER_BYTES)
+    return w.raw_block(SUMMARY, 1, w.column("S", [name]) + head[at + length :])
 
 
 def place_summary(path, to, process, environment, uuid=""):
@@ -105,7 +106,7 @@ def place_summary(path, to, process, environment, uuid=""):
     header, blocks = path if isinstance(path, tuple) else blocks_of(path)
     recording = os.path.basename(to).replace(".summary.gz", ".gmt.gz")
     replaced = {
-        HEAD: with_file(blocks[0][1], recording),
+        SUMMARY: with_recording_name(blocks[0][1], recording),
         number_of("process"): w.block("process", process),
         number_of("device"): w.block(
             "device", {"ordinal": 0, "name": "A GPU", "uuid": uuid or f"GPU-{process['rank']}", "total_bytes": 80 << 30}
@@ -158,27 +159,27 @@ def ranks(*arguments, code=0):
     return json.loads(done.stdout)
 
 
-def screen(*arguments):
+def ranks_text(*arguments):
     done = cli.run("ranks", *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def fresh(name):
-    """Returns an empty folder."""
+def empty_folder(name):
+    """Makes an empty folder for temporary files, or empties it. Returns its path."""
     shutil.rmtree(cli.place(name), ignore_errors=True)
     os.makedirs(cli.place(name))
     return cli.place(name)
 
 
-def job(name, count, world=None, **of_rank):
-    """Writes a job of `count` ranks. `of_rank` has a function of the rank for each argument of write_rank."""
-    folder = fresh(name)
+def write_job(name, count, world=None, **of_rank):
+    """Writes a job of `count` ranks. `of_rank` has, for each argument of write_rank, a function of the rank."""
+    folder = empty_folder(name)
     for rank in range(count):
         write_rank(rank, world or count, name, **{key: value(rank) for key, value in of_rank.items()})
     return folder
 
 
-def refuse(story):
-    """Asks for 16 GiB, which the driver refuses. Nothing ends after that."""
+def refuse_request(story):
+    """Adds a request for 16 GiB, which fails."""
     story.event(Kind.ALLOC_FAILED, size_bytes=16 << 30, frames=story.stack("/home/me/train.py:70 in gather"), result=2)

@@ -6,7 +6,7 @@ from definitions import SamplePart, Space
 from recording import CUDA, MiB, Story
 
 
-class Ledger(Story):
+class LedgerStory(Story):
     total = 1000 * MiB
 
     def cuda(self, size, space=Space.DEVICE, layer=CUDA, line="/home/me/train.py:3 in load", **more):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Computes live blocks event by event, slowly and simply, from docs/internals/recording-format.md (record 11) alone."""
 
+import typing
+
 HOST, UNKNOWN = -1, -2
 LAYERS = {1: "cuda", 2: "torch", 3: "driver", 4: "imported", 5: "view", 6: "custom"}
 CUDA, TORCH, DRIVER, IMPORTED, VIEW, CUSTOM = LAYERS
@@ -25,28 +27,38 @@ CUDA, TORCH, DRIVER, IMPORTED, VIEW, CUSTOM = LAYERS
     TRIM,
     SET,
 ) = range(1, 19)
-# number: (name, owner of the memory, meaning of `address`, end of a block)
+
+
+class Space(typing.NamedTuple):
+    """A row of the document's table of spaces. The document calls the last three columns side, realm and life."""
+
+    name: str
+    location: str  # "device" or "host"
+    address_kind: str  # what the number in an event's `address` is: an address, a handle, an array ...
+    ended_by: str  # "context": also the end of its context. "process": only a free. "counted": its last reference
+
+
 SPACES = {
-    1: ("device", "device", "address", "context"),
-    2: ("managed", "device", "address", "context"),
-    3: ("pool", "device", "address", "process"),
-    4: ("pinned", "host", "address", "context"),
-    5: ("registered", "host", "address", "context"),
-    6: ("array", "device", "array", "context"),
-    7: ("vmm", "device", "handle", "process"),
-    8: ("vmm_host", "host", "handle", "process"),
-    9: ("graph", "device", "address", "process"),
-    10: ("ipc", "device", "address", "counted"),
-    11: ("vmm_imported", "device", "handle", "process"),
-    12: ("external", "device", "external", "context"),
-    13: ("external_view", "device", "address", "context"),
-    14: ("external_array", "device", "array", "context"),
-    15: ("graphics", "device", "graphics", "context"),
-    16: ("multicast", "device", "handle", "process"),
-    17: ("context", "device", "context", "process"),
-    18: ("module", "device", "module", "context"),
-    19: ("limit", "device", "limit", "context"),
-    20: ("reservation", "device", "address", "process"),
+    1: Space("device", "device", "address", "context"),
+    2: Space("managed", "device", "address", "context"),
+    3: Space("pool", "device", "address", "process"),
+    4: Space("pinned", "host", "address", "context"),
+    5: Space("registered", "host", "address", "context"),
+    6: Space("array", "device", "array", "context"),
+    7: Space("vmm", "device", "handle", "process"),
+    8: Space("vmm_host", "host", "handle", "process"),
+    9: Space("graph", "device", "address", "process"),
+    10: Space("ipc", "device", "address", "counted"),
+    11: Space("vmm_imported", "device", "handle", "process"),
+    12: Space("external", "device", "external", "context"),
+    13: Space("external_view", "device", "address", "context"),
+    14: Space("external_array", "device", "array", "context"),
+    15: Space("graphics", "device", "graphics", "context"),
+    16: Space("multicast", "device", "handle", "process"),
+    17: Space("context", "device", "context", "process"),
+    18: Space("module", "device", "module", "context"),
+    19: Space("limit", "device", "limit", "context"),
+    20: Space("reservation", "device", "address", "process"),
 }
 DEVICE, POOL, GRAPH, IPC, VMM_IMPORTED, MULTICAST, CONTEXT, MODULE, LIMIT, RESERVATION = (
     1,
@@ -62,26 +74,36 @@ DEVICE, POOL, GRAPH, IPC, VMM_IMPORTED, MULTICAST, CONTEXT, MODULE, LIMIT, RESER
 )
 
 
+def space_of(number):
+    """Returns the space of this number. Numbers without a row, such as custom heaps, are treated as device memory."""
+    return SPACES.get(number) or Space(f"space-{number}", "device", "address", "process")
+
+
+def is_physical(event):
+    """Returns whether the event is about physical memory, which has a handle and may be mapped."""
+    return event["layer"] not in (TORCH, CUSTOM) and space_of(event["space"]).address_kind == "handle"
+
+
 class Block:
     def __init__(self, event, layer, space, device, address, size):
-        name, side, self.realm, self.life = SPACES.get(space, (f"space-{space}", "device", "address", "process"))
-        self.layer, self.space, self.name, self.address, self.size = layer, space, name, address, size
-        self.device = HOST if side == "host" else device
+        kind = space_of(space)
+        self.layer, self.space, self.name, self.address, self.size = layer, space, kind.name, address, size
+        self.ended_by = kind.ended_by
+        self.device = HOST if kind.location == "host" else device
         self.stacks = event["stack"], event["frames"]
         self.references, self.context = 1, 0
-        # Only physical memory uses these.
-        self.mappings, self.lives = 0, True
+        self.mappings = 0  # of physical memory
 
 
 class Live:
-    """Keeps the live blocks. It calls `began(block)` and `ended(block)` for each block; a test may set both."""
+    """Keeps the live blocks. Calls `began(block)` and `ended(block)`, which a test may set, for each block."""
 
     def __init__(self):
-        self.blocks = {}  # (family, realm, address): Block, except physical memory
+        self.blocks = {}  # key(): Block, except physical memory
         self.memory = []  # live physical memory
         self.handles = {}  # handle: Block
-        self.mapped = {}  # address: (size, Block)
-        self.bound = {}  # (multicast Block, device, offset): (size, Block)
+        self.mapped = {}  # address: (size, physical Block)
+        self.bound = {}  # (multicast Block, device, offset): (size, physical Block)
         self.graphs = {}  # executable graph: [frees at launch, [nodes]]
         self.made_nodes = {}  # address: stacks of the call that made the node
         self.reserved, self.pools = {}, set()
@@ -95,20 +117,21 @@ class Live:
 
     @staticmethod
     def key(layer, space, address):
+        """Returns what identifies a block. Equal numbers of two kinds are two blocks. CUDA's layers share addresses."""
         if layer in (TORCH, CUSTOM):
             return layer, "address", address
-        return CUDA, SPACES[space][2] if space in SPACES else "address", address
+        return CUDA, space_of(space).address_kind, address
 
     def begin(self, block, context=0, pool=0):
         key = self.key(block.layer, block.space, block.address)
         older = self.blocks.get(key)
-        if older and block.life == "counted" and (older.space, older.device) == (block.space, block.device):
+        if older and block.ended_by == "counted" and (older.space, older.device) == (block.space, block.device):
             older.references += 1
             return
         if older:
             self.missed_frees += 1
             self.end(key)
-        if block.life == "context" or block.life == "counted" and not pool:
+        if block.ended_by == "context" or block.ended_by == "counted" and not pool:
             block.context = context
         self.blocks[key] = block
         self.began(block)
@@ -244,13 +267,13 @@ class Live:
         return Block(event, event["layer"], event["space"], event["device"], event["address"], event["size_bytes"])
 
     def alloc(self, event):
-        if event["layer"] not in (TORCH, CUSTOM) and SPACES.get(event["space"], "???")[2] == "handle":
+        if is_physical(event):
             self.alloc_handle(event)
         else:
             self.begin(self.block_of(event), event["context"], event["object"])
 
     def free_event(self, event):
-        if event["layer"] not in (TORCH, CUSTOM) and SPACES.get(event["space"], "???")[2] == "handle":
+        if is_physical(event):
             block = self.handles.get(event["address"])
             if block:
                 block.references -= 1

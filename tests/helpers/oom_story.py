@@ -11,11 +11,11 @@ ALLOC, FREE, REFUSED = Kind.ALLOC, Kind.FREE, Kind.ALLOC_FAILED
 GPU = {"ordinal": 0, "name": "GPU", "uuid": "GPU-1", "total_bytes": 100 * MIB}
 
 
-class Story:
-    """Events of one thread, a millisecond apart, and the driver's free memory."""
+class OomStory:
+    """Events of one thread, a millisecond apart, and the answers of the driver about its free memory."""
 
     def __init__(self):
-        self.events, self.facts, self.totals = [], [], (0, 0)
+        self.events, self.answers, self.totals = [], [], (0, 0)
 
     def add(self, kind, layer, size, address=0, frames=1, **more):
         event = {
@@ -42,8 +42,9 @@ class Story:
         self.totals = (expected, reserved)
         self.add(kind, TORCH, size, address, frames, reserved_bytes=reserved - before)
 
-    def driver(self, free, total=100 * MIB):
-        self.facts.append(
+    def driver_answer(self, free, total=100 * MIB):
+        """Adds the answer of the driver about its free memory, directly after the last event."""
+        self.answers.append(
             {
                 "stamp": self.events[-1]["stamp"],
                 "thread": 1,
@@ -74,13 +75,13 @@ class Story:
             w.block("frame", *({"id": i, "code": i, "line": i} for i in range(1, 10))),
             w.block("frames", *({"id": i, "items": [2 * i + 1]} for i in range(1, 10))),
             w.block("event", *self.events),
-            *([w.block("oom", *self.facts)] if self.facts else []),
+            *([w.block("oom", *self.answers)] if self.answers else []),
             w.end(len(self.events), 2 * 10**6),
         )
         return cli.place(name)
 
     def text(self):
-        """Returns the joined lines of the paragraphs, without the heading and the surrounding text."""
+        """Returns what the report says about refused requests, as one line without its heading."""
         lines = (
             cli.run("report", "--full", self.write()).stdout.split("\nOut of memory")[1].split("\n\n")[0].split("\n")
         )

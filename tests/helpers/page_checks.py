@@ -168,19 +168,19 @@ class PageChecks(unittest.TestCase):
 
     def check_sites(self, packet, report):
         """Checks that the columns of the sites are the report's."""
-        truth = sums_of_report(report, *(key for _, key in self.COLUMNS))
+        expected = sums_of_report(report, *(key for _, key in self.COLUMNS))
         shown = collections.defaultdict(lambda: [0] * len(self.COLUMNS))
         for number, key in enumerate(keys_of(packet)):
             if number:
                 for i, (name, _) in enumerate(self.COLUMNS):
                     shown[key][i] += packet[f"site.{name}"][number]
-        self.assertEqual({key: row for key, row in shown.items() if key in truth or any(row)}, truth)
+        self.assertEqual({key: row for key, row in shown.items() if key in expected or any(row)}, expected)
         texts = collections.Counter(
             (packet.header["categories"][category], packet.header["owners"][owner])
             for category, owner in list(zip(packet["site.category"], packet["site.owner"]))[1:]
         )
-        expected = collections.Counter((site["category"], site["owner"]) for site in report["sites"])
-        self.assertFalse(expected - texts)
+        expected_texts = collections.Counter((site["category"], site["owner"]) for site in report["sites"])
+        self.assertFalse(expected_texts - texts)
 
     def check_boundary(self, path, page, layer_of, index):
         """Checks the state at the beginning of a bucket, compared with a report until that moment."""
@@ -194,8 +194,10 @@ class PageChecks(unittest.TestCase):
             for entry in bucket.entries:
                 live[keys[entry["site"]]] += entry["allocated"] - entry["freed"]
                 allocated[keys[entry["site"]]] += entry["allocated"]
-        truth = sums_of_report(report, "left_bytes", "total_bytes")
-        own = {key: row for key, row in truth.items() if key[0] == name and key[1] == (None if device < 0 else device)}
+        expected = sums_of_report(report, "left_bytes", "total_bytes")
+        own = {
+            key: row for key, row in expected.items() if key[0] == name and key[1] == (None if device < 0 else device)
+        }
         self.assertEqual(+live, +collections.Counter({key: row[0] for key, row in own.items()}))
         self.assertEqual(+allocated, +collections.Counter({key: row[1] for key, row in own.items()}))
         return allocated

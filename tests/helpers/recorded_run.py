@@ -89,7 +89,7 @@ class RecordedRun:
         """Calls `meanwhile(recording, process)` while the program runs."""
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
-        atexit.register(shared_recordings.remove_of_folder, self.folder)
+        atexit.register(shared_recordings.remove_below, self.folder)
         # A busy machine must not lose events, except in a test of losses.
         settings = {"output": os.path.join(self.folder, "%p.gmt.gz"), "overflow": "wait", **(options or {})}
         text = ":".join(f"{key}='{value}'" for key, value in settings.items() if value is not None)

@@ -115,7 +115,7 @@ class Story:
 
 
 def train_with_spread_leak(story, steps=60, kept=1536, also=lambda number: None):
-    """A loop that leaks in each step. Each line leaks in only two steps, so only the sum of all lines grows."""
+    """Adds a loop that leaks in each step. Each line leaks in only two steps, so only the sum of all lines grows."""
     story.alloc(4 * MiB, "/home/me/spread.py:5 in build", "/home/me/spread.py:900 in main")
 
     def body(number):
@@ -129,7 +129,7 @@ def train_with_spread_leak(story, steps=60, kept=1536, also=lambda number: None)
 
 
 def train(story, steps=20, leak=0, size=MiB, line=31, file="/home/me/train.py", layer=TORCH):
-    """A loop that holds a model, makes a block in each step and keeps `leak` bytes of each step."""
+    """Adds a loop that holds a model, makes a block in each step and keeps `leak` bytes of each step."""
     story.alloc(4 * size, f"{file}:5 in build", f"{file}:90 in main", layer=layer)
 
     def body(_number):

@@ -9,10 +9,10 @@ import replay
 
 
 class ReportChecks(unittest.TestCase):
-    def check_account(self, shown, truth):
+    def check_account(self, shown, expected):
         for key in "live_bytes", "live_blocks", "peak_bytes", "alloc_count", "free_count", "total_alloc_bytes":
-            self.assertEqual(shown[key], truth[key], key)
-        self.assertEqual(shown["peak_time_ns"], truth.get("peak_time_ns", 0))
+            self.assertEqual(shown[key], expected[key], key)
+        self.assertEqual(shown["peak_time_ns"], expected.get("peak_time_ns", 0))
 
     def check_numbers(self, path, until_ns=None):
         report = cli.report(path, *([f"--until={until_ns}"] if until_ns is not None else []))
@@ -22,9 +22,9 @@ class ReportChecks(unittest.TestCase):
                 key = layer["layer"], device["device"]
                 self.check_account(layer, accounts[key])
                 for space in layer["spaces"]:
-                    truth = spaces[(*key, space["space"])]
-                    self.assertEqual(space["live_bytes"], truth["live_bytes"])
-                    self.assertEqual(space["peak_bytes"], truth["max_live_bytes"])
+                    expected = spaces[(*key, space["space"])]
+                    self.assertEqual(space["live_bytes"], expected["live_bytes"])
+                    self.assertEqual(space["peak_bytes"], expected["max_live_bytes"])
         self.check_account(report["host"], accounts["cuda", replay.HOST])
         self.check_sites(report, sites)
         return report
@@ -43,7 +43,7 @@ class ReportChecks(unittest.TestCase):
                 totals["free_count"],
             )
 
-        shown, truth = collections.Counter(), collections.Counter()
+        shown, expected = collections.Counter(), collections.Counter()
         for site in report["sites"]:
             device = replay.HOST if site["device"] is None else site["device"]
             shown[
@@ -61,8 +61,8 @@ class ReportChecks(unittest.TestCase):
                 )
             ] += 1
         for key, totals in sites.items():
-            truth[(*key[:3], *numbers(totals))] += 1
-        self.assertEqual(shown, truth)
+            expected[(*key[:3], *numbers(totals))] += 1
+        self.assertEqual(shown, expected)
 
     def check_conservation(self, report):
         """Checks that peaks, live bytes and totals of sites sum to those of their layer."""

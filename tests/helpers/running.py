@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs a program under the recorder that obeys a test line by line (tests/shim/writer/programs/control.c)."""
+"""Runs a program under the recorder. It obeys the test, line by line (tests/shim/writer/programs/control.c)."""
 
 import json
 import os
@@ -64,7 +64,7 @@ class Running:
             assert self.process.stdout.readline() == "ok\n"
 
     def end(self):
-        _, self.err = self.process.communicate(timeout=tasks.PATIENCE_S)
+        _, self.err = self.process.communicate(timeout=tasks.WAIT_LIMIT_S)
         assert self.process.returncode == 0, self.err
 
     def run_cli(self, *arguments):
@@ -72,14 +72,14 @@ class Running:
             [CLI, *arguments],
             capture_output=True,
             text=True,
-            timeout=tasks.PATIENCE_S,
+            timeout=tasks.WAIT_LIMIT_S,
             cwd=self.folder,
             env=self.environment,
         )
 
     def ps(self):
-        """Waits until `gpumemtrace ps` lists the process. Returns its row. The writer makes the file soon after the first event."""
-        return wait_for(self.ps_rows)[0]
+        """Waits until `gpumemtrace ps` lists the process, soon after its first event. Returns its row."""
+        return tasks.wait_until(self.ps_rows, "a row of ps")[0]
 
     def ps_rows(self):
         """Returns the rows of ps for recordings in this folder."""
@@ -106,12 +106,11 @@ class Running:
         os.waitpid(self.process.pid, os.WUNTRACED)
 
     def wait_for_snapshots(self, count):
-        wait_for(lambda: len(self.snapshots()) >= count and all(is_complete(path) for path in self.snapshots()))
+        tasks.wait_until(
+            lambda: len(self.snapshots()) >= count and all(is_complete(path) for path in self.snapshots()),
+            f"{count} complete snapshots",
+        )
         return self.snapshots()
-
-
-def wait_for(look):
-    return tasks.wait_until(look, "what the recorder does a little later")
 
 
 def top(run, *arguments):
@@ -128,7 +127,7 @@ def wait_for_row(run, is_right, *arguments):
         rows = [row for row in top(run, *arguments) if "devices" in row]
         return rows if rows and is_right(rows[0]) else None
 
-    return wait_for(look)[0]
+    return tasks.wait_until(look, "the row of top with what the program did")[0]
 
 
 def gpu(row):

@@ -48,7 +48,7 @@ class SharedRecording:
         self.pid, self.file = owner[0], owner[8].split(b"\0")[0].decode()
 
     def rings(self):
-        """Returns (thread id of the kernel, published, consumed, dropped) for each ring that exists."""
+        """Returns (thread id, published, consumed, dropped) of each ring."""
         found = []
         with open(self.path, "rb") as file:
             file.seek(HEADER.size + OWNER.size)
@@ -64,8 +64,8 @@ class SharedRecording:
 def paths(*folders):
     """Returns the paths of all shared recordings of this user, also of those in the output folders `folders`."""
     found = glob.glob(os.path.join(folder(), "*.area"))
-    for place in folders:
-        found += glob.glob(os.path.join(place, ".gpumemtrace-*.area"))
+    for output_folder in folders:
+        found += glob.glob(os.path.join(output_folder, ".gpumemtrace-*.area"))
     return found
 
 
@@ -80,15 +80,16 @@ def recordings(*folders):
     return [recording for recording in found if recording.is_whole]
 
 
-def of(file):
-    """Returns the shared recording of the snapshot `file`, or None."""
+def find(file):
+    """Returns the shared recording whose file is `file`, or None."""
     file = os.path.realpath(file)
     return next((recording for recording in recordings(os.path.dirname(file)) if recording.file == file), None)
 
 
-def remove_of_folder(place):
-    for recording in recordings(place):
-        if recording.file.startswith(os.path.join(os.path.realpath(place), "")):
+def remove_below(output_folder):
+    """Removes the shared recordings whose files are in the folder or its subfolders."""
+    for recording in recordings(output_folder):
+        if recording.file.startswith(os.path.join(os.path.realpath(output_folder), "")):
             # The next recorder or a reader may have removed it already.
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(recording.path)

@@ -11,8 +11,8 @@ import sys
 import traceback
 import unittest
 
-OWN = os.path.dirname(unittest.__file__)
-LONGEST = 1000  # characters printed of one line of a message
+UNITTEST_FOLDER = os.path.dirname(unittest.__file__)
+MAX_LINE = 1000  # characters of a line of a message that are printed
 
 
 class TapResult(unittest.TestResult):
@@ -37,12 +37,12 @@ class TapResult(unittest.TestResult):
         print(f"{verdict} {self.number} - {name}{note}", flush=True)
 
     def explain(self, error):
-        """Prints the message first, because a summary may show the first lines only, then where it was raised."""
+        """Prints the message first, then the frames: a summary may show only the first lines."""
         kind, value, trace = error
         for line in "".join(traceback.format_exception_only(kind, value)).splitlines():
-            print("# " + line[:LONGEST])
+            print("# " + line[:MAX_LINE])
         for frame in reversed(traceback.extract_tb(trace)):
-            if not frame.filename.startswith(OWN):
+            if not frame.filename.startswith(UNITTEST_FOLDER):
                 print(f"#   at {os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}: {frame.line}")
 
     def addSuccess(self, test):

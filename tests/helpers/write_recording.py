@@ -52,17 +52,17 @@ def column(encoding, values):
     return varint(len(out)) + out
 
 
-def frame(kind, rows, payload):
-    """Returns a block with a correct checksum for any payload."""
+def raw_block(kind, rows, payload):
+    """Returns a block with any payload and a correct checksum."""
     head = struct.pack("<III", kind, rows, len(payload))
     return head + struct.pack("<I", zlib.crc32(payload, zlib.crc32(head))) + payload
 
 
 def block(name, *rows):
-    """Returns a block of rows. Each row is a dictionary. Missing fields are zero or empty. Totals are differences."""
+    """Returns a block. Rows are dictionaries. Missing fields are zero or empty. PyTorch's totals are differences."""
     number = NUMBERS[name]
     absent = {"S": b"", "L": []}
-    return frame(
+    return raw_block(
         number,
         len(rows),
         b"".join(

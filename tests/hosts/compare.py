@@ -19,9 +19,9 @@ import tempfile
 import other_users
 from recorded_run import SHIM
 
-SECONDS = 900  # only a program that never ends takes so long
+TIME_LIMIT_S = 900  # only a program that never ends takes so long
 # The environment variables of the user that programs need. The rest must not appear in a failed test's output.
-HANDED_ON = ("PATH", "USER", "LOGNAME", "SHELL")
+PASSED_VARIABLES = ("PATH", "USER", "LOGNAME", "SHELL")
 
 
 @dataclasses.dataclass
@@ -42,7 +42,7 @@ class Outcome:
         return {name: text.splitlines() for name, text in parts.items()}
 
 
-class Place:
+class RunFolder:
     """A folder with the same path in each run, because programs write the path into their output."""
 
     def __init__(self):
@@ -56,6 +56,7 @@ class Place:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def clear(self, given):
+        """Empties the folder, and writes the files `given` (name: text) into its working folder."""
         for folder in (self.work, self.home, self.temporary):
             subprocess.run(["rm", "-rf", folder], check=True)
             os.mkdir(folder)
@@ -66,7 +67,7 @@ class Place:
                 file.write(text)
 
     def environment(self, preload, libraries, more):
-        variables = {name: os.environ[name] for name in HANDED_ON if name in os.environ}
+        variables = {name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ}
         variables.update(HOME=self.home, TMPDIR=self.temporary, LC_ALL="C.UTF-8", PYTHONHASHSEED="0", **more)
         if libraries:
             variables["LD_LIBRARY_PATH"] = libraries
@@ -87,14 +88,15 @@ class Place:
 
 
 def describe(path):
-    about = os.lstat(path)
-    text = stat.filemode(about.st_mode)
-    if stat.S_ISLNK(about.st_mode):
+    """Returns the kind, the permissions and the content of a file as a text."""
+    status = os.lstat(path)
+    text = stat.filemode(status.st_mode)
+    if stat.S_ISLNK(status.st_mode):
         return f"{text} to {os.readlink(path)}"
-    if not stat.S_ISREG(about.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return text
     with open(path, "rb") as file:
-        return f"{text} {about.st_size} bytes {hashlib.sha256(file.read()).hexdigest()[:16]}"
+        return f"{text} {status.st_size} bytes {hashlib.sha256(file.read()).hexdigest()[:16]}"
 
 
 def normalise(content, rules):
@@ -116,7 +118,7 @@ def run(host, place, preload=None, libraries=None):
         start_new_session=True,
     )
     try:
-        out, err = process.communicate(timeout=SECONDS)
+        out, err = process.communicate(timeout=TIME_LIMIT_S)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         out, err = process.communicate()
@@ -137,22 +139,22 @@ def lines_that_vary(one, other):
     return {i for i, (a, b) in enumerate(zip(one, other)) if a != b}
 
 
-def without(lines, indices):
+def without_lines(lines, indices):
     return [line for i, line in enumerate(lines) if i not in indices]
 
 
-def differences(plain, again, recorded, named=None):
+def differences(plain, again, recorded):
     """Returns the differences between `recorded` and the two runs without the recorder as text, or ""."""
-    texts, more, own = plain.texts(), again.texts(), recorded.texts()
+    texts, texts_again, recorded_texts = plain.texts(), again.texts(), recorded.texts()
     different = []
     for part, lines in texts.items():
-        varying = lines_that_vary(lines, more[part])
-        if varying is None or (varying and len(own[part]) != len(lines)):
+        varying = lines_that_vary(lines, texts_again[part])
+        if varying is None or (varying and len(recorded_texts[part]) != len(lines)):
             # The number of lines varies by itself. Lines in both runs without the recorder must be in `recorded`.
-            expected = set(lines) & set(more[part])
-            different += [f"{part}: missing: {line}" for line in sorted(expected - set(own[part]))]
+            expected = set(lines) & set(texts_again[part])
+            different += [f"{part}: missing: {line}" for line in sorted(expected - set(recorded_texts[part]))]
             continue
-        expected, got = without(lines, varying), without(own[part], varying)
+        expected, got = without_lines(lines, varying), without_lines(recorded_texts[part], varying)
         if expected != got:
             different += [
                 f"{part}: {line}"
@@ -162,11 +164,11 @@ def differences(plain, again, recorded, named=None):
 
 
 def compare(host, libraries=None, preload=SHIM):
-    """Returns the differences, and the outcome without the recorder."""
+    """Returns the differences of a row with and without the recorder, and the outcome without the recorder."""
     if host.as_root:
         # Such programs change to another user, who may have no access to the build folder.
         preload = other_users.reachable(preload)
-    with Place() as place:
+    with RunFolder() as place:
         plain = run(host, place, None, libraries)
         recorded = run(host, place, preload, libraries)
         again = run(host, place, None, libraries)

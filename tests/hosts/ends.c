@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void say(const char *what)
+static void print_line(const char *what)
 {
 	if (write(1, what, strlen(what)) < 0 || write(1, "\n", 1) < 0)
 		abort();
@@ -22,37 +22,37 @@ static void say(const char *what)
 
 static void at_exit(void)
 {
-	say("atexit");
+	print_line("atexit");
 }
 static void at_quick_exit_handler(void)
 {
-	say("at_quick_exit");
+	print_line("at_quick_exit");
 }
 static void at_on_exit(int status, void *what)
 {
 	(void)what;
-	say(status == 5 ? "on_exit 5" : "on_exit");
+	print_line(status == 5 ? "on_exit 5" : "on_exit");
 }
 __attribute__((constructor)) static void begins(void)
 {
-	say("constructor");
+	print_line("constructor");
 }
 __attribute__((destructor)) static void ends(void)
 {
-	say("destructor");
+	print_line("destructor");
 }
 
 static void on_signal(int number)
 {
-	say(number == SIGSEGV       ? "handler of SIGSEGV"
-			: number == SIGABRT ? "handler of SIGABRT"
-								: "handler");
+	print_line(number == SIGSEGV ? "handler of SIGSEGV"
+			: number == SIGABRT  ? "handler of SIGABRT"
+								 : "handler");
 }
 
 static void on_terminate(int number)
 {
 	(void)number;
-	say("handler that ends the process");
+	print_line("handler that ends the process");
 	_exit(9);
 }
 
@@ -62,7 +62,7 @@ static void *in_thread(void *how)
 		exit(5);
 	if (!strcmp(how, "thread-_exit"))
 		_exit(6);
-	say("thread");
+	print_line("thread");
 	return NULL;
 }
 
@@ -75,7 +75,7 @@ static void wait_and_print(pid_t child)
 		abort();
 	snprintf(text, sizeof(text), "child %d %d", WIFEXITED(status) ? WEXITSTATUS(status) : -1,
 		WIFSIGNALED(status) ? WTERMSIG(status) : -1);
-	say(text);
+	print_line(text);
 }
 
 static void with_children(void)
@@ -104,7 +104,7 @@ static void with_children(void)
 	child = vfork();
 	if (child == 0)
 		_exit(41);
-	say(errno == EDOM ? "errno is kept" : "errno is lost");
+	print_line(errno == EDOM ? "errno is kept" : "errno is lost");
 	wait_and_print(child);
 	child = vfork();
 	if (child == 0) {
@@ -146,10 +146,10 @@ static void as_daemon(void)
 	close(ends[1]);
 	if (read(ends[0], &byte, 1) != 1)
 		abort();
-	say(byte == 'd' ? "the daemon ran" : "no daemon");
+	print_line(byte == 'd' ? "the daemon ran" : "no daemon");
 	if (read(ends[0], &byte, 1) != 0)
 		abort();
-	say("the daemon ended");
+	print_line("the daemon ended");
 }
 
 int main(int argc, char **argv)
@@ -190,7 +190,7 @@ int main(int argc, char **argv)
 		int pipes[2];
 
 		if (pipe(pipes) == 0 && close(pipes[0]) == 0 && write(pipes[1], "x", 1) < 0)
-			say("no SIGPIPE");
+			print_line("no SIGPIPE");
 	}
 	if (!strcmp(how, "pthread_exit"))
 		pthread_exit(NULL);

@@ -36,7 +36,7 @@ class DataLoader(unittest.TestCase):
             ignored=(r"__pycache__", r"\.gmt\.gz$"),
             environment={"PYTHONDONTWRITEBYTECODE": "1"},
         )
-        with compare.Place() as place:
+        with compare.RunFolder() as place:
             plain = run(host, place, None, libraries)
             recorded = run(host, place, SHIM, libraries)
             files = [name for name in os.listdir(place.work) if ".gmt" in name]

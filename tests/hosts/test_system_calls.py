@@ -66,7 +66,7 @@ class SystemCalls(unittest.TestCase):
     def setUpClass(cls):
         if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, check=False).returncode:
             raise unittest.SkipTest("strace is not allowed here")
-        with compare.Place() as place:
+        with compare.RunFolder() as place:
             nothing = hosts.Host("nothing", ["true"])
             with_it, plain = (calls(["true"], place, nothing, preload) for preload in (SHIM, None))
         cls.start = minus(with_it[0], plain[0])
@@ -87,21 +87,21 @@ class SystemCalls(unittest.TestCase):
             for counts in plain
         ]
         least, most = (functools.reduce(which, recorded) for which in (operator.and_, operator.or_))
-        least_expected, most_expected = (functools.reduce(which, expected) for which in (operator.and_, operator.or_))
+        min_expected, max_expected = (functools.reduce(which, expected) for which in (operator.and_, operator.or_))
         # The loader's heap may need one more page for the names of one more library.
-        most_expected["mmap"] += started
+        max_expected["mmap"] += started
         # In the child of a fork the recorder asks for the process number.
-        most_expected["getpid"] += sum(most_expected[name] for name in ("fork", "vfork", "clone", "clone3"))
+        max_expected["getpid"] += sum(max_expected[name] for name in ("fork", "vfork", "clone", "clone3"))
         return {
-            **{name: count for name, count in minus(least, most_expected).items() if count > 0},
-            **{name: -count for name, count in minus(least_expected, most).items() if count > 0},
+            **{name: count for name, count in minus(least, max_expected).items() if count > 0},
+            **{name: -count for name, count in minus(min_expected, most).items() if count > 0},
         }
 
     def test_programs_make_no_other_system_calls_with_the_recorder(self):
         for host in hosts.SMALL:
             if not host.is_deterministic or host.missing():
                 continue
-            with self.subTest(host.name), compare.Place() as place:
+            with self.subTest(host.name), compare.RunFolder() as place:
                 plain, recorded, started = [], [], None
                 # Waits and partial reads vary by chance. Calls that the recorder adds appear in each run.
                 while not recorded or (self.others(plain, recorded, started) and len(recorded) < RUNS):

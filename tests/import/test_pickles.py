@@ -234,9 +234,21 @@ class Stacks(unittest.TestCase):
         ):
             story.event("alloc", BASE + number * MiB, MiB, STEP, user_metadata=metadata)
         report = cli.report(snapshots.imported(story.write()))
-        self.assertEqual(
-            [phase["name"] for phase in report["phases"]], ["load", "step=3, part=forward, deep=...", "end"]
-        )
+        self.assertEqual([phase["name"] for phase in report["phases"]], ["load", "part=forward, deep=...", "end"])
+
+    def test_a_number_of_a_step_in_the_metadata_is_a_step(self):
+        story = Snapshot(devices=2)
+        for device in range(2):
+            for number in range(6):
+                metadata = {"step": number, "phase": "epoch"}
+                story.event(
+                    "alloc", BASE + (8 * device + number) * MiB, MiB, STEP, device=device, user_metadata=metadata
+                )
+            story.event("alloc", BASE + (8 * device + 7) * MiB, MiB, STEP, device=device)
+        report = cli.report(snapshots.imported(story.write()))
+        self.assertEqual({step["source"] for step in report["steps"]}, {"program"})
+        self.assertEqual(len(report["steps"]), 6)
+        self.assertEqual([phase["name"] for phase in report["phases"]], ["epoch", "epoch"])
 
 
 class Oom(unittest.TestCase):

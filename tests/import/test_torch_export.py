@@ -24,6 +24,12 @@ class RoundTrip(unittest.TestCase):
             with self.subTest(settings=settings):
                 self.check(cli.make("there.gmt.gz", **settings))
 
+    def test_steps_come_back_as_metadata_of_events(self):
+        path = cli.make("steps.gmt.gz", events=3000, steps=10)
+        steps = cli.report(self.check(path))["steps"]
+        self.assertEqual({step["source"] for step in steps}, {"program"})
+        self.assertAlmostEqual(len(steps), len(cli.report(path)["steps"]), delta=1)
+
     def test_a_training_comes_back_with_its_lines(self):
         path = exports.training("training.gmt.gz")
         back = self.check(path)

@@ -49,7 +49,7 @@ class Install(unittest.TestCase):
         return modules.stdout
 
     def check_tables(self, root, cli):
-        """The installed Python package reads the recording with the library and the program of the installation."""
+        """Checks that the installed Python package reads a recording with the installed library and program."""
         (package,) = glob.glob(f"{root}/**/share/gpumemtrace/python", recursive=True)
         script = (
             "import gpumemtrace\nfrom gpumemtrace import _library, _program\n"

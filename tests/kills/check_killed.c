@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check_killed SNAPSHOT LOG whole|stopped|cut [TID=PUBLISHED ...]: compares the recording with the
- * log that the program wrote (kept_check.h). Prints the first difference, or the count of events.
- * For a compacted recording it also prints how many events are only in totals.
+ * check_killed RECORDING LOG whole|stopped|cut [TID=PUBLISHED ...]: compares the recording with the
+ * log that the program wrote (compare_with_log.h). Prints the first difference, or the count of
+ * events. For a compacted recording it also prints how many events are only in totals.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,10 +10,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "kept_check.h"
+#include "compare_with_log.h"
 
-static bool read_published(char **arguments, const struct kept_log *kept,
-	uint64_t ret_published[KEPT_THREADS])
+static bool read_published(char **arguments, const struct call_log *call_log,
+	uint64_t ret_published[LOGGED_THREADS])
 {
 	for (; *arguments; arguments++) {
 		uint64_t published;
@@ -22,9 +22,9 @@ static bool read_published(char **arguments, const struct kept_log *kept,
 
 		if (sscanf(*arguments, "%" SCNu32 "=%" SCNu64, &tid, &published) != 2)
 			return false;
-		while (i < KEPT_THREADS && kept->threads[i].tid != tid)
+		while (i < LOGGED_THREADS && call_log->threads[i].tid != tid)
 			i++;
-		if (i < KEPT_THREADS)
+		if (i < LOGGED_THREADS)
 			ret_published[i] = published;
 	}
 	return true;
@@ -32,10 +32,10 @@ static bool read_published(char **arguments, const struct kept_log *kept,
 
 int main(int argc, char **argv)
 {
-	enum kept_how how = argc <= 3 || !strcmp(argv[3], "whole") ? KEPT_WHOLE
-		: strcmp(argv[3], "cut")                               ? KEPT_STOPPED
-															   : KEPT_CUT;
-	uint64_t published[KEPT_THREADS] = { 0 };
+	enum log_coverage coverage = argc <= 3 || !strcmp(argv[3], "whole") ? HAS_ALL_CALLS
+		: strcmp(argv[3], "cut")                                        ? MAY_STOP_EARLY
+																		: MAY_BE_CUT;
+	uint64_t published[LOGGED_THREADS] = { 0 };
 	struct gmt_recording *recording;
 	struct gmt_error error = { 0 };
 	int fd = argc > 2 ? open(argv[2], O_RDONLY) : -1;
@@ -44,10 +44,10 @@ int main(int argc, char **argv)
 		puts(error.text);
 		return 2;
 	}
-	struct kept_log *kept = mmap(NULL, sizeof(*kept), PROT_READ, MAP_SHARED, fd, 0);
-	if (kept == MAP_FAILED || (argc > 4 && !read_published(argv + 4, kept, published)))
+	struct call_log *call_log = mmap(NULL, sizeof(*call_log), PROT_READ, MAP_SHARED, fd, 0);
+	if (call_log == MAP_FAILED || (argc > 4 && !read_published(argv + 4, call_log, published)))
 		return 2;
-	if (kept_check(recording, kept, how, argc > 4 ? published : NULL))
+	if (compare_with_log(recording, call_log, coverage, argc > 4 ? published : NULL))
 		return 1;
 	printf("%zu", recording->events.count);
 	if (recording->compacted.has_compacted_prefix)

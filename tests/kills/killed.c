@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * killed LOG THREADS HOW [MS]: threads allocate and free without pause and note each call in LOG.
+ * killed LOG THREADS HOW [MS]: threads allocate and free without pause and write each call to LOG.
  * The program prints "ready" when each thread has made its first allocation.
  *
  * HOW is kill, segv, abort, _exit, exec or return: the process ends itself that way, MS
@@ -23,9 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kept_log.h"
+#include "call_log.h"
 
-static struct kept_log *kept;
+static struct call_log *call_log;
 static pthread_barrier_t begun;
 static _Atomic uint32_t must_end;
 static volatile int *volatile nowhere;
@@ -46,14 +46,14 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static void note_begin(struct kept_thread *thread, void *address, size_t bytes)
+static void log_begin(struct logged_thread *thread, void *address, size_t bytes)
 {
 	uint64_t done = atomic_load_explicit(&thread->done, memory_order_relaxed);
 
-	thread->calls[done] = (struct kept_call){ (uint64_t)address, bytes, now_ns(), 0 };
+	thread->calls[done] = (struct logged_call){ (uint64_t)address, bytes, now_ns(), 0 };
 }
 
-static void note_end(struct kept_thread *thread, void *address)
+static void log_end(struct logged_thread *thread, void *address)
 {
 	uint64_t done = atomic_load_explicit(&thread->done, memory_order_relaxed);
 
@@ -62,8 +62,8 @@ static void note_end(struct kept_thread *thread, void *address)
 	atomic_store_explicit(&thread->done, done + 1, memory_order_release);
 }
 
-/* Waits before a call is noted. So when the count is reached, the thread is inside no call. */
-static void wait_until_allowed(const struct kept_thread *thread)
+/* Waits before the thread logs a call. So at the limit, the thread is inside no call. */
+static void wait_until_allowed(const struct logged_thread *thread)
 {
 	while (thread->done >= may_do && !must_end)
 		usleep(1000);
@@ -71,26 +71,26 @@ static void wait_until_allowed(const struct kept_thread *thread)
 
 static void *work(void *number)
 {
-	struct kept_thread *thread = &kept->threads[(size_t)number];
+	struct logged_thread *thread = &call_log->threads[(size_t)number];
 	unsigned seed = (unsigned)(size_t)number + 1;
-	void *held[KEPT_HELD] = { NULL };
+	void *blocks[MAX_LIVE_PER_THREAD] = { NULL };
 
 	atomic_store(&thread->tid, (uint32_t)syscall(SYS_gettid));
-	for (bool waited = false; !must_end && thread->done < KEPT_CALLS - 2; waited = true) {
-		unsigned slot = (unsigned)rand_r(&seed) % KEPT_HELD;
+	for (bool waited = false; !must_end && thread->done < MAX_CALLS_PER_THREAD - 2; waited = true) {
+		unsigned slot = (unsigned)rand_r(&seed) % MAX_LIVE_PER_THREAD;
 		size_t bytes = 512 * (1 + (unsigned)rand_r(&seed) % 64);
 
-		if (held[slot]) {
+		if (blocks[slot]) {
 			wait_until_allowed(thread);
-			note_begin(thread, held[slot], 0);
-			cudaFree(held[slot]);
-			note_end(thread, held[slot]);
+			log_begin(thread, blocks[slot], 0);
+			cudaFree(blocks[slot]);
+			log_end(thread, blocks[slot]);
 		}
 		wait_until_allowed(thread);
-		note_begin(thread, NULL, bytes);
-		if (cudaMalloc(&held[slot], bytes))
+		log_begin(thread, NULL, bytes);
+		if (cudaMalloc(&blocks[slot], bytes))
 			abort();
-		note_end(thread, held[slot]);
+		log_end(thread, blocks[slot]);
 		if (!waited)
 			pthread_barrier_wait(&begun);
 	}
@@ -117,7 +117,7 @@ static void end(const char *how)
 		must_end = 1;
 }
 
-/* Waits for a line first, so that the test has time to read what exists only while we live. */
+/* Waits for a line first: the test must open the shared memory before it is gone. */
 static void end_on_request(const char *how, unsigned long ms)
 {
 	int byte;
@@ -131,13 +131,13 @@ static void end_on_request(const char *how, unsigned long ms)
 int main(int argc, char **argv)
 {
 	size_t threads = argc > 3 ? strtoul(argv[2], NULL, 10) : 0;
-	pthread_t ids[KEPT_THREADS];
+	pthread_t ids[LOGGED_THREADS];
 	int fd = argc > 3 ? open(argv[1], O_RDWR | O_CREAT, 0600) : -1;
 
-	if (fd < 0 || threads < 1 || threads > KEPT_THREADS || ftruncate(fd, sizeof(*kept)))
+	if (fd < 0 || threads < 1 || threads > LOGGED_THREADS || ftruncate(fd, sizeof(*call_log)))
 		return 2;
-	kept = mmap(NULL, sizeof(*kept), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (kept == MAP_FAILED)
+	call_log = mmap(NULL, sizeof(*call_log), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (call_log == MAP_FAILED)
 		return 2;
 	if (!strncmp(argv[3], "bursts=", 7)) {
 		may_do = burst = strtoull(argv[3] + 7, NULL, 10);

@@ -45,13 +45,13 @@ class Killed:
                 **os.environ,
                 "GPUMEMTRACE_OPTIONS": text,
                 "LD_LIBRARY_PATH": SIMCUDA,
-                "KEPT_LOG": self.log,
+                "CALL_LOG": self.log,
                 **(environment or {}),
             },
             text=True,
         )
         self.ready = self.process.stdout.readline()
-        self.memory = shared_recordings.of(self.file)
+        self.memory = shared_recordings.find(self.file)
         # The program removes the memory when it ends. So the program may end only now, after we have opened the memory.
         if after_ms is not None:
             self.process.stdin.write("end\n")
@@ -62,7 +62,7 @@ class Killed:
         return self.wait()
 
     def wait(self):
-        self.out, self.err = self.process.communicate(timeout=tasks.PATIENCE_S)
+        self.out, self.err = self.process.communicate(timeout=tasks.WAIT_LIMIT_S)
         return self.process.returncode
 
     def wait_until(self, condition, what):
@@ -91,7 +91,7 @@ class Killed:
         return {tid: published for tid, published, _, _ in self.memory.rings()}
 
     def calls(self):
-        """Returns the number of calls in the program's log (kept_log.h has its layout)."""
+        """Returns the number of calls in the program's log (call_log.h has its layout)."""
         bytes_of_thread = 16 + (32 << 20)
         with open(self.log, "rb") as file:
 
@@ -109,8 +109,8 @@ class Killed:
         )
         return done.stdout.strip() + done.stderr
 
-    def wait_for_fold(self, seconds, is_over):
-        """Waits until a fold is in progress, or until its file has become the recording (`is_over`)."""
+    def wait_for_compaction(self, seconds, is_over):
+        """Waits until a compaction is in progress, or until its file has become the recording (`is_over`)."""
         inode, deadline = os.stat(self.file).st_ino, time.monotonic() + seconds
         while time.monotonic() < deadline:
             if os.stat(self.file).st_ino != inode if is_over else os.path.exists(self.file + ".fold"):
@@ -119,7 +119,7 @@ class Killed:
 
     def writer(self):
         """Waits until the recorder's thread has its name. Returns its thread id."""
-        return tasks.wait_for(tasks.WRITER, self.memory.pid, lambda: self.process.poll() is not None)
+        return tasks.wait_for_thread(tasks.WRITER, self.memory.pid, lambda: self.process.poll() is not None)
 
     def hold_writer(self, meanwhile, until):
         """
@@ -140,7 +140,7 @@ class Killed:
         if self.process.poll() is None:
             self.process.kill()
             self.process.communicate()
-        shared_recordings.remove_of_folder(self.folder)
+        shared_recordings.remove_below(self.folder)
         shutil.rmtree(self.folder, ignore_errors=True)
         if os.path.exists(self.log):
             os.unlink(self.log)

@@ -2,7 +2,7 @@
 /*
  * Preloaded next to the recorder. Delays realpath(), which the recorder calls at its start
  * and killed.c never calls. The delay ends when all other threads of killed.c have made a call.
- * KEPT_LOG is the log of killed.c. These threads wait for the recorder's start for a second at
+ * CALL_LOG is the log of killed.c. These threads wait for the recorder's start for a second at
  * most.
  */
 #include <dlfcn.h>
@@ -12,16 +12,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kept_log.h"
+#include "call_log.h"
 
 enum { THREADS = 4, WAIT_MS = 120000 };
 
-static bool have_others_called(const struct kept_log *kept)
+static bool have_others_called(const struct call_log *call_log)
 {
 	int called = 0;
 
 	for (int i = 0; i < THREADS; i++)
-		called += kept->threads[i].done > 0;
+		called += call_log->threads[i].done > 0;
 	return called == THREADS - 1;
 }
 
@@ -31,12 +31,12 @@ __attribute__((visibility("default"))) char *realpath(const char *restrict path,
 	char *(*next)(const char *, char *) =
 		(char *(*)(const char *, char *))dlsym(RTLD_NEXT, "realpath");
 
-	int fd = open(getenv("KEPT_LOG"), O_RDONLY | O_CLOEXEC);
-	const struct kept_log *kept = mmap(NULL, sizeof(*kept), PROT_READ, MAP_SHARED, fd, 0);
+	int fd = open(getenv("CALL_LOG"), O_RDONLY | O_CLOEXEC);
+	const struct call_log *call_log = mmap(NULL, sizeof(*call_log), PROT_READ, MAP_SHARED, fd, 0);
 
-	if (kept == MAP_FAILED)
+	if (call_log == MAP_FAILED)
 		abort();
-	for (int i = 0; i < WAIT_MS && !have_others_called(kept); i++)
+	for (int i = 0; i < WAIT_MS && !have_others_called(call_log); i++)
 		usleep(1000);
 	return next(path, resolved);
 }

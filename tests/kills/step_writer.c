@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * step_writer SNAPSHOT MEMORY PID LOG BURST SYNCS: runs the writer of process PID (killed.c,
+ * step_writer RECORDING MEMORY PID LOG BURST SYNCS: runs the writer of process PID (killed.c,
  * bursts=BURST, one thread) one instruction at a time. It stops when the writer has made SYNCS sync
  * points with a burst each.
  *
@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kept_check.h"
+#include "compare_with_log.h"
 #include "shared_memory/shared_recording_file.h"
 
 enum {
@@ -32,13 +32,13 @@ enum {
 
 /* The words that decide which events a recovered recording has. */
 struct state {
-	uint64_t used_bytes, base_stamp, slots, rings[KEPT_THREADS][3];
+	uint64_t used_bytes, base_stamp, slots, rings[LOGGED_THREADS][3];
 	int64_t file_bytes;
 };
 
 static struct gmt_shared_recording_header *header;
-static const char *snapshot_path, *memory_path;
-static int snapshot_fd;
+static const char *recording_path, *memory_path;
+static int recording_fd;
 
 static const struct gmt_shared_recording_journal *journal(void)
 {
@@ -52,7 +52,7 @@ static struct state state_now(void)
 	struct stat status;
 
 	state.slots = header->slots_used;
-	for (uint64_t slot = 0; slot < state.slots && slot < KEPT_THREADS; slot++) {
+	for (uint64_t slot = 0; slot < state.slots && slot < LOGGED_THREADS; slot++) {
 		const struct gmt_ring *ring = (const void *)((const char *)header + header->rings_offset +
 			slot * header->ring_stride);
 
@@ -60,7 +60,7 @@ static struct state state_now(void)
 		state.rings[slot][1] = ring->consumed;
 		state.rings[slot][2] = ring->published;
 	}
-	if (!fstat(snapshot_fd, &status))
+	if (!fstat(recording_fd, &status))
 		state.file_bytes = status.st_size;
 	return state;
 }
@@ -97,13 +97,13 @@ static pid_t wait_for_writer(pid_t pid)
 }
 
 /* Waits until the program has made all allowed calls: it must not change a state during a check. */
-static bool wait_for_burst(struct kept_log *kept, uint64_t calls)
+static bool wait_for_burst(struct call_log *call_log, uint64_t calls)
 {
-	for (int i = 0; i < WAIT_MS && kept->threads[0].done < calls; i++)
+	for (int i = 0; i < WAIT_MS && call_log->threads[0].done < calls; i++)
 		usleep(1000);
-	if (kept->threads[0].done == calls)
+	if (call_log->threads[0].done == calls)
 		return true;
-	printf("%llu calls instead of %llu\n", (unsigned long long)kept->threads[0].done,
+	printf("%llu calls instead of %llu\n", (unsigned long long)call_log->threads[0].done,
 		(unsigned long long)calls);
 	return false;
 }
@@ -114,13 +114,13 @@ static bool wait_for_burst(struct kept_log *kept, uint64_t calls)
  */
 static bool has_taken_all(const struct state *state)
 {
-	for (uint64_t slot = 0; slot < state->slots && slot < KEPT_THREADS; slot++)
+	for (uint64_t slot = 0; slot < state->slots && slot < LOGGED_THREADS; slot++)
 		if (state->rings[slot][1] != state->rings[slot][2])
 			return false;
 	return true;
 }
 
-static int check_state(struct kept_log *kept)
+static int check_state(struct call_log *call_log)
 {
 	struct gmt_shared_recording *shared_recording;
 	struct gmt_recording *recording;
@@ -132,10 +132,10 @@ static int check_state(struct kept_log *kept)
 	}
 	struct gmt_recording_load_options options = { .shared_recording = shared_recording };
 	int answer = 1;
-	if (gmt_recording_load(snapshot_path, &options, &recording, &error)) {
+	if (gmt_recording_load(recording_path, &options, &recording, &error)) {
 		puts(error.text);
 	} else {
-		answer = kept_check(recording, kept, KEPT_WHOLE, NULL);
+		answer = compare_with_log(recording, call_log, HAS_ALL_CALLS, NULL);
 		if (!gmt_recording_complete(recording)) {
 			puts("it is not complete");
 			answer = 1;
@@ -147,7 +147,7 @@ static int check_state(struct kept_log *kept)
 }
 
 /* Steps until the writer has made a sync point with all events, and its journal starts there. */
-static int step_through(pid_t writer, struct kept_log *kept, uint64_t *steps, uint64_t *states)
+static int step_through(pid_t writer, struct call_log *call_log, uint64_t *steps, uint64_t *states)
 {
 	struct state before = state_now();
 	bool is_synced = false;
@@ -165,7 +165,7 @@ static int step_through(pid_t writer, struct kept_log *kept, uint64_t *steps, ui
 		if (!memcmp(&now, &before, sizeof(now)))
 			continue;
 		++*states;
-		if (check_state(kept)) {
+		if (check_state(call_log)) {
 			printf("after step %llu, state %llu: journal %llu at %llu, file %lld\n",
 				(unsigned long long)*steps, (unsigned long long)*states,
 				(unsigned long long)now.used_bytes, (unsigned long long)now.base_stamp,
@@ -194,18 +194,18 @@ int main(int argc, char **argv)
 {
 	if (argc != 7)
 		return 2;
-	snapshot_path = argv[1];
+	recording_path = argv[1];
 	memory_path = argv[2];
-	snapshot_fd = open(snapshot_path, O_RDONLY);
+	recording_fd = open(recording_path, O_RDONLY);
 	header = map(memory_path, sizeof(*header));
 	header = map(memory_path, header->size_bytes);
 
-	struct kept_log *kept = map(argv[4], sizeof(*kept));
+	struct call_log *call_log = map(argv[4], sizeof(*call_log));
 	pid_t pid = atoi(argv[3]), writer = wait_for_writer(pid);
 	uint64_t steps = 0, states = 0, burst = strtoull(argv[5], NULL, 10), calls = burst;
 	int status, answer = 0;
 
-	if (!wait_for_burst(kept, calls))
+	if (!wait_for_burst(call_log, calls))
 		return 2;
 	if (!writer || ptrace(PTRACE_SEIZE, writer, NULL, NULL) ||
 		ptrace(PTRACE_INTERRUPT, writer, NULL, NULL) ||
@@ -215,8 +215,9 @@ int main(int argc, char **argv)
 	}
 	for (int sync = atoi(argv[6]); sync && !answer; sync--) {
 		kill(pid, SIGUSR1);
-		answer =
-			wait_for_burst(kept, calls += burst) ? step_through(writer, kept, &steps, &states) : 2;
+		answer = wait_for_burst(call_log, calls += burst)
+			? step_through(writer, call_log, &steps, &states)
+			: 2;
 	}
 	if (!answer)
 		printf("%llu instructions, %llu states\n", (unsigned long long)steps,

@@ -26,14 +26,14 @@ STEP = built("step-writer")
 class Counts:
     """Counts kinds of kills in a series."""
 
-    folded = in_fold = not_begun = 0
+    compacted = in_compaction = not_begun = 0
 
 
-def check_counts(run, info, published, is_full, is_folded):
+def check_counts(run, info, published, is_full, is_compacted):
     """Checks the number of events. Returns the failure as a text, or None."""
     counts = {row["tid"]: row["events"] for row in info["threads"]}
     # A compacted recording has only the count of all threads; run.check() compares the count of each thread.
-    if not is_folded and counts != published:
+    if not is_compacted and counts != published:
         return f"published {published}, recovered {counts}"
     if info["events"] != sum(published.values()):
         return f"published {published}, recovered {info['events']}"
@@ -57,7 +57,7 @@ def kill_once(wait, options, place, is_full, threads=4):
         run.kill()
         published = run.published()
         whole = os.path.join(tempfile.gettempdir(), f"whole.{os.getpid()}.gmt.gz")
-        Counts.in_fold += os.path.exists(run.file + ".fold")
+        Counts.in_compaction += os.path.exists(run.file + ".fold")
         done = cli("recover", "--force", "-o", whole, run.file)
         if done.returncode or not os.path.exists(whole):
             return f"recover: {done.stdout}{done.stderr}"
@@ -69,9 +69,9 @@ def kill_once(wait, options, place, is_full, threads=4):
         found = run.check(whole, "stopped" if is_full else "whole", None if is_full else published)
         if not found.replace(" ", "").isdigit():
             return found
-        is_folded = " " in found
-        Counts.folded += is_folded
-        said = check_counts(run, info, published, is_full, is_folded)
+        is_compacted = " " in found
+        Counts.compacted += is_compacted
+        said = check_counts(run, info, published, is_full, is_compacted)
         if not said and os.path.exists(run.memory.path):
             return "the memory is still there"
         return said
@@ -79,14 +79,14 @@ def kill_once(wait, options, place, is_full, threads=4):
         run.clear()
 
 
-def moment(choose, folds):
+def moment(choose, compactions):
     """Chooses the moment of a kill. Returns it as a text, and a function that waits until then."""
     # Most kills come in the middle of the recording, some in its first moments.
-    seconds = choose.choice((0, choose.random() * 0.02, choose.random() * (2.0 if folds else 0.9)))
-    if not folds or choose.random() < 0.3:
+    seconds = choose.choice((0, choose.random() * 0.02, choose.random() * (2.0 if compactions else 0.9)))
+    if not compactions or choose.random() < 0.3:
         return f"after {seconds:.4f} s", lambda run: time.sleep(seconds)
 
-    # During a fold, or when its file has just become the recording.
+    # During a compaction, or when its file has just become the recording.
     is_over, number, later = (
         choose.random() < 0.5,
         choose.choice((1, 1, 1, 2)),
@@ -95,10 +95,10 @@ def moment(choose, folds):
 
     def wait(run):
         for _ in range(number):
-            run.wait_for_fold(3, is_over)
+            run.wait_for_compaction(3, is_over)
         time.sleep(later)
 
-    return f"{later:.4f} s after {'the end' if is_over else 'the beginning'} of fold {number}", wait
+    return f"{later:.4f} s after {'the end' if is_over else 'the beginning'} of compaction {number}", wait
 
 
 def series(count, *settings):
@@ -107,18 +107,18 @@ def series(count, *settings):
     choose = random.Random(seed)
     place = options.pop("place", None)
     is_full = bool(options.pop("full", ""))
-    folds = options.get("mode", "full") != "full"
+    compactions = options.get("mode", "full") != "full"
     wrong = 0
     for number in range(count):
-        when, wait = moment(choose, folds)
+        when, wait = moment(choose, compactions)
         # The check knows the exact peak of a single thread.
-        said = kill_once(wait, options, place, is_full, choose.choice((1, 4, 4)) if folds else 4)
+        said = kill_once(wait, options, place, is_full, choose.choice((1, 4, 4)) if compactions else 4)
         if said:
             wrong += 1
             print(f"seed {seed}, kill {number} {when}: {said}", flush=True)
     print(
-        f"# {count} kills, {Counts.folded} of compacted recordings, {Counts.in_fold} in a fold, {Counts.not_begun} not "
-        f"looked at because of a slow start",
+        f"# {count} kills, {Counts.compacted} of compacted recordings, {Counts.in_compaction} in a compaction, "
+        f"{Counts.not_begun} not checked because of a slow start",
         flush=True,
     )
     return 1 if wrong else 0
@@ -209,8 +209,8 @@ class FullRings(unittest.TestCase):
 class EventsAfterFold(unittest.TestCase):
     def held_in_a_free(self):
         """
-        Holds one thread between its free and the record of the free until a fold. Returns the run, and for how many
-        seconds it held the thread.
+        Holds one thread between its free and the record of the free until a compaction. Returns the run, and how many
+        seconds the thread was held.
         """
         with tempfile.NamedTemporaryFile() as word:
             run = Killed(
@@ -222,14 +222,14 @@ class EventsAfterFold(unittest.TestCase):
             # Long enough that the recorder goes on without the late free, and that other threads get its address.
             time.sleep(1.5)
             inode = os.stat(run.file).st_ino
-            run.wait_until(lambda: os.stat(run.file).st_ino != inode, "a fold")
+            run.wait_until(lambda: os.stat(run.file).st_ino != inode, "a compaction")
         held_s = time.monotonic() - begun
         calls = min(run.published().values())
         run.wait_until(lambda: min(run.published().values()) > calls + 1000, "the thread's next calls")
         run.kill()
         return run, held_s
 
-    def test_a_free_that_is_recorded_after_a_fold_is_not_a_missed_free(self):
+    def test_a_free_that_is_recorded_after_a_compaction_is_not_a_missed_free(self):
         run, held_s = self.held_in_a_free()
         while held_s > 9:  # the recorder waits ten seconds for a late free
             run, held_s = self.held_in_a_free()
@@ -255,7 +255,7 @@ class Kills(unittest.TestCase):
         )
         self.check_series(done)
 
-    def test_exactly_the_published_events_are_recovered_while_older_events_are_folded(self):
+    def test_exactly_the_published_events_are_recovered_while_older_events_are_compacted(self):
         done = subprocess.run(
             [sys.executable, os.path.abspath(__file__), "series", str(ROUNDS), "mode=window", "window=2000"],
             capture_output=True,

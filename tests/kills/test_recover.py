@@ -178,13 +178,13 @@ class Recover(unittest.TestCase):
         os.rename(run.file, run.file + ".moved")
         self.assertEqual([info(copy)["events"], info(run.file + ".moved")["events"]], [events, events])
 
-    def test_a_folded_file_that_has_just_replaced_the_recording_finds_its_memory(self):
+    def test_a_compacted_file_that_has_just_replaced_the_recording_finds_its_memory(self):
         for by_memory in False, True:
             run = Killed(
                 options={"mode": "window", "window": "2000", "overflow": "wait"}, preload=[built("libend-at-rename.so")]
             )
             self.assertEqual(run.wait(), -signal.SIGKILL)
-            run.memory, published = shared_recordings.of(run.file), run.published()
+            run.memory, published = shared_recordings.find(run.file), run.published()
             done = cli("recover", run.memory.path if by_memory else run.file)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertRegex(run.check(run.file, "whole", published), r"^\d+ \d+$")

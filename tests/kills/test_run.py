@@ -38,7 +38,7 @@ class Run(unittest.TestCase):
         self.log = self.place("log")
 
     def tearDown(self):
-        shared_recordings.remove_of_folder(self.folder)
+        shared_recordings.remove_below(self.folder)
 
     def place(self, name):
         return os.path.join(self.folder, name)
@@ -63,7 +63,7 @@ class Run(unittest.TestCase):
 
     def run_to_end(self, *command, stdin="end\n", **more):
         process = self.start(*command, **more)
-        out, err = process.communicate(stdin, timeout=tasks.PATIENCE_S)
+        out, err = process.communicate(stdin, timeout=tasks.WAIT_LIMIT_S)
         return subprocess.CompletedProcess(command, process.returncode, out, err)
 
     def killed(self, how, ms=100, log=None, threads=2):
@@ -79,7 +79,7 @@ class Run(unittest.TestCase):
         # Other tests of this user record at the same time.
         own = os.path.realpath(self.folder) + os.sep
         left = [
-            leftover.file for leftover in shared_recordings.recordings(self.folder) if leftover.file.startswith(own)
+            recording.file for recording in shared_recordings.recordings(self.folder) if recording.file.startswith(own)
         ]
         self.assertEqual(left, [])
         self.assertEqual(glob.glob(os.path.join(shared_recordings.folder(), "*.failed")), [])
@@ -127,7 +127,7 @@ class Run(unittest.TestCase):
                 process = self.start(*self.killed("wait", None, log), output=name)
                 self.wait_for_ready(process)
                 process.send_signal(number)
-                _, err = process.communicate(timeout=tasks.PATIENCE_S)
+                _, err = process.communicate(timeout=tasks.WAIT_LIMIT_S)
                 self.assertEqual(process.returncode, 128 + number)
                 self.assertIn("its recording was completed", err)
                 self.check_complete(self.place(name), log)
@@ -137,7 +137,7 @@ class Run(unittest.TestCase):
         process = self.start(*self.killed("wait", None), start_new_session=True)
         self.wait_for_ready(process)
         os.killpg(process.pid, signal.SIGTERM)
-        _, err = process.communicate(timeout=tasks.PATIENCE_S)
+        _, err = process.communicate(timeout=tasks.WAIT_LIMIT_S)
         self.assertEqual(process.returncode, 128 + signal.SIGTERM)
         self.assertIn("its recording was completed", err)
         self.check_complete()
@@ -156,7 +156,7 @@ class Run(unittest.TestCase):
         )
         self.wait_for_ready(process)
         os.write(main, b"\x03")
-        _, err = process.communicate(timeout=tasks.PATIENCE_S)
+        _, err = process.communicate(timeout=tasks.WAIT_LIMIT_S)
         os.close(main)
         os.close(secondary)
         self.assertEqual(process.returncode, 130)
@@ -204,7 +204,7 @@ class Run(unittest.TestCase):
         )
         process = self.start(sys.executable, "-c", script)
         self.wait_for_ready(process)
-        out, err = process.communicate("end\nend\n", timeout=tasks.PATIENCE_S)
+        out, err = process.communicate("end\nend\n", timeout=tasks.WAIT_LIMIT_S)
         self.assertEqual(process.returncode, 137)
         self.assertIn("its recording was completed", err)
         self.check_complete()
@@ -216,7 +216,7 @@ class Run(unittest.TestCase):
         pid = int(next(line for line in lines if line != "ready\n"))
         process.stdin.write("end\n")
         process.stdin.flush()
-        self.assertEqual(process.wait(tasks.PATIENCE_S), 0)
+        self.assertEqual(process.wait(tasks.WAIT_LIMIT_S), 0)
         try:
             said = f"x.gmt.gz: in progress: process {pid} is still recording\n"
             self.assertEqual(process.stderr.readline(), "gpumemtrace: hint: " + said)
@@ -225,7 +225,7 @@ class Run(unittest.TestCase):
             )
         finally:
             os.kill(pid, signal.SIGKILL)
-            tasks.wait_until(lambda: not tasks.named("killed", pid), "the end of the child")
+            tasks.wait_until(lambda: not tasks.find_thread("killed", pid), "the end of the child")
             for stream in process.stdin, process.stdout, process.stderr:
                 stream.close()
         self.assertEqual(cli("recover", self.file).returncode, 0)
@@ -263,7 +263,7 @@ class Run(unittest.TestCase):
         self.wait_for_ready(process)
         other = self.run_to_end(*self.killed("return"), output="%p.gmt.gz")
         self.assertEqual(other.returncode, 0)
-        _, err = process.communicate("end\n", timeout=tasks.PATIENCE_S)
+        _, err = process.communicate("end\n", timeout=tasks.WAIT_LIMIT_S)
         self.assertEqual(err, "gpumemtrace: nothing was recorded: the program did not use CUDA\n")
 
     def test_a_check_judges_the_completed_recording(self):

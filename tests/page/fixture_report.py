@@ -115,7 +115,7 @@ def part_rows(run):
 
 
 def leaks(run):
-    """The sites of which a block of each later step is live after the last step."""
+    """Returns the sites of which a block of each later step is live after the last step."""
     found = []
     for number, site in enumerate(run.sites):
         if site is None:
@@ -165,7 +165,7 @@ def segments(run, moment, time_ns):
 
 
 def allocator(run):
-    """The most that each pool had, as PyTorch's statistics count."""
+    """Returns the maximum of each pool, as PyTorch's statistics count it."""
     small = {id(segment.block) for segment in run.segments if segment.block.bytes == 2 << 20}
     rows = ("reserved_bytes", "segment", "allocated_bytes", "inactive_split_bytes")
     now, most = collections.Counter(), collections.Counter()
@@ -264,7 +264,7 @@ def index_entry(runs, report, title="train.py", rank=None, error=None):
 
 
 def recording(number, runs, **options):
-    """One recording of the page: its entry in the index, and its packets."""
+    """Returns one recording of the page: its entry in the index, and its packets."""
     report = make_report(runs, **{key: options[key] for key in ("title", "complete", "file") if key in options})
     packets = {f"recording-{number}": page_data.recording_packet(runs, report, runs[0].steps if runs else [])}
     for run in runs:

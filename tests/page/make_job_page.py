@@ -43,7 +43,7 @@ def large(folder):
 
 
 def noisy(folder, world=4096, steps=128):
-    """Each rank has the longest curves: 128 steps and 64 times, all with different sizes (multiples of 512)."""
+    """Writes a job whose ranks have the longest curves: 128 steps and 64 times, each with another size."""
     story = job_story.rank_story(0, world)
     train(story, steps=steps, size=64 * MiB)
     header, blocks = job_story.blocks_of(job_story.summary(story.write("noisy.gmt.gz")))
@@ -56,7 +56,7 @@ def noisy(folder, world=4096, steps=128):
         ends = w.column("U", [min(pair) for pair in zip(*sizes)])
         if number == STEPS:
             columns.insert(1, w.column("D", [1000 * (row + 1) + random.randrange(500) for row in range(rows)]))
-        return w.frame(number, rows, b"".join([*columns, ends]))
+        return w.raw_block(number, rows, b"".join([*columns, ends]))
 
     for rank in range(world):
         story = job_story.rank_story(rank, world)
@@ -74,7 +74,7 @@ def noisy(folder, world=4096, steps=128):
 
 
 def eight(folder):
-    """Rank 5 leaks, rank 2 was killed after 30 of 60 steps, rank 4 failed, ranks 6 and 7 hold more."""
+    """Writes a job: rank 5 leaks, rank 2 was killed after 30 of 60 steps, rank 4 failed, ranks 6 and 7 hold more."""
     write(
         folder, 8,
         steps=lambda rank: 30 if rank == 2 else 60, leak=lambda rank: 4 * MiB * (rank == 5),
@@ -88,7 +88,7 @@ def alike(folder):
 
 
 def many(folder):
-    """More recordings than the page takes."""
+    """Writes more recordings than the page takes."""
     write(folder, 12, leak=lambda rank: 4 * MiB * (rank == 7))
 
 
@@ -117,7 +117,7 @@ def processes(folder):
 def hostile(folder):
     for rank in range(5):
         story = Story(rank=rank, host=SCRIPT * 4, command=SCRIPT.encode(), executable=SCRIPT, pid=10 + rank)
-        story.environment = job_story.launch(rank, 7, job=SCRIPT, ROLE_NAME=SCRIPT)
+        story.environment = job_story.launcher_variables(rank, 7, job=SCRIPT, ROLE_NAME=SCRIPT)
         story.alloc(MiB * (40 if rank == 3 else 1), f"{SCRIPT.replace(' ', '')}:1 in {SCRIPT.replace(' ', '')}")
         story.write(f"{folder}/it's r{rank}.gmt.gz")
 

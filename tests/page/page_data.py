@@ -10,7 +10,7 @@ SUMMARY_MARKER = "<!--gpumemtrace summary-->"
 
 
 def encode_column(values):
-    """The differences of a column: their first bytes, then their second bytes, and so on."""
+    """Returns the differences of a column: their first bytes, then their second bytes, and so on."""
     changes = [value - before for before, value in zip([0, *values], values)]
     raw = [change * 2 if change >= 0 else -change * 2 - 1 for change in changes]
     planes = (max(raw, default=0).bit_length() + 7) // 8
@@ -18,7 +18,7 @@ def encode_column(values):
 
 
 def packet(header, columns):
-    """The base64 text of a packet. `columns` maps a name to its integers."""
+    """Returns the base64 text of a packet. `columns` maps a name to its integers."""
     body, places = bytearray(), []
     for name, values in columns.items():
         data = encode_column(values)
@@ -30,7 +30,7 @@ def packet(header, columns):
 
 
 def layer_columns(run, layer, bucket_count):
-    """The columns of one layer, and its peak: (columns, peak_bytes, peak_ns)."""
+    """Returns the columns of one layer, and its peak: (columns, peak_bytes, peak_ns)."""
     events = [(number, event) for number, event in enumerate(run.events) if event.block.layer == layer]
     wide_ns = -(-run.duration_ns // bucket_count)
     wide_events = max(1, -(-len(run.events) // bucket_count))
@@ -161,7 +161,7 @@ class Strings:
 
 
 def recording_packet(runs, report, steps):
-    """The packet of a recording with one run for each device. Site numbers are those of the first run."""
+    """Returns the packet of a recording with one run for each device. Site numbers are those of the first run."""
     strings = Strings()
     places, nodes = {}, {(0, None): 0}
     place_rows, node_rows = [], [(0, 0)]
@@ -223,7 +223,7 @@ def recording_packet(runs, report, steps):
 
 
 def site_usage(run):
-    """For each site: peak_bytes, peak_blocks (at the peak of its layer), live, left, own peak, totals, counts."""
+    """Returns for each site: peak_bytes, peak_blocks (at the peak of its layer), live, left, own peak, totals, counts."""
     rows = [[0] * 9 for _ in run.sites]
     live = [[0, 0] for _ in run.sites]
     total, peak = {}, {}
@@ -263,7 +263,7 @@ def script_safe(value):
 
 
 def make_page(template, index, packets, summary="<p>Open this page with scripts to see the charts.</p>"):
-    """The template with the index and the packets: {element id: base64 text}."""
+    """Returns the template with the index and the packets, {element id: base64 text}."""
     elements = [f'<script type="application/json" id="index">{script_safe(index)}</script>']
     elements += [f'<script type="application/octet-stream" id="{name}">{text}</script>'
                  for name, text in packets.items()]  # fmt: skip

@@ -25,7 +25,7 @@ WRITTEN_BY_HAND = {"cuInit", "cuDriverGetVersion", "cuGetExportTable", "cuGetPro
 
 @functools.cache
 def folders():
-    """{version: folder} of the runtimes that are here; with --long, of every minor version."""
+    """Returns {version: folder} of the installed runtimes; with --long, of each minor version."""
     command = [os.path.join(SOURCE, "scripts", "setup", "cuda-runtimes"), "--if-ready"]
     if os.environ.get("GMT_TEST_LONG"):
         command.append("--all")
@@ -52,7 +52,7 @@ def library(version):
 
 
 def archive(version):
-    """libcudart_static.a, or None: NVIDIA's packages have it from 12.9 on."""
+    """Returns the path of libcudart_static.a, or None. NVIDIA's packages have it from 12.9 on."""
     path = os.path.join(folders()[version], "lib", "libcudart_static.a")
     return path if os.path.exists(path) else None
 
@@ -64,7 +64,7 @@ def compile_c(target, *arguments):
 
 @functools.cache
 def program(version=None):
-    """ask_runtime; with the static runtime of that version in it."""
+    """Builds ask_runtime, with `version` linked to the static runtime of that version. Returns its path."""
     source = os.path.join(HERE, "ask_runtime.c")
     if version is None:
         return compile_c(os.path.join(folder(), "ask"), "-rdynamic", source, "-ldl")
@@ -115,7 +115,7 @@ class Request:
     offset: int
 
 
-def ask(driver, version, static=False, preload=None, names=None, hides=False):
+def run_runtime(driver, version, static=False, preload=None, names=None, hides=False):
     """Runs the runtime of that version. Returns its requests as a list of Request, and its last output."""
     command = [program(version if static else None), library(version)]
     if names:
@@ -146,13 +146,13 @@ def after_start(requests):
 
 @functools.cache
 def header_entries():
-    """{symbol: Entry} of all headers."""
+    """Returns {symbol: Entry} of all headers."""
     return {entry.symbol: entry for version in folders() for entry in header(version).driver_table}
 
 
 @functools.cache
 def runtime_entries():
-    """{symbol: Entry} as NVIDIA's runtimes know them, and {version: its number of requests}.
+    """Returns {symbol: the entries that NVIDIA's runtimes request}, and {version: its number of requests}.
 
     A runtime that finds no cuGetProcAddress asks dlsym, in the same order, for the exact names of what
     it would have asked cuGetProcAddress for.
@@ -161,8 +161,8 @@ def runtime_entries():
     driver, exact = fake_driver("headers", known), fake_driver("headers-exact", known, "-DEXACT_NAMES_ONLY")
     entries, counts = {}, {}
     for version in folders():
-        by_name = after_start(ask(driver, version)[0])
-        by_symbol = after_start(ask(exact, version)[0])
+        by_name = after_start(run_runtime(driver, version)[0])
+        by_symbol = after_start(run_runtime(exact, version)[0])
         if len(by_name) != len(by_symbol):
             raise AssertionError(f"{version}: {len(by_name)} requests by name, {len(by_symbol)} by symbol")
         counts[version] = len(by_name)
@@ -184,8 +184,8 @@ def entries():
 
 
 @functools.cache
-def forms(newest=NEWEST):
-    """{name: the entries that it can mean}, of base names and of exact ones, for a driver of that version."""
+def entries_by_name(newest=NEWEST):
+    """Returns {name: its entries} of base names and exact names, for a driver of version `newest`."""
     known = [entry for entry in entries().values() if entry.since <= newest]
     result = {}
     for entry in known:
@@ -195,11 +195,13 @@ def forms(newest=NEWEST):
     return result
 
 
-def meant(name, version, flags, newest=NEWEST):
+def expected_symbol(name, version, flags, newest=NEWEST):
     """Returns the exact symbol with which a driver of version `newest` answers, or None."""
     mode = "PTDS" if flags & 2 else "LEGACY"
     fitting = [
-        entry for entry in forms(newest).get(name, []) if entry.since <= version and entry.mode in ("LEGACY", mode)
+        entry
+        for entry in entries_by_name(newest).get(name, [])
+        if entry.since <= version and entry.mode in ("LEGACY", mode)
     ]
     best = max(fitting, key=lambda entry: (entry.since, entry.mode == mode), default=None)
     return best.symbol if best else None
@@ -207,7 +209,7 @@ def meant(name, version, flags, newest=NEWEST):
 
 @functools.cache
 def symbols_of(path):
-    """{offset: name} of a library's functions, local ones included."""
+    """Returns {offset: name} of a library's functions, also of local functions."""
     done = subprocess.run(["nm", "--defined-only", path], capture_output=True, text=True, check=True, timeout=60)
     result = {}
     for line in done.stdout.splitlines():
@@ -218,8 +220,8 @@ def symbols_of(path):
     return result
 
 
-def answer(request):
-    """(library, function) of what came back: ("shim", "cuMemAlloc_v2"), ("driver", ...) or None."""
+def found_function(request):
+    """Returns (library, function) of the answer to a request: ("shim", "cuMemAlloc_v2"), ("driver", ...), or None."""
     if request.object == "-":
         return None
     name = symbols_of(request.object).get(request.offset, f"+{request.offset:#x}")

@@ -52,14 +52,14 @@ class SymbolRequests(unittest.TestCase):
             if request.route == "dlsym":
                 must = expected(request.name) if self.is_exported(request.name, driver) else None
             else:
-                must = expected(runtimes.meant(request.name, request.version, request.flags, newest))
-            if runtimes.answer(request) != must:
+                must = expected(runtimes.expected_symbol(request.name, request.version, request.flags, newest))
+            if runtimes.found_function(request) != must:
                 wrong.append(
                     f"{request.name} {request.version} flags {request.flags} ({request.route}): "
-                    f"{runtimes.answer(request)}, not {must}"
+                    f"{runtimes.found_function(request)}, not {must}"
                 )
         self.assertEqual(wrong, [])
-        return sum((runtimes.answer(request) or [""])[0] == "shim" for request in requests)
+        return sum((runtimes.found_function(request) or [""])[0] == "shim" for request in requests)
 
     def is_exported(self, name, driver):
         if name.startswith("cuGetProcAddress"):
@@ -69,7 +69,7 @@ class SymbolRequests(unittest.TestCase):
     def run_each(self, driver, **options):
         for version, static in self.linkings():
             with self.subTest(version=version, static=static):
-                requests, last = runtimes.ask(driver, version, static, preload=SHIM, **options)
+                requests, last = runtimes.run_runtime(driver, version, static, preload=SHIM, **options)
                 self.assertEqual(last, "ended 500")
                 asked = [request for request in requests if request.who == "runtime"]
                 # The runtime makes as many requests as without the recorder, so it came as far.
@@ -89,10 +89,10 @@ class SymbolRequests(unittest.TestCase):
         newest = list(runtimes.folders())[-1]
         for hides in (False, True):
             with self.subTest(hides=hides):
-                requests, _ = runtimes.ask(self.driver, newest, preload=SHIM, names=self.names, hides=hides)
+                requests, _ = runtimes.run_runtime(self.driver, newest, preload=SHIM, names=self.names, hides=hides)
                 own = [request for request in requests if request.who == "self"]
                 self.assertGreater(len(own), 6 * len(hooked()))
-                reached = {runtimes.answer(one)[1] for one in own if runtimes.answer(one)}
+                reached = {runtimes.found_function(one)[1] for one in own if runtimes.found_function(one)}
                 self.assertEqual(hooked() & set(runtimes.entries()) - reached, set(), "never answered with")
                 self.check(own, self.driver)
 
@@ -102,7 +102,7 @@ class SymbolRequests(unittest.TestCase):
             with self.subTest(newest):
                 old = [entry for entry in runtimes.entries().values() if entry.since <= newest]
                 driver = runtimes.fake_driver(f"old-{newest}", old)
-                requests, _ = runtimes.ask(driver, list(runtimes.folders())[0], preload=SHIM, names=self.names)
+                requests, _ = runtimes.run_runtime(driver, list(runtimes.folders())[0], preload=SHIM, names=self.names)
                 own = [one for one in requests if one.who == "self" and not one.name.startswith("cuGetProcAddress")]
                 self.assertGreater(self.check(own, driver, newest), 3 * len(hooked()))
 

@@ -63,10 +63,10 @@ def check(test, answers, folder):
     of_rank = {rank["rank"]: rank for rank in job["ranks"]}
     test.assertEqual(len(answers), 12)
 
-    def same(number, wanted):
+    def same(number, expected):
         with test.subTest(question=number):
-            test.assertGreater(len(wanted), 0)
-            test.assertEqual([tuple(row) for row in answers[number - 1]], wanted)
+            test.assertGreater(len(expected), 0)
+            test.assertEqual([tuple(row) for row in answers[number - 1]], expected)
 
     same(
         1,

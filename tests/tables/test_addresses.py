@@ -71,8 +71,8 @@ class Job(unittest.TestCase):
 
     def test_a_recording_has_reports_by_its_address(self):
         address = f"memory:/{self.names[2]}"
-        with gpumemtrace.open(address) as recording, gpumemtrace.open(self.local.paths[2]) as wanted:
-            self.assertEqual(recording.leaks().findings, wanted.leaks().findings)
+        with gpumemtrace.open(address) as recording, gpumemtrace.open(self.local.paths[2]) as expected:
+            self.assertEqual(recording.leaks().findings, expected.leaks().findings)
             self.assertEqual(recording.report().raw["file"], address)
 
     def test_other_objects_are_left_out_and_missing_ones_are_one_line(self):

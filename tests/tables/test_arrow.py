@@ -130,10 +130,10 @@ class Conservation(unittest.TestCase):
             repr(([site[name] for name in names], site["device"], stacks.get(site["stack_id"], [])))
             for site in self.table("sites")
         )
-        wanted = sorted(
+        expected = sorted(
             repr(([site[name] for name in names], device_of(site), site["stack"])) for site in self.report["sites"]
         )
-        self.assertEqual(found, wanted)
+        self.assertEqual(found, expected)
 
     def test_each_block_has_the_line_of_its_site_and_its_stack(self):
         sites = {site["site_id"]: site for site in self.table("sites")}
@@ -160,24 +160,24 @@ class Conservation(unittest.TestCase):
             + (row["peak_bytes"], row["end_live_bytes"])
             for row in self.table("steps")
         ]
-        wanted = [
+        expected = [
             (step["index"], step["source"], step["begin_ns"], step["end_ns"], one["layer"], device_of(one))
             + (one["peak_bytes"], one["end_live_bytes"])
             for step in self.report["steps"]
             for one in step["devices"]
         ]
-        self.assertEqual(sorted(found), sorted(wanted))
+        self.assertEqual(sorted(found), sorted(expected))
 
     def test_phases_are_those_of_the_report(self):
         found = [(row["name"], row["begin_time_ns"], row["source"], row["depth"]) for row in self.table("phases")]
-        wanted = [(one["name"], one["begin_ns"], one["source"], one["depth"]) for one in self.report["phases"]]
-        self.assertEqual(found, wanted)
+        expected = [(one["name"], one["begin_ns"], one["source"], one["depth"]) for one in self.report["phases"]]
+        self.assertEqual(found, expected)
 
     def test_findings_are_those_of_the_report(self):
         names = "definition layer space bytes blocks bytes_per_step ground steps first_step steps_to_oom owner hint"
         found = [[row[name] for name in names.split()] for row in self.table("findings")]
-        wanted = [[one[name] for name in names.split()] for one in self.report["leaks"]]
-        self.assertEqual(found, wanted)
+        expected = [[one[name] for name in names.split()] for one in self.report["leaks"]]
+        self.assertEqual(found, expected)
 
     def test_segments_sum_to_those_of_the_report(self):
         found = collections.defaultdict(lambda: [0, 0, 0, 0])
@@ -186,12 +186,12 @@ class Conservation(unittest.TestCase):
             for i, amount in enumerate((1, row["size_bytes"], row["used_bytes"], row["blocks"])):
                 amounts[i] += amount
         for one in self.report["segments"]:
-            wanted = [one[name] for name in ("segments", "reserved_bytes", "allocated_bytes", "blocks")]
-            self.assertEqual(found[one["device"], one["moment"]], wanted)
+            expected = [one[name] for name in ("segments", "reserved_bytes", "allocated_bytes", "blocks")]
+            self.assertEqual(found[one["device"], one["moment"]], expected)
 
     def test_devices_and_process_are_those_of_the_report(self):
-        wanted = [(one["device"], one["name"], one["total_bytes"]) for one in self.report["devices"]]
-        self.assertEqual([(d["device"], d["name"], d["total_bytes"]) for d in self.table("devices")], wanted)
+        expected = [(one["device"], one["name"], one["total_bytes"]) for one in self.report["devices"]]
+        self.assertEqual([(d["device"], d["name"], d["total_bytes"]) for d in self.table("devices")], expected)
         (process,) = self.table("process")
         raw = self.report["process"]
         self.assertEqual(process["command"], " ".join(raw["command"]))
@@ -222,10 +222,10 @@ class Conservation(unittest.TestCase):
 
     def test_columns_come_in_the_wanted_order(self):
         for name, columns in self.recording.tables.items():
-            wanted = list(reversed(columns))[:5]
-            part = self.recording.table(name, columns=wanted).to_pyarrow()
-            self.assertEqual(part.column_names, wanted)
-            whole = self.recording.table(name).to_pyarrow().select(wanted)
+            chosen = list(reversed(columns))[:5]
+            part = self.recording.table(name, columns=chosen).to_pyarrow()
+            self.assertEqual(part.column_names, chosen)
+            whole = self.recording.table(name).to_pyarrow().select(chosen)
             self.assertEqual(part.to_pylist(), whole.to_pylist(), name)
 
 
@@ -256,7 +256,7 @@ class HeapConservation(Conservation):
 
     @classmethod
     def setUpClass(cls):
-        story = heap_story.Pools()
+        story = heap_story.HeapStory()
         story.heap(1, "cache", 0x5000, 1 << 20)
         story.heap(2, "inner", 0x5000, 1 << 16)
         for i in range(6):
@@ -270,16 +270,16 @@ class HeapConservation(Conservation):
 
     def test_blocks_of_heaps_have_their_addresses_and_heaps(self):
         found = sorted((b["heap"], b["address"], b["size_bytes"]) for b in self.table("blocks"))
-        wanted = [("cache", 0x5000 + i * 4096, 4096) for i in range(6)]
-        self.assertEqual(found, wanted + [("inner", 0x5000 + i * 4096, 64) for i in range(6)])
+        expected = [("cache", 0x5000 + i * 4096, 4096) for i in range(6)]
+        self.assertEqual(found, expected + [("inner", 0x5000 + i * 4096, 64) for i in range(6)])
 
 
-class Folded(unittest.TestCase):
-    """A compacted recording has only the events after the fold, but all of its totals."""
+class Compacted(unittest.TestCase):
+    """A compacted recording has only the events after the compaction, but all of its totals."""
 
     @classmethod
     def setUpClass(cls):
-        whole, cls.path = stories.training("whole.gmt.gz", steps=30), cli.place("folded.gmt.gz")
+        whole, cls.path = stories.training("whole.gmt.gz", steps=30), cli.place("compacted.gmt.gz")
         done = cli.run("fold", "-o", cls.path, whole)
         assert done.returncode == 0, done.stderr
         cls.report = cli.report(cls.path)
@@ -358,19 +358,19 @@ class Readers(unittest.TestCase):
 
     def test_all_libraries_sum_to_the_same_bytes(self):
         table = self.recording.table("blocks")
-        wanted = table.to_pyarrow().group_by("line").aggregate([("size_bytes", "sum")]).to_pylist()
-        wanted = {row["line"]: row["size_bytes_sum"] for row in wanted}
-        self.assertGreater(len(wanted), 100)
+        expected = table.to_pyarrow().group_by("line").aggregate([("size_bytes", "sum")]).to_pylist()
+        expected = {row["line"]: row["size_bytes_sum"] for row in expected}
+        self.assertGreater(len(expected), 100)
         blocks = table  # DuckDB finds the variable by its name
         found = dict(duckdb.sql("select line, sum(size_bytes)::bigint from blocks group by 1").fetchall())
         self.assertIs(blocks, table)
-        self.assertEqual(found, wanted)
+        self.assertEqual(found, expected)
         frame = table.to_polars().group_by("line").agg(polars.col("size_bytes").sum())
-        self.assertEqual(dict(frame.with_columns(polars.col("line").cast(polars.String)).iter_rows()), wanted)
+        self.assertEqual(dict(frame.with_columns(polars.col("line").cast(polars.String)).iter_rows()), expected)
         sums = table.to_pandas().groupby("line", observed=True, dropna=False)["size_bytes"].sum()
-        self.assertEqual({None if pandas.isna(line) else line: size for line, size in sums.items()}, wanted)
+        self.assertEqual({None if pandas.isna(line) else line: size for line, size in sums.items()}, expected)
         sums = pandas.DataFrame.from_arrow(table).groupby("line", observed=True, dropna=False)["size_bytes"].sum()
-        self.assertEqual({None if pandas.isna(line) else line: size for line, size in sums.items()}, wanted)
+        self.assertEqual({None if pandas.isna(line) else line: size for line, size in sums.items()}, expected)
 
     def test_duckdb_joins_a_table_with_itself_and_others(self):
         blocks, sites = self.recording.table("blocks"), self.recording.table("sites")
@@ -429,10 +429,10 @@ class Readers(unittest.TestCase):
         self.assertEqual(
             rows(recording.table("curve", time=(half, None))), rows(recording.table("curve", time=(nanoseconds, None)))
         )
-        wanted = rows(recording.table("blocks", steps=(4, 6)))
-        self.assertGreater(len(wanted), 10)
-        self.assertEqual(rows(recording.table("blocks", steps=range(4, 6))), wanted)
-        self.assertEqual(len(wanted), sum(len(rows(recording.table("blocks", steps=step))) for step in (4, 5)))
+        expected = rows(recording.table("blocks", steps=(4, 6)))
+        self.assertGreater(len(expected), 10)
+        self.assertEqual(rows(recording.table("blocks", steps=range(4, 6))), expected)
+        self.assertEqual(len(expected), sum(len(rows(recording.table("blocks", steps=step))) for step in (4, 5)))
         for steps in ((6, 4), (10**6, None), (None, -3)):
             self.assertEqual(rows(recording.table("events", steps=steps)), [], steps)
         for time in ((2**70, None), (None, -1), (5, 5)):

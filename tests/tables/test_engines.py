@@ -79,8 +79,8 @@ class Dask(unittest.TestCase):
         sites = gpumemtrace.dask.read(self.folder, "sites", layer="torch", files_per_task=3)
         self.assertEqual(sites.npartitions, 3)
         peaks = sites.groupby("rank")["peak_bytes"].sum().compute()
-        wanted = [(rank["rank"], rank["peak_bytes"]) for rank in job["ranks"]]
-        self.assertEqual(sorted(peaks.to_dict().items()), wanted)
+        expected = [(rank["rank"], rank["peak_bytes"]) for rank in job["ranks"]]
+        self.assertEqual(sorted(peaks.to_dict().items()), expected)
         events = gpumemtrace.open_job(self.folder).table("events").to_pyarrow()
         self.assertEqual(len(gpumemtrace.dask.read(self.folder, "events")), len(events))
 

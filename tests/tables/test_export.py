@@ -68,8 +68,8 @@ class Files(unittest.TestCase):
         self.assertEqual(self.done.stderr, "")
 
     def test_each_table_is_one_file_for_the_job_with_the_rows_of_all_ranks(self):
-        wanted = [f"{name}/slurm_job_4711.0.parquet" for name in self.job.tables]
-        self.assertEqual(tree(self.out), sorted([*wanted, "_gpumemtrace.json"]))
+        expected = [f"{name}/slurm_job_4711.0.parquet" for name in self.job.tables]
+        self.assertEqual(tree(self.out), sorted([*expected, "_gpumemtrace.json"]))
         for name in self.job.tables:
             table = pyarrow.parquet.read_table(f"{self.out}/{name}/slurm_job_4711.0.parquet")
             self.assertEqual(table.to_pylist(), self.job.table(name).to_pyarrow().to_pylist(), name)
@@ -124,7 +124,7 @@ class Files(unittest.TestCase):
         )
 
     def test_other_formats_have_the_same_rows(self):
-        wanted = self.job.table("steps").to_pyarrow()
+        expected = self.job.table("steps").to_pyarrow()
         for kind in ("arrow", "csv"):
             out = place(kind)
             export(
@@ -136,8 +136,8 @@ class Files(unittest.TestCase):
                 self.assertEqual(found.schema.field("peak_bytes").metadata[b"unit"], b"bytes")
             else:
                 found = pyarrow.csv.read_csv(path)
-                found = found.select(wanted.column_names).cast(wanted.schema)
-            self.assertEqual(found.to_pylist(), wanted.to_pylist(), kind)
+                found = found.select(expected.column_names).cast(expected.schema)
+            self.assertEqual(found.to_pylist(), expected.to_pylist(), kind)
             # A table without rows has its columns.
             self.assertTrue(os.path.exists(f"{out}/phases/slurm_job_4711.0.{kind}"))
 

@@ -54,7 +54,7 @@ class Rows(unittest.TestCase):
         for name in self.job.tables:
             if name == rows.FILES:
                 continue
-            found, wanted = self.job.table(name).to_pyarrow().to_pylist(), []
+            found, expected = self.job.table(name).to_pyarrow().to_pylist(), []
             for path in self.job.paths:
                 with gpumemtrace.open(path) as recording:
                     number = recording.table("process").to_pyarrow().to_pylist()[0]["rank"]
@@ -65,8 +65,8 @@ class Rows(unittest.TestCase):
                         "rank": number,
                         "attempt": rank["attempt"],
                     }
-                    wanted += [{**place, **row} for row in recording.table(name).to_pyarrow().to_pylist()]
-            self.assertEqual(found, wanted, name)
+                    expected += [{**place, **row} for row in recording.table(name).to_pyarrow().to_pylist()]
+            self.assertEqual(found, expected, name)
 
     def test_all_columns_have_types_that_each_engine_knows(self):
         allowed = {"string", "int32", "int64", "double", "bool"}
@@ -99,13 +99,13 @@ class Rows(unittest.TestCase):
         self.assertEqual(table.column_names, ["line", "rank", "peak_bytes"])
         self.assertEqual(set(table["rank"].to_pylist()), {2, 3})
         self.assertEqual(table.schema.field("rank").type, pyarrow.int32())
-        wanted = [row for row in self.job.table("sites").to_pyarrow().to_pylist() if row["rank"] in (2, 3)]
-        self.assertEqual([row["line"] for row in table.to_pylist()], [row["line"] for row in wanted])
+        expected = [row for row in self.job.table("sites").to_pyarrow().to_pylist() if row["rank"] in (2, 3)]
+        self.assertEqual([row["line"] for row in table.to_pylist()], [row["line"] for row in expected])
         places = self.job.table("events", columns=["host"], host="node1", steps=(3, 5)).to_pyarrow()
         self.assertEqual(set(places["host"].to_pylist()), {"node1"})
-        wanted = self.job.table("events").to_pyarrow().to_pylist()
-        wanted = [row for row in wanted if row["host"] == "node1" and row["step"] in (3, 4)]
-        self.assertEqual(len(places), len(wanted))
+        expected = self.job.table("events").to_pyarrow().to_pylist()
+        expected = [row for row in expected if row["host"] == "node1" and row["step"] in (3, 4)]
+        self.assertEqual(len(places), len(expected))
         self.assertEqual(len(self.job.table("sites", job="another").to_pyarrow()), 0)
 
     def test_unknown_names_are_errors_before_anything_is_read(self):
@@ -123,10 +123,10 @@ class Rows(unittest.TestCase):
 
     def test_pandas_polars_and_duckdb_read_the_job(self):
         sites = self.job.table("sites")
-        wanted = sum(sites.to_pyarrow()["total_bytes"].to_pylist())
-        self.assertEqual(sites.to_pandas()["total_bytes"].sum(), wanted)
-        self.assertEqual(sites.to_polars()["total_bytes"].sum(), wanted)
-        self.assertEqual(duckdb.sql("select sum(total_bytes) from sites").fetchall(), [(wanted,)])
+        expected = sum(sites.to_pyarrow()["total_bytes"].to_pylist())
+        self.assertEqual(sites.to_pandas()["total_bytes"].sum(), expected)
+        self.assertEqual(sites.to_polars()["total_bytes"].sum(), expected)
+        self.assertEqual(duckdb.sql("select sum(total_bytes) from sites").fetchall(), [(expected,)])
 
     def test_processes_without_a_launcher_have_a_job_and_no_rank(self):
         path = stories.training("alone.gmt.gz")

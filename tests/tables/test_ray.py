@@ -48,11 +48,11 @@ class Job(unittest.TestCase):
     def test_the_workers_read_addresses_with_the_storage_options(self):
         # Only the options say where the folder is.
         options = {"path": self.folder, "target_protocol": "file"}
-        wanted = gpumemtrace.open_job(self.folder).table("sites").to_pyarrow()
+        expected = gpumemtrace.open_job(self.folder).table("sites").to_pyarrow()
         for address in "dir://*.gmt.gz", "dir://":
             sites = gpumemtrace.ray.read(address, "sites", files_per_task=3, storage_options=options)
             self.assertEqual(
-                (sites.count(), sites.sum("peak_bytes")), (len(wanted), sum(wanted["peak_bytes"].to_pylist()))
+                (sites.count(), sites.sum("peak_bytes")), (len(expected), sum(expected["peak_bytes"].to_pylist()))
             )
 
     def test_columns_and_filters_select_and_wrong_names_are_errors(self):

@@ -75,11 +75,11 @@ class Questions(unittest.TestCase):
     def test_the_workers_read_addresses_with_the_storage_options(self):
         # Only the options say where the folder is.
         options = json.dumps({"path": self.folder, "target_protocol": "file"})
-        (wanted,) = listed(load("sites", self.folder).agg(functions.count("*"), functions.sum("peak_bytes")))
+        (expected,) = listed(load("sites", self.folder).agg(functions.count("*"), functions.sum("peak_bytes")))
         for address in "dir://*.gmt.gz", "dir://":
             sites = load("sites", address, storageOptions=options, filesPerTask=3)
             self.assertEqual(sites.rdd.getNumPartitions(), 3)
-            self.assertEqual(listed(sites.agg(functions.count("*"), functions.sum("peak_bytes"))), [wanted])
+            self.assertEqual(listed(sites.agg(functions.count("*"), functions.sum("peak_bytes"))), [expected])
 
     def ask(self):
         answers = []
@@ -105,10 +105,10 @@ class Questions(unittest.TestCase):
     def test_each_table_has_the_rows_of_the_recordings(self):
         for name in self.job.tables:
             frame = load(name, self.folder, filesPerTask=3)
-            wanted = self.job.table(name).to_pyarrow()
-            self.assertEqual(frame.columns, wanted.column_names)
+            expected = self.job.table(name).to_pyarrow()
+            self.assertEqual(frame.columns, expected.column_names)
             found = sorted(map(repr, listed(frame)))
-            self.assertEqual(found, sorted(repr(tuple(row.values())) for row in wanted.to_pylist()), name)
+            self.assertEqual(found, sorted(repr(tuple(row.values())) for row in expected.to_pylist()), name)
 
     def test_columns_can_be_chosen_and_say_their_units(self):
         frame = load("sites", f"{self.folder}/*.gmt.gz", columns="rank, peak_bytes")
@@ -134,9 +134,9 @@ class Large(unittest.TestCase):
         peaks = (
             sites.where("layer = 'torch'").groupBy("rank").agg(functions.sum("peak_bytes"), functions.sum("live_bytes"))
         )
-        wanted = [(rank["rank"], rank["peak_bytes"], rank["end_bytes"]) for rank in job["ranks"]]
-        self.assertEqual(sorted(listed(peaks)), wanted)
-        self.assertEqual(len(wanted), FILES)
+        expected = [(rank["rank"], rank["peak_bytes"], rank["end_bytes"]) for rank in job["ranks"]]
+        self.assertEqual(sorted(listed(peaks)), expected)
+        self.assertEqual(len(expected), FILES)
         (total,) = listed(sites.where("layer = 'torch'").agg(functions.sum("peak_bytes")))
         self.assertEqual(total, (job["sum_peak_bytes"],))
         events = gpumemtrace.open_job(self.folder).table("events", columns=["rank", "size_bytes"]).to_pyarrow()

@@ -17,11 +17,11 @@ import gpumemtrace
 
 
 class Reader:
-    """A file object that has nothing but read(). `most_bytes` of a call; `fails_at`: the bytes before the failure."""
+    """A file object that has nothing but read(). `max_bytes` of a call; `fails_at`: the bytes before the failure."""
 
-    def __init__(self, data, most_bytes=1 << 30, fails_at=None, error=None):
+    def __init__(self, data, max_bytes=1 << 30, fails_at=None, error=None):
         self.data = io.BytesIO(data)
-        self.most_bytes = most_bytes
+        self.max_bytes = max_bytes
         self.fails_at = fails_at
         self.error = error
         self.threads = set()
@@ -32,7 +32,7 @@ class Reader:
             size = min(size, self.fails_at - self.data.tell())
             if not size:
                 raise self.error
-        return self.data.read(min(size, self.most_bytes))
+        return self.data.read(min(size, self.max_bytes))
 
 
 def loading_threads():
@@ -52,14 +52,14 @@ class Streams(unittest.TestCase):
             cls.small_data = file.read()
         cls.recording = gpumemtrace.open(cls.path)
 
-    def same(self, got, wanted):
+    def same(self, got, expected):
         """Compares recordings, all but their name."""
-        self.assertEqual(got.duration_ns, wanted.duration_ns)
-        self.assertEqual(got.is_complete, wanted.is_complete)
-        report, wanted_report = got.report().raw, wanted.report().raw
+        self.assertEqual(got.duration_ns, expected.duration_ns)
+        self.assertEqual(got.is_complete, expected.is_complete)
+        report, expected_report = got.report().raw, expected.report().raw
         self.assertEqual(report.pop("file"), got.path)
-        del wanted_report["file"]
-        self.assertEqual(report, wanted_report)
+        del expected_report["file"]
+        self.assertEqual(report, expected_report)
 
     def test_objects_of_all_kinds_give_the_recording(self):
         read_end, write_end = os.pipe()
@@ -76,14 +76,14 @@ class Streams(unittest.TestCase):
                 file,
                 pipe,
                 Reader(self.data),
-                Reader(self.data, most_bytes=777777),
-                Reader(self.small_data, most_bytes=1),
+                Reader(self.data, max_bytes=777777),
+                Reader(self.small_data, max_bytes=1),
             ):
                 with self.subTest(source=source), gpumemtrace.open(source) as recording:
                     self.assertEqual(recording.warnings, ())
-                    is_small = isinstance(source, Reader) and source.most_bytes == 1
-                    wanted = gpumemtrace.open(self.small) if is_small else self.recording
-                    self.same(recording, wanted)
+                    is_small = isinstance(source, Reader) and source.max_bytes == 1
+                    expected = gpumemtrace.open(self.small) if is_small else self.recording
+                    self.same(recording, expected)
                     if isinstance(source, Reader):
                         self.assertEqual(source.threads, {threading.get_ident()})
         thread.join()
@@ -97,21 +97,21 @@ class Streams(unittest.TestCase):
         self.assertEqual(recording.path, "<BytesIO>")
 
     def test_all_reports_read_the_object_again(self):
-        wanted = gpumemtrace.open(self.small)
+        expected = gpumemtrace.open(self.small)
         for source in io.BytesIO(self.small_data), Reader(self.small_data):
             recording = gpumemtrace.open(source)
-            self.assertEqual(recording.leaks().findings, wanted.leaks().findings)
-            self.assertEqual(recording.check(max_peak="1GiB").verdict, wanted.check(max_peak="1GiB").verdict)
+            self.assertEqual(recording.leaks().findings, expected.leaks().findings)
+            self.assertEqual(recording.check(max_peak="1GiB").verdict, expected.check(max_peak="1GiB").verdict)
             newer = stories.training("newer.gmt.gz", steps=20)
             with open(newer, "rb") as file:
                 diff = recording.diff(file)
-                self.assertEqual(diff.changes, wanted.diff(newer).changes)
+                self.assertEqual(diff.changes, expected.diff(newer).changes)
                 sides = [diff.raw[side]["file"] for side in ("base", "new")]
                 self.assertEqual(sides, [recording.path, newer])
             with self.assertRaisesRegex(gpumemtrace.Error, r"<(BytesIO|Reader)>: there is no step 99"):
                 recording.report(until="step:99")
         source.data.close()
-        self.assertEqual(recording.leaks().findings, wanted.leaks().findings)
+        self.assertEqual(recording.leaks().findings, expected.leaks().findings)
 
     def test_a_closed_object_raises_its_own_error(self):
         with open(self.small, "rb") as file:

@@ -33,12 +33,12 @@ class Reports(unittest.TestCase):
         cls.addClassCleanup(cls.recording.close)
 
     def test_report_has_the_numbers_of_the_program(self):
-        wanted, report = cli.report(self.path), self.recording.report()
-        self.assertEqual(report.raw, wanted)
-        layer = wanted["devices"][0]["layers"][1]
+        expected, report = cli.report(self.path), self.recording.report()
+        self.assertEqual(report.raw, expected)
+        layer = expected["devices"][0]["layers"][1]
         self.assertEqual(report.layer("torch").peak_bytes, layer["peak_bytes"])
-        self.assertEqual(report.layer("cuda", None).live_bytes, wanted["host"]["live_bytes"])
-        self.assertEqual([site.peak_bytes for site in report.sites], [one["peak_bytes"] for one in wanted["sites"]])
+        self.assertEqual(report.layer("cuda", None).live_bytes, expected["host"]["live_bytes"])
+        self.assertEqual([site.peak_bytes for site in report.sites], [one["peak_bytes"] for one in expected["sites"]])
         self.assertEqual(str(report.sites[0].own_line), "/home/me/train.py:4 in main")
         self.assertEqual((report.pid, report.complete, report.rank), (7, True, None))
         with self.assertRaises(KeyError):
@@ -46,8 +46,8 @@ class Reports(unittest.TestCase):
 
     def test_leaks_have_the_findings_of_the_program(self):
         leaks = self.recording.leaks()
-        (wanted,) = cli.reports("leaks", self.path)
-        self.assertEqual(leaks.raw, wanted)
+        (expected,) = cli.reports("leaks", self.path)
+        self.assertEqual(leaks.raw, expected)
         (growth,) = [one for one in leaks.findings if one.definition == "growth"]
         self.assertEqual((growth.bytes, growth.blocks), (12 * 65536, 12))
         self.assertEqual((growth.own_line.file, growth.own_line.line), ("/home/me/train.py", 33))

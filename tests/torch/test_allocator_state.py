@@ -249,10 +249,10 @@ class Temporaries(unittest.TestCase):
             .read()
             .splitlines()
         )
-        wanted = [number for number, line in enumerate(source, 1) if "points[:, None, :]" in line]
+        expected = [number for number, line in enumerate(source, 1) if "points[:, None, :]" in line]
         rows = {row["frame"]["line"]: row for row in result["temporaries"]["short_lived"] if row["layer"] == "torch"}
-        self.assertIn(wanted[0], rows, largest)
-        row = rows[wanted[0]]
+        self.assertIn(expected[0], rows, largest)
+        row = rows[expected[0]]
         self.assertEqual((row["count"], row["largest_bytes"]), (4, 1024 * 1024 * 16 * 4))
         self.assertEqual(row["at_peak_bytes"], row["largest_bytes"])
         self.assertIn("in distances", cli("report", "--full", path).stdout.split("Large short-lived blocks")[1][:600])

@@ -12,7 +12,7 @@ from definitions import MarkKind
 from recorded_run import SIM_PYTHON, RecordedRun, cli, report, sim_python
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "categories")
-MOST_DEVIATION = 0.02
+MAX_DEVIATION = 0.02
 
 
 def record(script, *arguments):
@@ -41,7 +41,7 @@ class Categories(unittest.TestCase):
         for category, size in held.items():
             with self.subTest(category=category):
                 self.assertGreater(size, 0)
-                self.assertLessEqual(abs(rows.get(category, 0) - size), size * MOST_DEVIATION, (held, rows))
+                self.assertLessEqual(abs(rows.get(category, 0) - size), size * MAX_DEVIATION, (held, rows))
         return rows
 
     def test_parameters_may_be_tensors_of_no_module(self):

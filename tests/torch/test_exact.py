@@ -20,7 +20,7 @@ def record(script, *arguments, environment=None, options=None, meanwhile=None):
 
 
 def own_file(run):
-    """Returns the snapshot of the script itself, not of processes that it started."""
+    """Returns the recording of the script itself, not of processes that it started."""
     return max(run.files, key=os.path.getsize)
 
 

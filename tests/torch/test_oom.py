@@ -73,7 +73,7 @@ class Oom(unittest.TestCase):
                 self.check_full(recording)
                 self.assertTrue(recording.result["complete"])
                 # Read it again without the recorder's shared memory, as after a restart of the machine.
-                shared_recordings.remove_of_folder(recording.folder)
+                shared_recordings.remove_below(recording.folder)
                 recording.result = report(recording.path)
                 self.check_full(recording)
                 self.assertFalse(recording.result["complete"])

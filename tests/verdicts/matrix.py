@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """matrix.py [--jobs N] [--keep FOLDER | --kept FOLDER] [--markdown] [PROGRAM...]
 
-Compares the reports on corpus programs, and on folds of their recordings, with the known verdicts.
+Compares the reports on corpus programs, and on compacted copies of their recordings, with the known verdicts.
 Needs GMT_TEST_BUILD and GMT_TEST_SIM_PYTHON, as tests do. Exits with 1 if a verdict is wrong.
 """
 
@@ -15,7 +15,7 @@ import sys
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(FOLDER.parent / 'helpers')]
 
-import folds  # noqa: E402
+import compactions  # noqa: E402
 import page  # noqa: E402
 from recorded_run import CLI, SIM_PYTHON  # noqa: E402
 from verdict import Verdict, programs  # noqa: E402
@@ -40,12 +40,12 @@ def main():
         os.makedirs(asked.keep, exist_ok=True)
     verdicts = []
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
-        for verdict in pool.map(lambda path: Verdict(path, asked.keep, asked.kept, also=folds.compare), chosen):
+        for verdict in pool.map(lambda path: Verdict(path, asked.keep, asked.kept, also=compactions.compare), chosen):
             verdicts.append(verdict)
             print(f'{"wrong" if verdict.wrong else "right"}  {verdict.name}  {"; ".join(verdict.wrong)}', flush=True)
-            for way, (differences, _) in verdict.folds.items():
+            for way, (differences, _) in verdict.compactions.items():
                 if differences:
-                    print(f'       folded ({way}): {"; ".join(differences)}', flush=True)
+                    print(f'       compacted ({way}): {"; ".join(differences)}', flush=True)
     print(page.summary(verdicts))
     if asked.markdown:
         page.PAGE.write_text(page.text_of(verdicts))

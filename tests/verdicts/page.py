@@ -51,7 +51,7 @@ WAYS = {
     'keep-steps': '`--keep-steps=7`',
     'keep-events': '`--keep-events=300`',
     'keep-seconds': '`--keep-seconds=1`',
-    'fold of a fold': '`--keep-steps=30`, then `--keep-events=200`, then all',
+    'repeated': '`--keep-steps=30`, then `--keep-events=200`, then all',
 }
 
 COLUMNS = ('programs', 'right', 'accused', 'missed', 'rate wrong', 'other', 'doubted', 'not judged')
@@ -182,12 +182,12 @@ def not_judged(verdicts):
     return [f'- {reason}: {", ".join(f"`{name}`" for name in names)}' for reason, names in sorted(reasons.items())]
 
 
-def folded(verdicts):
-    """Returns a row for each way to fold: how many folds have the verdict of the whole recording."""
+def verdicts_of_compacted(verdicts):
+    """Returns a row for each way to compact: how many compacted recordings have the verdict of the whole recording."""
     lines = [row('way', 'the same verdict', 'not judged', 'another verdict'), row('---', '---:', '---:', '---:')]
     reasons = collections.defaultdict(set)
     for way in WAYS:
-        found = [(verdict.name, *verdict.folds[way]) for verdict in verdicts if verdict.folds]
+        found = [(verdict.name, *verdict.compactions[way]) for verdict in verdicts if verdict.compactions]
         lines.append(
             row(
                 WAYS[way],
@@ -301,10 +301,10 @@ In these programs the report says why it cannot judge:
 ## Compacted recordings
 
 Each recording is also compacted ([compaction.md](../compaction.md)), in several ways. *The same verdict*: `leaks` names the same lines, with rates within 1 % and
-the same first step, and `check` exits with the same code. *Not judged*: the fold says that it cannot judge growth, what phases left or what is
-left at the end, and why; `check --strict` fails. This table has {sum(bool(verdict.folds) for verdict in verdicts)} of the {len(verdicts)} programs:
+the same first step, and `check` exits with the same code. *Not judged*: the report says that it cannot judge growth, what phases left or what is
+left at the end, and why; `check --strict` fails. This table has {sum(bool(verdict.compactions) for verdict in verdicts)} of the {len(verdicts)} programs:
 ''',
-                *folded(verdicts),
+                *verdicts_of_compacted(verdicts),
                 '',
             ]
         )

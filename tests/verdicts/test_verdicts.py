@@ -2,7 +2,7 @@
 """Checks the tool's verdicts on 30 programs of the corpus, and with --long on all programs.
 
 Each program is one test. With --long, the verdicts on the programs of known.py must be wrong, and all others right.
-The tests also fold each recording in several ways. Each fold must have the verdict of the whole recording, or say why it
+The tests also compact each recording in several ways. Each compaction must have the verdict of the whole recording, or say why it
 is not judged.
 """
 
@@ -11,7 +11,7 @@ import os
 import tempfile
 import unittest
 
-import folds
+import compactions
 import tap
 from known import KNOWN
 from recorded_run import SIM_PYTHON
@@ -54,7 +54,7 @@ DEFAULT = [
 ]
 
 
-# The recorder also folds these programs itself. The value says whether growth is judged then; it is not if steps are module calls.
+# The recorder also compacts these programs itself. The value says whether growth is judged then; it is not if steps are module calls.
 AGGREGATED = {
     'leaking/late/recording_from_step_151': True,
     'leaking/caches/lru_cache_with_pinned_entries': False,
@@ -68,28 +68,28 @@ class Verdicts(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             verdict = Verdict(FOLDER / f'{name}.py', keep=folder)
             for path in glob.glob(os.path.join(folder, '*.gmt.gz')):
-                self.check_folds(name, verdict, folds.Said(path), path, folder)
+                self.check_compactions(name, verdict, compactions.Said(path), path, folder)
             if LONG or name in AGGREGATED:
-                self.check_aggregated(name, verdict, folds.Said(path), folder)
+                self.check_aggregated(name, verdict, compactions.Said(path), folder)
         return verdict
 
-    def check_folds(self, name, verdict, whole, path, folder):
-        for way, options in folds.WAYS.items():
-            folded = folds.Said(folds.fold(path, options, folder))
+    def check_compactions(self, name, verdict, whole, path, folder):
+        for way, options in compactions.WAYS.items():
+            compacted = compactions.Said(compactions.fold(path, options, folder))
             with self.subTest(way):
-                self.assertEqual(folds.differences(whole, folded, verdict.truth['steps']), [])
+                self.assertEqual(compactions.differences(whole, compacted, verdict.truth['steps']), [])
                 if name in DEFAULT:
-                    self.assertIsNone(folded.why_not())
+                    self.assertIsNone(compacted.why_not())
 
     def check_aggregated(self, name, verdict, whole, folder):
         aggregated = os.path.join(folder, 'aggregated')
         os.mkdir(aggregated)
         Verdict(FOLDER / f'{name}.py', keep=aggregated, options={'mode': 'aggregate'})
         (path,) = glob.glob(os.path.join(aggregated, '*.gmt.gz'))
-        folded = folds.Said(path)
+        compacted = compactions.Said(path)
         with self.subTest('mode=aggregate'):
-            self.assertEqual(folds.differences(whole, folded, verdict.truth['steps']), [])
-            self.assertEqual(folded.why_not() is None, AGGREGATED.get(name, folded.why_not() is None))
+            self.assertEqual(compactions.differences(whole, compacted, verdict.truth['steps']), [])
+            self.assertEqual(compacted.why_not() is None, AGGREGATED.get(name, compacted.why_not() is None))
 
     def check_right(self, name):
         verdict = self.judge(name)

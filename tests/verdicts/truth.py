@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Each corpus program declares here whether it leaks, at which line, how fast, and from which step on.
 
-A program imports this module, calls `end_of_step()` at the end of each step, and calls `declare()` last:
+A program imports this module and calls `end_of_step()` at the end of each step. Its last call is `declare_leaks(...)`
+or `declare_no_leak()`:
 
     import truth
     for step in range(40):
         ...
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks here'))
+    truth.declare_leaks(truth.leak('# leaks here'))
 
 The declaration combines the bytes that PyTorch reports with what the program knows. This module allocates no device memory.
 """
@@ -73,11 +74,21 @@ def leak(marker, bytes_per_step=None, first_step=0, path=None, sizes='equal', **
     }
 
 
-def declare(*leaks, **more):
-    """Prints the declaration as the last line. A program that passes no leaks is healthy.
+def declare_leaks(*leaks, **more):
+    """Prints the leaks of the program (see `leak`) as the last line of its output.
 
     `steps_must_match=True` is for programs without an optimizer. The report must find one step for each call of end_of_step().
     """
+    assert leaks, 'a healthy program calls declare_no_leak()'
+    _declare(leaks, more)
+
+
+def declare_no_leak(**more):
+    """Prints that the program does not leak, as the last line of its output. `steps_must_match`: see `declare_leaks`."""
+    _declare([], more)
+
+
+def _declare(leaks, more):
     held_at_end = _held_now()
     print(
         json.dumps(

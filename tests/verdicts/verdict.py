@@ -61,7 +61,7 @@ class Verdict:
         path = pathlib.Path(path).resolve()
         self.name = str(path.relative_to(FOLDER) if path.is_relative_to(FOLDER) else path)
         self.accused, self.doubted, self.missed, self.rates, self.others = [], [], [], [], []
-        self.truth, self.said, self.deviations, self.grounds, self.folds = {'leaks': []}, {}, [], [], {}
+        self.truth, self.said, self.deviations, self.grounds, self.compactions = {'leaks': []}, {}, [], [], {}
         self.also = also
         stem = self.name.strip('/').removesuffix('.py').replace('/', '-')
         if kept:
@@ -139,7 +139,7 @@ class Verdict:
 
     @property
     def is_judged(self):
-        """False if the report says that it cannot judge growth. Then the lack of findings proves little."""
+        """Returns whether the report judges growth. If it does not, the lack of findings proves little."""
         return bool(self.said) and self.said['growth_not_judged'] is None
 
     @property

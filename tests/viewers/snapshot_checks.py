@@ -10,7 +10,7 @@ OPCODES = set(
     "LIST DICT NONE NEWTRUE NEWFALSE BININT BININT1 BININT2 LONG1 BINFLOAT BINUNICODE SHORT_BINUNICODE BINPUT "
     "LONG_BINPUT BINGET LONG_BINGET MEMOIZE".split()
 )
-MOST_ITEMS = 1000
+MAX_ITEMS = 1000
 
 
 def read(data):
@@ -26,7 +26,7 @@ def read(data):
             depth.append(0)
         elif opcode.name in ("APPENDS", "SETITEMS"):
             items.append(depth.pop())
-            assert items[-1] <= 3 * MOST_ITEMS, items[-1]
+            assert items[-1] <= 3 * MAX_ITEMS, items[-1]
     snapshot = pickle.loads(data)
     check(snapshot)
     return snapshot

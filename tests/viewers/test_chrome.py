@@ -102,20 +102,20 @@ class Chrome(unittest.TestCase):
         start = events[0]["start_time_ns"]
         self.assertEqual(found["baseTimeNanoseconds"], start // BASE_NS * BASE_NS)
         # The parts before the first counter have the whole time, to the nanosecond.
-        wanted = [(f"step {one['step']}", one["begin_ns"], one["end_ns"]) for one in events if one["type"] == "step"]
+        expected = [(f"step {one['step']}", one["begin_ns"], one["end_ns"]) for one in events if one["type"] == "step"]
         base = found["baseTimeNanoseconds"]
         (steps,) = [row for (_tid, name), row in slices(found).items() if name == "steps (program)"]
-        self.assertEqual([(name, begin + base - start, end + base - start) for name, begin, end in steps], wanted)
-        self.assertEqual(len(wanted), 6)
+        self.assertEqual([(name, begin + base - start, end + base - start) for name, begin, end in steps], expected)
+        self.assertEqual(len(expected), 6)
         (phases,) = [row for (_tid, name), row in slices(found).items() if name.startswith("phases")]
-        wanted = [(one["name"], one["begin_ns"], one["end_ns"]) for one in events if one["type"] == "phase"]
-        self.assertEqual([(name, begin + base - start, end + base - start) for name, begin, end in phases], wanted)
+        expected = [(one["name"], one["begin_ns"], one["end_ns"]) for one in events if one["type"] == "phase"]
+        self.assertEqual([(name, begin + base - start, end + base - start) for name, begin, end in phases], expected)
 
     def test_a_refused_request_is_an_instant(self):
         (one,) = of_kind(read(self.path), "i")
         self.assertEqual(one["s"], "p")
-        wanted = {"layer": "cuda", "device": "GPU 0", "bytes": 1 << 40, "result": 2, "stack": "[no stack]"}
-        self.assertEqual(one["args"], wanted)
+        expected = {"layer": "cuda", "device": "GPU 0", "bytes": 1 << 40, "result": 2, "stack": "[no stack]"}
+        self.assertEqual(one["args"], expected)
 
     def test_ranges_that_overlap_are_on_tracks_of_their_own(self):
         path = cli.place("overlap.gmt.gz")

@@ -53,8 +53,8 @@ class Dhat(unittest.TestCase):
                     continue
                 name = "host" if device is None else device
                 found = read(path, f"--layer={layer}", f"--device={name}")
-                for key, wanted in KEYS.items():
-                    self.assertEqual(sum(one[key] for one in found["pps"]), row[wanted], (layer, device, key))
+                for key, expected in KEYS.items():
+                    self.assertEqual(sum(one[key] for one in found["pps"]), row[expected], (layer, device, key))
                 for one in found["pps"]:
                     self.assertTrue(one["tb"] >= one["mb"] >= max(one["gb"], one["eb"]), one)
                     self.assertTrue(one["tbk"] >= one["mbk"] > 0, one)
@@ -67,14 +67,14 @@ class Dhat(unittest.TestCase):
     def test_lifetimes_and_peaks_are_those_of_the_events(self):
         made = cli.make("dhat-lifetimes.gmt.gz", events=3000, torch=1, devices=1, depth=3)
         found = read(made, "--layer=torch", "--device=0")
-        wanted = collections.defaultdict(lambda: [0, 0, 0])  # lifetime, live bytes, their maximum
+        expected = collections.defaultdict(lambda: [0, 0, 0])  # lifetime, live bytes, their maximum
         ids, addresses, names = {}, {}, {}
         for line in exports.export("ndjson", made, "--layer=torch", "--device=0").decode("utf-8").splitlines():
             one = json.loads(line)
             if one["type"] == "stack":
                 names[one["id"]] = tuple(map(frame_name, one["stack"])) or ("[no stack]",)
             elif one["type"] in ("alloc", "free"):
-                row = wanted[names[one["stack"]]]
+                row = expected[names[one["stack"]]]
                 row[1] += one["size_bytes"] if one["type"] == "alloc" else -one["size_bytes"]
                 row[2] = max(row[1:])
                 if one["type"] == "alloc":
@@ -84,11 +84,11 @@ class Dhat(unittest.TestCase):
                     del addresses[one["address"]]
         # A block that is not freed lives until the end.
         for address, begin in addresses.items():
-            wanted[names[ids[address]]][0] += found["te"] * 1000 - begin
+            expected[names[ids[address]]][0] += found["te"] * 1000 - begin
         points = stacks(found)
-        self.assertEqual(set(points), set(wanted))
-        self.assertGreater(sum(row[0] for row in wanted.values()), 1000000)
-        for name, (lifetime, _live, peak) in wanted.items():
+        self.assertEqual(set(points), set(expected))
+        self.assertGreater(sum(row[0] for row in expected.values()), 1000000)
+        for name, (lifetime, _live, peak) in expected.items():
             self.assertEqual(points[name]["mb"], peak, name)
             self.assertAlmostEqual(points[name]["tl"], lifetime / 1000, delta=1 + points[name]["ebk"])
 

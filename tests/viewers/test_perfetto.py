@@ -86,10 +86,10 @@ class Perfetto(unittest.TestCase):
             trace = read(path)
             for (layer, device), row in exports.accounts(path).items():
                 name = f"{layer}, {exports.device_name(device)}"
-                for moment, wanted in (("peak", "peak"), ("end of work", "live")):
+                for moment, expected in (("peak", "peak"), ("end of work", "live")):
                     dump = trace.dumps[f"{name}, {moment}"]
                     sums = sum(one.self_allocated for one in dump.samples), sum(one.alloc_count for one in dump.samples)
-                    self.assertEqual(sums, (row[f"{wanted}_bytes"], row[f"{wanted}_blocks"]), (name, moment))
+                    self.assertEqual(sums, (row[f"{expected}_bytes"], row[f"{expected}_blocks"]), (name, moment))
                     self.assertTrue(all(one.callstack_id in trace.stacks for one in dump.samples))
 
     def test_stacks_begin_with_the_outermost_frame(self):

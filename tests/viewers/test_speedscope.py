@@ -42,13 +42,13 @@ class Speedscope(unittest.TestCase):
                 found = json.loads(exports.export("speedscope", self.path, f"--layer={layer}", *options))
                 jsonschema.validate(found, schema)
                 sums = {one["name"]: sum(one["weights"]) for one in found["profiles"]}
-                wanted = {
+                expected = {
                     f"{title}, {layer}, {exports.device_name(device)}": one[key]
                     for (of, device), one in numbers.items()
                     for title, key in KEYS.items()
                     if of == layer and one[key]
                 }
-                self.assertEqual(sums, wanted)
+                self.assertEqual(sums, expected)
                 self.assertEqual({one["name"]: one["endValue"] for one in found["profiles"]}, sums)
                 for one in found["profiles"]:
                     self.assertEqual(len(one["samples"]), len(one["weights"]))

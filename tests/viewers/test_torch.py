@@ -2,6 +2,7 @@
 """Exports as PyTorch snapshots: the rules of its viewer, and the program torch/cuda/_memory_viz.py."""
 
 import glob
+import json
 import os
 import subprocess
 import unittest
@@ -67,6 +68,20 @@ class Snapshot(unittest.TestCase):
                     self.assertEqual(peak(trace), row["peak_bytes"])
                     self.assertEqual(sum(one["action"] == "alloc" for one in trace), row["alloc_count"])
                     self.assertEqual(sum(one["action"] == "free_completed" for one in trace), row["free_count"])
+
+    def test_events_have_their_step_and_phase(self):
+        question = (
+            "select step, phase from events where layer = 'torch' and device = 0 and kind = 'alloc' order by time_ns"
+        )
+        wanted = [
+            {name: value for name, value in row.items() if value is not None}
+            for row in json.loads(cli.run("sql", "--json", self.path, question).stdout)
+        ]
+        trace = snapshot(self.path)["device_traces"][0]
+        found = [one.get("user_metadata", {}) for one in trace if one["action"] == "alloc"]
+        self.assertEqual(found, wanted)
+        self.assertGreater(len({one.get("step") for one in found}), 5)
+        self.assertGreater(len({one.get("phase") for one in found}), 1)
 
     def test_segments_are_the_drivers_blocks_in_which_pytorchs_lie(self):
         found = {(one["device"], one["address"]): one for one in snapshot(self.path)["segments"]}

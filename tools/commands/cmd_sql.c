@@ -85,7 +85,7 @@ int gmt_cmd_sql(const struct gmt_command *command, int argc, char **argv)
 	if (!code)
 		code = statement ? gmt_sql_session_run(&session, statement, &output)
 						 : gmt_sql_session_read(&session, &output);
-	if (!code && session.is_incomplete && options.strict)
+	if (!code && session.tables.is_incomplete && options.strict)
 		code = GMT_EXIT_INCOMPLETE;
 	gmt_sql_session_close(&session);
 	return code;

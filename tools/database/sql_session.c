@@ -77,7 +77,7 @@ int gmt_sql_session_open(struct gmt_sql_session *ret_session, const char *const 
 	struct gmt_error error = { 0 };
 
 	*ret_session = (struct gmt_sql_session){
-		.paths = paths, .path_count = is_database ? 0 : count, .options = *options
+		.tables = { .paths = paths, .count = is_database ? 0 : count, .options = *options }
 	};
 	database->name = paths[0];
 	/* A statement that reads no table loads no recording, so a wrong name would stay unnoticed. */
@@ -97,7 +97,7 @@ int gmt_sql_session_open(struct gmt_sql_session *ret_session, const char *const 
 			SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL, sql_bytes, NULL, NULL) ||
 		sqlite3_set_authorizer(database->connection, note_table, ret_session))
 		return gmt_message_failure((gmt_database_fail(database, &error), &error));
-	return gmt_recording_tables_list(database, paths, ret_session->path_count);
+	return gmt_recording_tables_list(&ret_session->tables, database);
 }
 
 /* Fills the tables that the prepared statement reads, and that have no rows yet. */
@@ -106,10 +106,9 @@ static int fill_wanted(struct gmt_sql_session *session)
 	uint64_t missing = session->wanted & ~session->filled;
 	int code;
 
-	if (!missing || !session->path_count)
+	if (!missing || !session->tables.count)
 		return 0;
-	code = gmt_recording_tables_fill(&session->database, session->paths, session->path_count,
-		missing, &session->options, &session->is_incomplete);
+	code = gmt_recording_tables_fill(&session->tables, &session->database, missing);
 	session->filled |= missing;
 	return code;
 }
@@ -237,4 +236,5 @@ int gmt_sql_session_read(struct gmt_sql_session *session, const struct gmt_sql_o
 void gmt_sql_session_close(struct gmt_sql_session *session)
 {
 	gmt_database_close(&session->database);
+	gmt_recording_tables_fini(&session->tables);
 }

@@ -12,12 +12,9 @@
 
 struct gmt_sql_session {
 	struct gmt_database database;
-	const char *const *paths; /* recordings; borrowed. Of a database: none */
-	size_t path_count;
-	struct gmt_recording_tables_options options;
+	struct gmt_recording_tables tables; /* of a database: no recordings */
 	uint64_t filled; /* tables that have their rows, as bits (gmt_read_table_at) */
 	uint64_t wanted; /* tables that the statement in preparation reads */
-	bool is_incomplete; /* a recording lacks events */
 };
 
 /* Returns whether the file at `path` is a database of SQLite. */

@@ -97,33 +97,32 @@ static uint64_t wanted_tables(const struct gmt_export_options *options)
 
 /* Fills the database. `name` is that of the output, for messages. */
 static int fill(const struct gmt_export_options *options, uint64_t wanted,
-	const struct target *target, const char *name, char **paths, size_t count, bool *ret_incomplete)
+	const struct target *target, const char *name, struct gmt_recording_tables *tables)
 {
-	const struct gmt_recording_tables_options tables = {
+	struct gmt_database database = { 0 };
+	struct gmt_error error = { 0 };
+	int code = 0;
+
+	tables->options = (struct gmt_recording_tables_options){
 		.symbol_paths = &options->symbol_paths,
 		.owners = &options->owners,
 		.no_symbol_cache = options->no_symbol_cache,
 		.native = options->native == GMT_EXPORT_UNSET ? 0 : options->native,
 	};
-	struct gmt_database database = { 0 };
-	struct gmt_error error = { 0 };
-	int code = 0;
-
 	if (gmt_database_open(&database, target->path, name, wanted, &error))
 		code = gmt_message_failure(&error);
 	if (target->copy_from >= 0)
 		unlink(target->path);
 	if (!code)
-		code = gmt_recording_tables_list(&database, (const char *const *)paths, count);
+		code = gmt_recording_tables_list(tables, &database);
 	if (!code)
-		code = gmt_recording_tables_fill(&database, (const char *const *)paths, count, wanted,
-			&tables, ret_incomplete);
+		code = gmt_recording_tables_fill(tables, &database, wanted);
 	gmt_database_close(&database);
 	return code;
 }
 
 static int write_database(const struct gmt_export_options *options, uint64_t wanted,
-	const char *name, struct gmt_output *output, char **paths, size_t count, bool *ret_incomplete)
+	const char *name, struct gmt_output *output, struct gmt_recording_tables *tables)
 {
 	struct target target;
 	int code;
@@ -133,7 +132,7 @@ static int write_database(const struct gmt_export_options *options, uint64_t wan
 			strerror(errno));
 		return GMT_EXIT_UNREADABLE;
 	}
-	code = fill(options, wanted, &target, name, paths, count, ret_incomplete);
+	code = fill(options, wanted, &target, name, tables);
 	if (target.copy_from < 0)
 		return code;
 	if (!code && !copy(target.copy_from, gmt_output_file(output))) {
@@ -156,7 +155,8 @@ int gmt_export_database(const struct gmt_export_options *options, int count, cha
 		.force = options->force,
 	};
 	uint64_t wanted = wanted_tables(options);
-	bool is_incomplete = false;
+	struct gmt_recording_tables tables = { .paths = (const char *const *)paths,
+		.count = (size_t)count };
 	struct gmt_output *output;
 	int code;
 
@@ -165,9 +165,10 @@ int gmt_export_database(const struct gmt_export_options *options, int count, cha
 	output = gmt_output_open_document(to, &rules);
 	if (!output)
 		return GMT_EXIT_UNREADABLE;
-	code = write_database(options, wanted, to, output, paths, (size_t)count, &is_incomplete);
-	if (!code && is_incomplete && options->strict)
+	code = write_database(options, wanted, to, output, &tables);
+	if (!code && tables.is_incomplete && options->strict)
 		code = GMT_EXIT_INCOMPLETE;
+	gmt_recording_tables_fini(&tables);
 	if (code && code != GMT_EXIT_INCOMPLETE)
 		gmt_output_discard(output);
 	else

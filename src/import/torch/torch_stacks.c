@@ -121,33 +121,55 @@ static size_t append_text(char *name, size_t length, const char *text)
 	return append_value(name, length, &value);
 }
 
-bool gmt_torch_import_name(struct gmt_torch_import_stacks *stacks,
-	const struct gmt_unpickled *metadata, uint32_t *ret_name)
+/* Reads a dictionary: its step, and the text of the rest. Returns the length of the text. */
+static size_t read_dictionary(const struct gmt_unpickled_items *items, char *name,
+	struct gmt_torch_import_metadata *ret_metadata)
+{
+	size_t length = 0;
+
+	for (uint32_t i = 0; i < items->count && i < 2 * MAX_KEYS && length < NAME_BYTES; i += 2) {
+		const struct gmt_unpickled *key = &items->values[i], *value = key + 1;
+
+		if (gmt_unpickled_is(key, "step") && value->kind == GMT_UNPICKLED_NUMBER) {
+			ret_metadata->has_step = true;
+			ret_metadata->step = value->number;
+			continue;
+		}
+		length = append_text(name, length, length ? ", " : "");
+		if (!gmt_unpickled_is(key, "phase")) {
+			length = append_value(name, length, key);
+			length = append_text(name, length, "=");
+		}
+		length = append_value(name, length, value);
+	}
+	return length;
+}
+
+bool gmt_torch_import_metadata(struct gmt_torch_import_stacks *stacks,
+	const struct gmt_unpickled *value, struct gmt_torch_import_metadata *ret_metadata)
 {
 	char name[NAME_BYTES];
 	size_t length = 0;
 	uint64_t known;
+	struct gmt_torch_import_metadata *slot;
 
-	*ret_name = 0;
-	if (!metadata ||
-		(metadata->kind == GMT_UNPICKLED_TEXT ? !metadata->length
-											  : metadata->kind != GMT_UNPICKLED_DICT))
+	*ret_metadata = (struct gmt_torch_import_metadata){ 0 };
+	if (!value ||
+		(value->kind == GMT_UNPICKLED_TEXT ? !value->length : value->kind != GMT_UNPICKLED_DICT))
 		return true;
-	if (gmt_map_find(&stacks->names, identity_of(metadata), &known)) {
-		*ret_name = (uint32_t)known;
+	if (gmt_map_find(&stacks->names, identity_of(value), &known)) {
+		*ret_metadata = stacks->metadata.items[known];
 		return true;
 	}
-	if (metadata->kind == GMT_UNPICKLED_TEXT)
-		length = append_value(name, 0, metadata);
-	else
-		for (uint32_t i = 0; i < metadata->items->count && length < NAME_BYTES; i += 2) {
-			length = append_text(name, length, i ? ", " : "");
-			length = append_value(name, length, &metadata->items->values[i]);
-			length = append_text(name, length, "=");
-			length = append_value(name, length, &metadata->items->values[i + 1]);
-		}
-	return gmt_import_name(stacks->writer, name, length, ret_name) &&
-		gmt_map_put(&stacks->names, identity_of(metadata), *ret_name);
+	length = value->kind == GMT_UNPICKLED_TEXT ? append_value(name, 0, value)
+											   : read_dictionary(value->items, name, ret_metadata);
+	if (length && !gmt_import_name(stacks->writer, name, length, &ret_metadata->name))
+		return false;
+	slot = gmt_vec_push(&stacks->metadata);
+	if (!slot || !gmt_map_put(&stacks->names, identity_of(value), stacks->metadata.count - 1))
+		return false;
+	*slot = *ret_metadata;
+	return true;
 }
 
 void gmt_torch_import_stacks_fini(struct gmt_torch_import_stacks *stacks)
@@ -155,5 +177,6 @@ void gmt_torch_import_stacks_fini(struct gmt_torch_import_stacks *stacks)
 	gmt_map_fini(&stacks->frames);
 	gmt_map_fini(&stacks->stacks);
 	gmt_map_fini(&stacks->names);
+	gmt_vec_fini(&stacks->metadata);
 	gmt_vec_fini(&stacks->ids);
 }

@@ -12,10 +12,18 @@
 #include "import/import_writer.h"
 #include "import/pickle/unpickle.h"
 
+/* The `user_metadata` of events. */
+struct gmt_torch_import_metadata {
+	uint32_t name; /* id of a name of marks; 0: it has none */
+	bool has_step;
+	int64_t step;
+};
+
 struct gmt_torch_import_stacks {
 	struct gmt_import_writer *writer;
 	/* Address of a value's bytes or items to its id: frame, stack, name. */
 	struct gmt_map frames, stacks, names;
+	GMT_VEC(struct gmt_torch_import_metadata) metadata; /* of `names` */
 	GMT_VEC(uint32_t) ids; /* frames of the stack that is being read */
 };
 
@@ -27,11 +35,11 @@ bool gmt_torch_import_stack(struct gmt_torch_import_stacks *stacks,
 	const struct gmt_unpickled *frames, uint32_t *ret_stack);
 
 /*
- * Gets the id of the name of an event's `user_metadata`: its text, or "key=value, ..." of a
- * dictionary. 0: there is none.
+ * Gets what an event's `user_metadata` says. A text is a name. In a dictionary, a number `step` is
+ * a step, and the rest is the name: "key=value, ...", or only the value of `phase`.
  */
-bool gmt_torch_import_name(struct gmt_torch_import_stacks *stacks,
-	const struct gmt_unpickled *metadata, uint32_t *ret_name);
+bool gmt_torch_import_metadata(struct gmt_torch_import_stacks *stacks,
+	const struct gmt_unpickled *value, struct gmt_torch_import_metadata *ret_metadata);
 
 void gmt_torch_import_stacks_fini(struct gmt_torch_import_stacks *stacks);
 

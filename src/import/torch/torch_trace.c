@@ -28,7 +28,7 @@ struct writing {
 	uint64_t allocated_bytes, reserved_bytes;
 	uint64_t stamp;
 	uint32_t thread;
-	uint32_t phase; /* id of the name of the open phase; 0: there is none */
+	struct gmt_torch_import_metadata metadata; /* of the last event */
 	bool has_work;
 };
 
@@ -289,8 +289,28 @@ static bool write_refusal(struct writing *writing, const struct gmt_torch_import
 		write_event(writing, &event, refusal->action);
 }
 
-/* Writes where the program's metadata changes: it is the name of a phase. */
-static bool write_phase(struct writing *writing, const struct gmt_unpickled *metadata)
+/*
+ * Writes the end of a step where its number changes. All devices have the same steps, so only the
+ * first device with steps counts them.
+ */
+static bool write_step(struct writing *writing, const struct gmt_torch_import_metadata *metadata)
+{
+	const struct gmt_torch_import_metadata before = writing->metadata;
+	struct gmt_mark mark = {
+		.stamp = writing->stamp,
+		.thread = writing->thread,
+		.kind = GMT_MARK_KIND_STEP,
+		.source = GMT_MARK_SOURCE_PROGRAM,
+	};
+
+	if (metadata->has_step && !writing->trace->step_thread)
+		writing->trace->step_thread = writing->thread;
+	return !before.has_step || (metadata->has_step && metadata->step == before.step) ||
+		writing->trace->step_thread != writing->thread || gmt_import_mark(writing->writer, &mark);
+}
+
+/* Writes where the program's metadata changes: it is the name of a phase, or the step. */
+static bool write_metadata(struct writing *writing, const struct gmt_unpickled *value)
 {
 	struct gmt_mark mark = {
 		.stamp = writing->stamp,
@@ -298,18 +318,27 @@ static bool write_phase(struct writing *writing, const struct gmt_unpickled *met
 		.kind = GMT_MARK_KIND_POP,
 		.source = GMT_MARK_SOURCE_PROGRAM,
 	};
-	uint32_t name;
+	struct gmt_torch_import_metadata metadata;
+	uint32_t open = writing->metadata.name;
 
-	if (!gmt_torch_import_name(writing->trace->stacks, metadata, &name))
+	if (!gmt_torch_import_metadata(writing->trace->stacks, value, &metadata) ||
+		!write_step(writing, &metadata))
 		return false;
-	if (name == writing->phase)
+	writing->metadata = metadata;
+	if (metadata.name == open)
 		return true;
-	if (writing->phase && !gmt_import_mark(writing->writer, &mark))
+	if (open && !gmt_import_mark(writing->writer, &mark))
 		return false;
-	writing->phase = name;
 	mark.kind = GMT_MARK_KIND_PUSH;
-	mark.name = name;
-	return !name || gmt_import_mark(writing->writer, &mark);
+	mark.name = metadata.name;
+	return !metadata.name || gmt_import_mark(writing->writer, &mark);
+}
+
+/* Ends the phase that is open. The last step may not have ended. */
+static bool end_metadata(struct writing *writing)
+{
+	writing->metadata.has_step = false;
+	return write_metadata(writing, NULL);
 }
 
 static bool write_one(struct writing *writing, const struct gmt_torch_import_event *event)
@@ -355,10 +384,10 @@ static bool write_events(struct writing *writing)
 		writing->stamp = GMT_IMPORT_START_STAMP + time_us * 1000;
 		if (writing->stamp > trace->last_stamp)
 			trace->last_stamp = writing->stamp;
-		if (!write_phase(writing, event->metadata) || !write_one(writing, event))
+		if (!write_metadata(writing, event->metadata) || !write_one(writing, event))
 			return false;
 	}
-	return write_phase(writing, NULL);
+	return end_metadata(writing);
 }
 
 enum gmt_status gmt_torch_import_write_device(struct gmt_torch_import_trace *trace,

@@ -10,6 +10,7 @@ struct gmt_torch_import_trace {
 	uint64_t start_us;      /* time of the first event of all devices */
 	uint64_t next_handle;   /* number of the next piece of physical memory; from 1 */
 	uint64_t last_stamp;    /* largest stamp so far */
+	uint32_t step_thread;   /* thread whose events have the steps; 0: none so far */
 	uint64_t *work;         /* as in gmt_torch_import_rewind */
 	/* Results, for notes. */
 	uint64_t early_blocks, early_bytes;   /* blocks that lived at the start */

@@ -6,7 +6,7 @@
 #include "base/budget.h"
 #include "base/safe_text.h"
 
-enum { WIRE_VARINT = 0, WIRE_64_BITS = 1, WIRE_BYTES = 2 };
+enum { WIRE_VARINT = 0, WIRE_64_BITS = 1, WIRE_BYTES = 2, WIRE_32_BITS = 5 };
 
 static void add_bytes(struct gmt_protobuf *message, const void *bytes, size_t length)
 {
@@ -72,6 +72,12 @@ static size_t safe_text(const char *text, size_t length, struct gmt_protobuf *me
 void gmt_protobuf_double(struct gmt_protobuf *message, uint32_t field, double value)
 {
 	add_tag(message, field, WIRE_64_BITS);
+	add_bytes(message, &value, sizeof(value));
+}
+
+void gmt_protobuf_float(struct gmt_protobuf *message, uint32_t field, float value)
+{
+	add_tag(message, field, WIRE_32_BITS);
 	add_bytes(message, &value, sizeof(value));
 }
 

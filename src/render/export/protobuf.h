@@ -28,8 +28,9 @@ static inline void gmt_protobuf_clear(struct gmt_protobuf *message)
 /* Adds a field of type uint64, int64, enum or bool. */
 void gmt_protobuf_number(struct gmt_protobuf *message, uint32_t field, uint64_t value);
 
-/* Adds a field of type double. */
+/* Add a field of type double or float. */
 void gmt_protobuf_double(struct gmt_protobuf *message, uint32_t field, double value);
+void gmt_protobuf_float(struct gmt_protobuf *message, uint32_t field, float value);
 
 /*
  * Adds a field of type string. A '?' replaces each character that cannot be shown

@@ -8,6 +8,8 @@ import subprocess
 import unittest
 
 import cli
+import write_recording as w
+from definitions import MarkKind, MarkSource
 from recording import CUDA, MiB, PINNED, Story, train, train_with_spread_leak
 
 FAKE = os.path.join(cli.BUILD, "tests", "cli", "libfake_recorder.so")
@@ -222,6 +224,28 @@ class Rules(unittest.TestCase):
         self.assertIn("the recording has no end", done.stdout)
         self.assertEqual(check("--strict", path).returncode, 4)
         self.assertEqual(check("--strict", self.good).returncode, 0)
+
+    def test_a_recording_is_incomplete_if_only_its_second_warning_says_so(self):
+        """The first warning is a remark about a pause. PyTorch's totals show later that an event is missing."""
+        story = train(Story())
+        for kind in MarkKind.PAUSE, MarkKind.RESUME:
+            story.stamp += 10
+            story.marks.append(w.mark(story.stamp, kind, MarkSource.PROGRAM))
+        paused = story.write("paused.gmt.gz")
+        self.assertEqual(check("--strict", paused).returncode, 0)
+        story.free(story.alloc(512, allocated_bytes=4096))
+        path = story.write("paused-incomplete.gmt.gz")
+        self.assertTrue(cli.report(path)["complete"])  # the file itself lacks nothing
+        remark, incomplete = cli.report(path)["remarks"]
+        self.assertIn("stacks were not recorded for", remark)
+        self.assertIn("PyTorch reports 4096 bytes more than its recorded blocks", incomplete)
+        done = check(path)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("the recording is incomplete", done.stdout.splitlines()[0])
+        self.assertIn("GMT008 incomplete", done.stdout)
+        self.assertIn(incomplete, cli.unwrapped(done.stdout))
+        self.assertNotIn("stacks were not recorded", done.stdout)
+        self.assertEqual(check("--strict", path).returncode, 4)
 
     def test_a_failed_rule_wins_over_incomplete_data(self):
         path = train(Story(), leak=512).write("cut-growing.gmt.gz", ends=False)

@@ -138,7 +138,7 @@ class Dump(unittest.TestCase):
     def test_dump_does_not_decode_blocks_outside_the_time_range(self):
         # The block's stamps are valid. The columns after them are not.
         stamps = w.column("D", [5000, 6000])
-        broken = w.frame(w.NUMBERS["event"], 2, stamps + b"\x7f")
+        broken = w.raw_block(w.NUMBERS["event"], 2, stamps + b"\x7f")
         path = self.write("broken.gmt.gz", self.events(1000, 2000), broken, self.events(8000))
         for arguments, events in (["--until=4999"], [1000, 2000]), (["--from=6001"], [8000]):
             self.assertEqual([json.loads(line)["stamp"] for line in lines(path, "--record=event", *arguments)], events)
@@ -182,7 +182,7 @@ class Dump(unittest.TestCase):
         for _ in range(5):
             with subprocess.Popen(["cp", self.path, pipe]) as writer:
                 # The writer goes on when a reader opens the pipe, and ends when the reader closes it.
-                tasks.wait_until(lambda: tasks.sleeps(writer.pid, writer.pid), "a writer that waits for a reader")
+                tasks.wait_until(lambda: tasks.sleep_count(writer.pid, writer.pid), "a writer that waits for a reader")
                 self.assertEqual(lines(pipe), self.whole)
             self.assertEqual(writer.returncode, 0)
 

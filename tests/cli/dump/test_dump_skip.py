@@ -138,18 +138,18 @@ class DumpMembers(unittest.TestCase):
 
     def test_dump_does_not_decompress_members_outside_the_time_range(self):
         path = self.damage("damaged.gmt.gz", 3)
-        wanted = ("--record=event", f"--from={SPAN * 10}", f"--until={SPAN * 11}")
-        self.assertEqual(lines(path, *wanted), lines(self.path, *wanted))
-        self.assertTrue(lines(path, *wanted)[1])
+        expected = ("--record=event", f"--from={SPAN * 10}", f"--until={SPAN * 11}")
+        self.assertEqual(lines(path, *expected), lines(self.path, *expected))
+        self.assertTrue(lines(path, *expected)[1])
         self.assertEqual(lines(path, "--record=name")[0], 0)
-        code, _rows, said = lines(path, "--strict", *wanted)
+        code, _rows, said = lines(path, "--strict", *expected)
         self.assertEqual(code, 4)
         self.assertIn("damaged", said)
         # A time range inside the damaged member reports the damage.
         self.assertIn("damaged", lines(path, "--record=event", f"--from={SPAN * 7 // 2}", f"--until={SPAN * 4}")[2])
 
     def test_dump_ignores_a_description_of_another_member(self):
-        # A fold rewrites the member in front of a description. Here both versions have the same length.
+        # A compaction rewrites the member in front of a description. Here both versions have the same length.
         head = members.member(w.header() + b"".join(self.groups[0]))
         first, second = (members.member(w.block("event", event(5, device)), level=0) for device in (0, 2))
         self.assertEqual((len(first), first[-4:]), (len(second), second[-4:]))
@@ -165,7 +165,7 @@ class DumpMembers(unittest.TestCase):
         for size in (0, 1, 17, 10**6, 2**64 - 1):
             path = cli.place("lie.gmt.gz")
             one = members.member(w.header() + b"".join(self.groups[0]))
-            extra = members.NAME + one[-8:] + struct.pack("<Q7Q", size, *members.describe([]))
+            extra = members.EXTRA_HEAD + one[-8:] + struct.pack("<Q7Q", size, *members.describe([]))
             two = members.member(b"".join(self.groups[1]), extra)
             with open(path, "wb") as file:
                 file.write(one + two)
@@ -173,7 +173,7 @@ class DumpMembers(unittest.TestCase):
 
     def test_dump_ignores_content_that_looks_like_a_description(self):
         path = cli.place("looks.gmt.gz")
-        looks = members.FIXED + bytes((4, 3)) + struct.pack("<H", 76) + members.NAME + bytes(72)
+        looks = members.MEMBER_HEAD + bytes((4, 3)) + struct.pack("<H", 76) + members.EXTRA_HEAD + bytes(72)
         noise = [w.block("note", {"text": looks * 3 + random.Random(1).randbytes(300)})]
         w.write(path, *self.groups[0], *noise, *self.groups[1])
         self.check(path, "--record=event", f"--from={SPAN}")

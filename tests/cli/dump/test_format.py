@@ -131,8 +131,8 @@ class Format(unittest.TestCase):
         w.write(
             path,
             w.process(),
-            w.frame(4711, 2, b"anything"),
-            w.frame(11, 1, known + b"\x03\x01\x02\x03"),
+            w.raw_block(4711, 2, b"anything"),
+            w.raw_block(11, 1, known + b"\x03\x01\x02\x03"),
             w.block("event", {**row, "layer": 7}),
             w.end(2),
             head=w.header(minor=9),

@@ -74,11 +74,11 @@ class Overhead(unittest.TestCase):
         path = recorded({"timed_events": 1, "timed_ticks": 2**64 - 1, "writer_ns": 2**64 - 1})
         self.assertEqual(estimate(path)["calls_ns"], 2**64 - 1)
 
-    def test_a_folded_recording_has_the_same_estimate(self):
-        path, folded = recorded({"writer_ns": 1}, self.LAST), cli.place("folded.gmt.gz")
-        self.assertEqual(cli.run("fold", path, "-o", folded).returncode, 0)
-        self.assertEqual(estimate(folded), estimate(path))
-        self.assertEqual(len([row for row in read_recording.read(folded) if row["record"] == "overhead"]), 1)
+    def test_a_compacted_recording_has_the_same_estimate(self):
+        path, compacted = recorded({"writer_ns": 1}, self.LAST), cli.place("compacted.gmt.gz")
+        self.assertEqual(cli.run("fold", path, "-o", compacted).returncode, 0)
+        self.assertEqual(estimate(compacted), estimate(path))
+        self.assertEqual(len([row for row in read_recording.read(compacted) if row["record"] == "overhead"]), 1)
 
 
 if __name__ == "__main__":

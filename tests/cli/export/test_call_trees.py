@@ -34,7 +34,7 @@ class CallTrees(unittest.TestCase):
         for path in (self.path, self.made):
             for (layer, device), row in exports.accounts(path).items():
                 place = ("--layer", layer, "--device", "host" if device is None else str(device))
-                for options, wanted in (
+                for options, expected in (
                     ((), "peak_bytes"),
                     (("--at=end",), "live_bytes"),
                     (("--value=blocks",), "peak_blocks"),
@@ -43,7 +43,7 @@ class CallTrees(unittest.TestCase):
                     (root,) = [node for node in tree(path, *place, *options)["nodes"] if node["depth"] == 0] or [
                         {"value": 0}
                     ]
-                    self.assertEqual(root["value"], row[wanted], (layer, device, options))
+                    self.assertEqual(root["value"], row[expected], (layer, device, options))
 
     def test_a_node_is_the_sum_of_its_children_and_of_what_ends_there(self):
         nodes = {node["id"]: node for node in tree(self.made)["nodes"]}
@@ -56,7 +56,7 @@ class CallTrees(unittest.TestCase):
         self.assertGreater(max(node["depth"] for node in nodes.values()), 3)
 
     def test_a_tree_in_text(self):
-        wanted = """\
+        expected = """\
 memory at the peak, torch, GPU 0: 8.25 MiB
   4.25 MiB   52 %  ├ train.py:31 in main
   4.00 MiB   48 %  │ ├ model.py:20 in forward
@@ -66,8 +66,8 @@ memory at the peak, torch, GPU 0: 8.25 MiB
 
 calls below 1 % are not shown: --least=0 shows all
 """
-        self.assertEqual(text("tree", self.path, "--device=0"), wanted)
-        plain = wanted.translate(str.maketrans("├└│", "+`|"))
+        self.assertEqual(text("tree", self.path, "--device=0"), expected)
+        plain = expected.translate(str.maketrans("├└│", "+`|"))
         self.assertEqual(text("tree", self.path, "--device=0", utf8=False), plain)
 
     def test_small_calls_are_shown_on_demand(self):

@@ -44,9 +44,9 @@ class Ndjson(unittest.TestCase):
         for path in (self.path, made):
             found = numbers(read(path))
             for key, row in exports.accounts(path).items():
-                wanted = {name: row[name] for name in found[key]}
-                self.assertEqual(dict(found[key]), wanted, key)
-                self.assertEqual(len(wanted), 7)
+                expected = {name: row[name] for name in found[key]}
+                self.assertEqual(dict(found[key]), expected, key)
+                self.assertEqual(len(expected), 7)
 
     def test_one_layer_device_and_stretch_can_be_chosen(self):
         lines = read(self.path, "--layer=torch", "--device=0", "--from=step:1", "--until=step:3")
@@ -93,7 +93,7 @@ class Ndjson(unittest.TestCase):
         self.assertIn(first["address"], ends)
         self.assertEqual([line["step"] for line in of_type(lines, "step")], list(range(6)))
 
-    def test_folded_events_are_missing_and_a_line_says_so(self):
+    def test_compacted_events_are_missing_and_a_line_says_so(self):
         done = cli.run("fold", "--force", "-o", "less-events.gmt.gz", self.path)
         self.assertEqual(done.returncode, 0, done.stderr)
         done = cli.run("export", "--format=ndjson", "-o", "x.ndjson", "less-events.gmt.gz")

@@ -22,11 +22,11 @@ def sums(found):
     return {device: sum(stacks.values()) for device, stacks in found.items()}
 
 
-def wanted(numbers, layer, key):
+def expected(numbers, layer, key):
     return {exports.device_name(device): one[key] for (of, device), one in numbers.items() if of == layer and one[key]}
 
 
-class Folded(unittest.TestCase):
+class FoldedStacks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.path = exports.training("profile.gmt.gz")
@@ -38,22 +38,22 @@ class Folded(unittest.TestCase):
             for options, key in NUMBERS:
                 for layer in ("torch", "cuda"):
                     found = sums(folded(export("folded", path, f"--layer={layer}", *options)))
-                    self.assertEqual(found, wanted(numbers, layer, key), (key, layer))
+                    self.assertEqual(found, expected(numbers, layer, key), (key, layer))
 
     def test_a_moment_has_what_is_live_then(self):
         for moment in ("step:2", "oom"):
             numbers = exports.accounts(self.path, f"--until={moment}")
             found = sums(folded(export("folded", self.path, f"--at={moment}")))
-            self.assertEqual(found, wanted(numbers, "torch", "live_bytes"), moment)
+            self.assertEqual(found, expected(numbers, "torch", "live_bytes"), moment)
 
     def test_a_stretch_has_the_numbers_of_its_report(self):
         for options in (["--from=step:1", "--until=step:3"], ["--phase=forward"]):
             numbers = exports.stretch(self.path, *options)
             found = sums(folded(export("folded", self.path, "--value=allocated", *options)))
-            self.assertEqual(found, wanted(numbers, "torch", "alloc_bytes"), options)
+            self.assertEqual(found, expected(numbers, "torch", "alloc_bytes"), options)
             self.assertTrue(found)
 
-    def test_a_folded_recording_has_the_same_numbers(self):
+    def test_a_compacted_recording_has_the_same_numbers(self):
         done = cli.run("fold", "--force", "-o", "less.gmt.gz", self.path)
         self.assertEqual(done.returncode, 0, done.stderr)
         for options, _key in NUMBERS:

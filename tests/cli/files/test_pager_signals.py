@@ -7,20 +7,12 @@ import select
 import signal
 import subprocess
 import threading
-import time
 import unittest
 
 import cli
+import tasks
 
-LIMIT_S = 120
 PROCESSORS = sorted(os.sched_getaffinity(0))
-
-
-def wait_until(condition, what):
-    end = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.001)
 
 
 class Terminal:
@@ -44,10 +36,10 @@ class Terminal:
         if reads:
             self.thread.start()
 
-    def read_some(self, most):
-        """Returns False at the end."""
+    def read_some(self, max_bytes):
+        """Reads what the terminal gets. Returns False at the end."""
         try:
-            piece = os.read(self.main, most)
+            piece = os.read(self.main, max_bytes)
         except OSError:
             return False
         self.got += piece
@@ -60,10 +52,10 @@ class Terminal:
     def end(self):
         """Returns the lines that the terminal got."""
         if self.thread.is_alive():
-            self.thread.join(LIMIT_S)
+            self.thread.join(tasks.WAIT_LIMIT_S)
         else:
             self.read_all()
-        self.program.wait(LIMIT_S)
+        self.program.wait(tasks.WAIT_LIMIT_S)
         os.close(self.main)
         return self.got.decode().replace("\r\n", "\n").splitlines()
 
@@ -108,11 +100,11 @@ class Signals(unittest.TestCase):
             while ! [ -e {closed} ]; do sleep 0.01; done
             echo the pager ends"""
         terminal = Terminal(pager, "report", "--full", self.small, "no-such.gmt.gz", self.small, *[large] * 4)
-        wait_until(lambda: os.path.exists(opened), "no pager was started")
+        tasks.wait_until(lambda: os.path.exists(opened), "a pager is started")
         # Two processes report at a time. When both are younger than the pager, the second file's message is held.
-        wait_until(lambda: terminal.reports_since_the_pager() == 2, "no reports were started after the pager")
+        tasks.wait_until(lambda: terminal.reports_since_the_pager() == 2, "two reports are started after the pager")
         os.killpg(terminal.program.pid, signal.SIGINT)
-        wait_until(terminal.has_only_the_pager, "Ctrl-C did not end the reports")
+        tasks.wait_until(terminal.has_only_the_pager, "Ctrl-C ends the reports")
         with open(closed, "w", encoding="utf-8"):
             pass
         lines = terminal.end()

@@ -61,17 +61,17 @@ class Verbs(unittest.TestCase):
         for verb, all_words in READERS.items():
             for words in all_words:
                 with self.subTest(verb=verb, words=words):
-                    wanted = cli.run(verb, *words, self.path, text=False)
-                    self.assertIn(wanted.returncode, (0, 1), wanted.stderr)
-                    self.assertTrue(wanted.stdout)
+                    expected = cli.run(verb, *words, self.path, text=False)
+                    self.assertIn(expected.returncode, (0, 1), expected.stderr)
+                    self.assertTrue(expected.stdout)
                     with open(self.path, "rb") as file:
                         redirected = cli.run(verb, *words, "-", text=False, stdin=file)
                     for done in self.piped(verb, *words, "-"), redirected:
-                        self.assertEqual((done.returncode, done.stderr), (wanted.returncode, wanted.stderr))
-                        self.assertEqual(self.with_dash(done.stdout), self.with_dash(wanted.stdout))
+                        self.assertEqual((done.returncode, done.stderr), (expected.returncode, expected.stderr))
+                        self.assertEqual(self.with_dash(done.stdout), self.with_dash(expected.stdout))
 
     def test_a_socket_and_small_writes_are_read_too(self):
-        wanted = self.with_dash(cli.run("info", self.path, text=False).stdout)
+        expected = self.with_dash(cli.run("info", self.path, text=False).stdout)
         ours, theirs = socket.socketpair()
         with ours, theirs:
             process = subprocess.Popen([cli.CLI, "info", "-"], stdin=theirs, stdout=subprocess.PIPE, env=cli.PLAIN)
@@ -79,18 +79,23 @@ class Verbs(unittest.TestCase):
             for at in range(0, len(self.data), 9999):
                 ours.sendall(self.data[at : at + 9999])
             ours.close()
-            self.assertEqual(self.with_dash(process.communicate(timeout=60)[0]), wanted)
+            self.assertEqual(self.with_dash(process.communicate(timeout=60)[0]), expected)
 
     def test_diff_takes_one_side_from_a_pipe(self):
         newer = cli.make("newer.gmt.gz", events=50000, steps=20)
         for words in [self.path, newer], [newer, self.path]:
-            wanted = cli.run("diff", *words, text=False)
+            expected = cli.run("diff", *words, text=False)
             done = self.piped("diff", *("-" if word == self.path else word for word in words))
-            self.assertEqual((done.returncode, self.with_dash(done.stdout)), (0, self.with_dash(wanted.stdout)))
+            self.assertEqual((done.returncode, self.with_dash(done.stdout)), (0, self.with_dash(expected.stdout)))
 
     def test_sql_takes_its_recording_from_a_pipe_and_then_needs_a_statement(self):
-        wanted = cli.run("sql", self.path, "select count(*) from events", text=False)
+        expected = cli.run("sql", self.path, "select count(*) from events", text=False)
         done = self.piped("sql", "-", "select count(*) from events")
+        self.assertEqual((done.returncode, done.stdout), (0, expected.stdout), done.stderr)
+        # The second statement reads another table of the pipe that was read for the first.
+        both = "select count(*) from events; select count(*) from blocks"
+        wanted = cli.run("sql", self.path, both, text=False)
+        done = self.piped("sql", "-", both)
         self.assertEqual((done.returncode, done.stdout), (0, wanted.stdout), done.stderr)
         done = self.piped("sql", "-")
         self.assertEqual(done.returncode, 2)
@@ -98,9 +103,9 @@ class Verbs(unittest.TestCase):
 
     def test_several_files_may_have_a_pipe_among_them(self):
         other = cli.make("other.gmt.gz")
-        wanted = cli.run("report", "--json", other, self.path, other, text=False)
+        expected = cli.run("report", "--json", other, self.path, other, text=False)
         done = self.piped("report", "--json", other, "-", other)
-        self.assertEqual((done.returncode, self.with_dash(done.stdout)), (0, self.with_dash(wanted.stdout)))
+        self.assertEqual((done.returncode, self.with_dash(done.stdout)), (0, self.with_dash(expected.stdout)))
 
     def test_a_pipe_can_be_named_once(self):
         for words in ["report", "-", "-"], ["diff", "-", "-"], ["info", "-", "-"]:
@@ -115,8 +120,8 @@ class Verbs(unittest.TestCase):
                 outputs.append(cli.place(name))
                 done = self.piped("fold", *words, "--force", "-o", outputs[-1], operand)
                 self.assertEqual(done.returncode, 0, done.stderr)
-            with open(outputs[0], "rb") as wanted, open(outputs[1], "rb") as got:
-                self.assertEqual(wanted.read(), got.read())
+            with open(outputs[0], "rb") as expected, open(outputs[1], "rb") as got:
+                self.assertEqual(expected.read(), got.read())
 
     def test_import_reads_a_file_of_another_tool(self):
         snapshot = pickle.dumps({"device_traces": [[{"action": "alloc", "addr": 1, "size": 7}]]})

@@ -33,7 +33,7 @@ def many(kind, count, /, **cells):
         # The first byte is the length of the column.
         value = w.column(encoding, [cell])[1:]
         columns += w.varint(len(value) * count) + value * count
-    return w.frame(w.NUMBERS[kind], count, columns)
+    return w.raw_block(w.NUMBERS[kind], count, columns)
 
 
 def events(count, first, /, **cells):
@@ -257,9 +257,9 @@ class Work(unittest.TestCase):
             return done.returncode, file.read(), done.stderr
 
     def forms(self, path):
-        other, folded = cli.make("other.gmt.gz"), cli.place("folded.gmt.gz")
-        if os.path.exists(folded):
-            os.unlink(folded)
+        other, compacted = cli.make("other.gmt.gz"), cli.place("compacted.gmt.gz")
+        if os.path.exists(compacted):
+            os.unlink(compacted)
         yield from (
             ("report", path),
             ("report", "--json", path),
@@ -268,7 +268,7 @@ class Work(unittest.TestCase):
             ("check", "--json", path),
             ("diff", other, path),
             ("dump", path),
-            ("fold", "-o", folded, path),
+            ("fold", "-o", compacted, path),
         )
         if LONG:
             yield from (
@@ -300,7 +300,7 @@ class Work(unittest.TestCase):
         path = write("launches", *launches(100000, 100000))
         said = self.check_all(path, "the memory of the last launches of graphs")
         self.assertLessEqual({"report", "report --json", "leaks", "check", "check --json", "diff", "fold"}, set(said))
-        self.assertFalse(os.path.exists(cli.place("folded.gmt.gz")), "a fold without a part of the totals")
+        self.assertFalse(os.path.exists(cli.place("compacted.gmt.gz")), "a compaction without a part of the totals")
         _code, out, _errors = self.run_limited("report", "--json", path)
         report = json.loads(out)
         self.assertFalse(report["complete"])

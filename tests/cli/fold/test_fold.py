@@ -9,23 +9,23 @@ import write_recording as w
 from definitions import Layer, MarkKind, Space
 from fold_checks import FoldChecks, fold
 from heap_story import serve
-from ledger_story import Ledger
+from ledger_story import LedgerStory
 from recording import MiB
 
 GOLDEN = os.path.join(cli.TESTS, "golden")
 
 
-class Fold(FoldChecks):
+class Compaction(FoldChecks):
     def check_each_cut(self, path):
         events = cli.report(path)["events"]["recorded"]
-        folded = 0
+        compacted = 0
         for kept in None, events // 7, events // 2, events - events // 9, 10 * events:
             with self.subTest(kept=kept):
                 small = self.check_same(
                     path, fold(path, cli.place("cut.gmt.gz"), *([] if kept is None else [f"--keep-events={kept}"]))
                 )
-                folded += small.get("folded", {"events": 0})["events"]
-        self.assertGreater(folded, events)
+                compacted += small.get("folded", {"events": 0})["events"]
+        self.assertGreater(compacted, events)
 
     def test_totals_peaks_sites_and_ledger_are_those_of_the_whole_recording(self):
         for settings in (
@@ -36,31 +36,31 @@ class Fold(FoldChecks):
             with self.subTest(settings=settings):
                 self.check_each_cut(cli.make("whole.gmt.gz", **settings))
 
-    def test_a_fold_keeps_the_numbers_of_recordings_of_each_version(self):
+    def test_a_compaction_keeps_the_numbers_of_recordings_of_each_version(self):
         for version in "1", "1.1", "1.2":
             with self.subTest(version=version):
                 path = os.path.join(GOLDEN, f"version-{version}.gmt")
                 self.check_same(path, fold(path, cli.place("golden.gmt.gz")))
 
-    def test_a_folded_recording_of_minor_version_3_stays_the_same(self):
+    def test_a_compacted_recording_of_minor_version_3_stays_the_same(self):
         report = cli.report(os.path.join(GOLDEN, "version-1.3.gmt"))
         self.assertEqual(report["folded"]["events"], 536)
         self.assertEqual((report["events"]["recorded"], report["complete"]), (606, True))
         self.assertEqual(set(report["anomalies"].values()), {0})
 
-    def test_a_fold_keeps_the_numbers_of_the_programs_own_heaps(self):
+    def test_a_compaction_keeps_the_numbers_of_the_programs_own_heaps(self):
         self.check_each_cut(serve().write("heaps.gmt.gz"))
 
     def check_ledger(self, story, name):
-        """Checks that the fold has the ledger of the whole recording, and returns this ledger."""
+        """Checks that the compacted recording has the ledger of the whole recording, and returns this ledger."""
         path = story.write(f"{name}.gmt.gz")
-        folded = fold(path, cli.place(f"{name}-folded.gmt.gz"))
-        (full,), (small,) = cli.report(path)["ledger"], cli.report(folded)["ledger"]
+        compacted = fold(path, cli.place(f"{name}-compacted.gmt.gz"))
+        (full,), (small,) = cli.report(path)["ledger"], cli.report(compacted)["ledger"]
         self.assertEqual(full, small)
         return small
 
-    def test_a_fold_keeps_the_ledger_at_the_peak(self):
-        story = Ledger()
+    def test_a_compaction_keeps_the_ledger_at_the_peak(self):
+        story = LedgerStory()
         big = story.cuda(400)
         story.sample(500)
         story.free(big)
@@ -70,8 +70,8 @@ class Fold(FoldChecks):
         small = self.check_ledger(story, "peak")
         self.assertEqual(small["at_peak"]["used_bytes"], 500 * MiB)
 
-    def test_a_fold_keeps_the_ledger_at_the_end(self):
-        story = Ledger()
+    def test_a_compaction_keeps_the_ledger_at_the_end(self):
+        story = LedgerStory()
         for _ in range(8):
             story.free(story.cuda(10))
             story.step()
@@ -80,7 +80,7 @@ class Fold(FoldChecks):
         small = self.check_ledger(story, "end")
         self.assertEqual(small["used_bytes"], 170 * MiB)
 
-    def test_folding_twice_equals_folding_once(self):
+    def test_compacting_twice_equals_compacting_once(self):
         path = cli.make("twice.gmt.gz", events=20000, threads=3)
         once = fold(path, cli.place("once.gmt.gz"), "--keep-events=1000")
         first = fold(path, cli.place("first.gmt.gz"), "--keep-events=9000")
@@ -90,9 +90,9 @@ class Fold(FoldChecks):
         all_of_it = fold(twice, cli.place("third.gmt.gz"))
         self.check_same(path, all_of_it)
 
-    def test_a_fold_does_not_change_the_events_after_the_cut(self):
+    def test_a_compaction_does_not_change_the_events_after_the_cut(self):
         path = cli.make("behind.gmt.gz", events=12000, threads=3)
-        rows = list(read_recording.read(fold(path, cli.place("behind-folded.gmt.gz"), "--keep-events=2000")))
+        rows = list(read_recording.read(fold(path, cli.place("behind-compacted.gmt.gz"), "--keep-events=2000")))
         at = next(i for i, row in enumerate(rows) if row["record"] == "fold")
         self.assertEqual(sum(row["record"] == "fold" for row in rows), 1)
 
@@ -110,15 +110,15 @@ class Fold(FoldChecks):
         self.assertEqual(len(survivors), rows[at]["survivors"])
         self.assertEqual(rows[at]["events"] + len(behind), 12000)
 
-    def test_fold_reports_what_it_folded(self):
+    def test_fold_reports_what_it_compacted(self):
         path = cli.make("said.gmt.gz", events=5000)
-        folded = fold(path, cli.place("said-folded.gmt.gz"))
-        said = cli.report(folded)["folded"]
+        compacted = fold(path, cli.place("said-compacted.gmt.gz"))
+        said = cli.report(compacted)["folded"]
         self.assertEqual((said["why"], said["events"] + said["survivors"]), ("gpumemtrace fold", 5000))
-        text = cli.run("report", "--full", folded).stdout
+        text = cli.run("report", "--full", compacted).stdout
         self.assertIn(f"{said['events']:,} events were replaced by totals", text)
         self.assertNotIn("folded", cli.report(path))
-        self.assertLess(os.path.getsize(folded), os.path.getsize(path))
+        self.assertLess(os.path.getsize(compacted), os.path.getsize(path))
 
     def test_steps_and_seconds_can_be_kept(self):
         path = cli.make("steps.gmt.gz", events=8000, steps=40)
@@ -133,21 +133,21 @@ class Fold(FoldChecks):
         rows = list(read_recording.read(fold(path, cli.place("kept.gmt.gz"), "--keep-seconds=1000000")))
         self.assertEqual([row["events"] - row["survivors"] for row in rows if row["record"] == "fold"], [0])
 
-    def test_peaks_of_steps_that_were_folded_are_still_known(self):
+    def test_peaks_of_steps_that_were_compacted_are_still_known(self):
         path = cli.make("peaks.gmt.gz", events=8000, steps=40, threads=2)
-        full, small = cli.report(path)["steps"], cli.report(fold(path, cli.place("peaks-folded.gmt.gz")))["steps"]
+        full, small = cli.report(path)["steps"], cli.report(fold(path, cli.place("peaks-compacted.gmt.gz")))["steps"]
         self.assertGreater(len(full), 30)
         self.assertEqual(full, small)
 
-    def test_no_step_or_phase_has_a_part_of_a_peak_that_was_folded(self):
-        """The fold has lost the blocks that lived at a folded peak. The blocks that live at its end are others."""
+    def test_no_step_or_phase_has_a_part_of_a_peak_that_was_compacted(self):
+        """The compacted part has lost the blocks of its peaks. The blocks that live at its end are others."""
         path = cli.make("past.gmt.gz", events=8000, steps=40, threads=2, torch=1)
         events = cli.report(path)["events"]["recorded"]
         rows = 0
         for kept in events // 9, events // 2:
             full, small = (
                 cli.report(path),
-                cli.report(fold(path, cli.place("past-folded.gmt.gz"), f"--keep-events={kept}")),
+                cli.report(fold(path, cli.place("past-compacted.gmt.gz"), f"--keep-events={kept}")),
             )
             whole = {(row["layer"], row["device"]): row for row in full["peaks"]}
             for row in small["peaks"]:
@@ -166,7 +166,7 @@ class Fold(FoldChecks):
         for key in "allocs", "frees", "live_bytes", "peak_bytes":
             self.assertEqual(sum(site[key] for site in full["sites"]), sum(site[key] for site in small["sites"]), key)
 
-    def test_survivors_of_a_fold_whose_totals_are_lost_are_shown(self):
+    def test_survivors_of_a_compaction_whose_totals_are_lost_are_shown(self):
         path = cli.place("no-totals.gmt.gz")
         event = {**w.EVENT, "device": 0}
         w.write(
@@ -217,7 +217,7 @@ class Fold(FoldChecks):
                 self.assertEqual((layer[key], sum(site[key] for site in found["sites"])), (held, held), said)
             self.assertEqual(any(unlike in remark for remark in found["remarks"]), said != (1000, 4), said)
 
-    def test_an_impossible_fold_prints_one_line_and_leaves_no_file(self):
+    def test_an_impossible_compaction_prints_one_line_and_leaves_no_file(self):
         path = cli.make("wrong.gmt.gz")
         for code, arguments, words in (
             (2, ["fold", path], "add -o FILE"),
@@ -233,20 +233,20 @@ class Fold(FoldChecks):
         self.assertFalse([name for name in os.listdir(cli.FOLDER) if name.startswith("n.gmt")])
 
     def test_a_recording_may_come_through_a_pipe(self):
-        path, folded = cli.make("piped.gmt.gz"), cli.place("piped-folded.gmt.gz")
+        path, compacted = cli.make("piped.gmt.gz"), cli.place("piped-compacted.gmt.gz")
         with open(path, "rb") as file:
-            done = cli.run("fold", "/dev/stdin", "--force", "-o", folded, input=file.read(), text=False)
+            done = cli.run("fold", "/dev/stdin", "--force", "-o", compacted, input=file.read(), text=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.check_same(path, folded)
+        self.check_same(path, compacted)
 
-    def test_a_recording_that_is_cut_is_folded_up_to_there(self):
+    def test_a_recording_that_is_cut_is_compacted_up_to_there(self):
         path = cli.make("whole.gmt.gz", events=20000, threads=2)
         with open(path, "rb") as file:
             data = file.read()
         cut = cli.place("cut-off.gmt.gz")
         with open(cut, "wb") as file:
             file.write(data[: len(data) * 2 // 3])
-        full, small = cli.report(cut), cli.report(fold(cut, cli.place("cut-folded.gmt.gz")))
+        full, small = cli.report(cut), cli.report(fold(cut, cli.place("cut-compacted.gmt.gz")))
         self.assertEqual(full["devices"], small["devices"])
         self.assertFalse(small["complete"])
 

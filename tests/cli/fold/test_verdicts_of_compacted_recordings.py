@@ -11,12 +11,12 @@ from definitions import Layer, MarkKind, MarkSource, Space
 from recording import Story
 
 STEPS = 30
-# Each row is the options of several folds, one after the other.
+# Each row is the options of several compactions, one after the other.
 WAYS = ([], ["--keep-steps=7"], ["--keep-events=50"]), (["--keep-steps=40"], ["--keep-events=30"], [])
 
 
 def without_curves(name, teardown_stamp=None):
-    """Writes a recording as a fold without curves makes it. Each of its 30 compacted steps left a block."""
+    """Writes a recording as a compaction without curves leaves it. Each of its 30 compacted steps left a block."""
     event = {**w.EVENT, "layer": Layer.TORCH, "device": 0, "size_bytes": 1024, "frames": 1}
     marks = [w.mark(2000 + 10 * step, MarkKind.STEP, MarkSource.PROGRAM) for step in range(1, STEPS + 1)]
     if teardown_stamp:
@@ -69,7 +69,7 @@ def leaks(path, *options):
 
 
 class NotJudged(unittest.TestCase):
-    def test_growth_in_folded_steps_is_not_judged_and_the_reason_is_reported(self):
+    def test_growth_in_compacted_steps_is_not_judged_and_the_reason_is_reported(self):
         path = without_curves("no-curves.gmt.gz")
         answer = leaks(path)
         self.assertEqual(answer["leaks"], [])
@@ -94,7 +94,7 @@ class NotJudged(unittest.TestCase):
         # Growth that a user asks for fails if it cannot be judged.
         self.assertEqual(cli.run("check", "--max-growth=1MiB/step", path).returncode, 1)
 
-    def test_blocks_at_a_folded_end_of_the_work_are_not_judged(self):
+    def test_blocks_at_a_compacted_end_of_the_work_are_not_judged(self):
         path = without_curves("no-end.gmt.gz", teardown_stamp=2000 + 10 * STEPS + 50)
         answer = leaks(path, "--definition=exit")
         self.assertIn("compacted part", answer["end_not_judged"])
@@ -104,17 +104,17 @@ class NotJudged(unittest.TestCase):
             "skipped GMT001 leak: torch on GPU 0: not judged: the program's work ended in the compacted part",
             done.stdout,
         )
-        # The blocks that outlive the fold are leaks, whatever else lived at the end.
+        # The blocks that outlive the compaction are leaks, whatever else lived at the end.
         self.assertEqual(cli.run("check", "--definition=exit", path).returncode, 1)
 
 
 def fold(path, *ways):
-    """Folds the recording with each of these options in turn, and returns the path of the last fold."""
+    """Compacts the recording with each of these options in turn, and returns the path of the last result."""
     for number, options in enumerate(ways):
-        folded = cli.place(f"folded-{number}.gmt.gz")
-        done = cli.run("fold", path, "--force", "-o", folded, *options)
+        compacted = cli.place(f"compacted-{number}.gmt.gz")
+        done = cli.run("fold", path, "--force", "-o", compacted, *options)
         assert done.returncode == 0, done.stderr
-        path = folded
+        path = compacted
     return path
 
 
@@ -145,8 +145,8 @@ def window_of(story, line, length):
 
 
 class Same(unittest.TestCase):
-    def check_same(self, path, lines, folded_share=0.2):
-        """Checks that each fold has the verdict of the whole recording: these lines of train.py with these rates."""
+    def check_same(self, path, lines, compacted_share=0.2):
+        """Checks that each compacted recording has the verdict of the whole one: these lines of train.py with these rates."""
         whole = leaks(path)
         events = cli.report(path)["events"]["recorded"]
         self.assertEqual(
@@ -154,9 +154,9 @@ class Same(unittest.TestCase):
         )
         for ways in [[way] for way in WAYS[0]] + [WAYS[1]]:
             with self.subTest(ways=ways):
-                folded = fold(path, *ways)
-                self.assertGreater(cli.report(folded)["folded"]["events"], folded_share * events)
-                said = leaks(folded)
+                compacted = fold(path, *ways)
+                self.assertGreater(cli.report(compacted)["folded"]["events"], compacted_share * events)
+                said = leaks(compacted)
                 for key in "growth_not_judged", "phases_not_judged", "end_not_judged":
                     self.assertEqual(said[key], whole[key])
                 self.assertEqual(len(said["leaks"]), len(whole["leaks"]))
@@ -182,7 +182,7 @@ class Same(unittest.TestCase):
                     {leak["bytes"] for leak in whole["given_back"] + whole["levels_off"]},
                 )
                 for options in [], ["--strict"]:
-                    self.assertEqual(*(cli.run("check", *options, each).returncode for each in (folded, path)))
+                    self.assertEqual(*(cli.run("check", *options, each).returncode for each in (compacted, path)))
 
     def test_a_leak_and_a_window_of_the_same_line(self):
         story = Training()
@@ -227,7 +227,7 @@ class Same(unittest.TestCase):
         story.teardown()
         self.check_same(story.write("healthy.gmt.gz"), {})
 
-    def test_more_steps_than_a_fold_has_marks_for(self):
+    def test_more_steps_than_a_compaction_has_marks_for(self):
         story = Training()
         recent = window_of(story, "train.py:6 in main", 20)
 
@@ -239,8 +239,8 @@ class Same(unittest.TestCase):
         story.steps(5000, step)
         story.teardown()
         path = story.write("many.gmt.gz")
-        whole, folded = leaks(path), leaks(fold(path, *WAYS[1]))
-        for said in whole, folded:
+        whole, compacted = leaks(path), leaks(fold(path, *WAYS[1]))
+        for said in whole, compacted:
             (leak,) = said["leaks"]
             self.assertEqual((leak["steps"], leak["blocks"], leak["first_step"]), (4990, 400, 3000))
             self.assertAlmostEqual(leak["bytes_per_step"], 409.6, delta=4)
@@ -268,7 +268,7 @@ class Same(unittest.TestCase):
             story.free(state)
         story.teardown()
         # --keep-steps counts the steps of the first optimizer.
-        self.check_same(story.write("epochs.gmt.gz"), {6: 1024}, folded_share=0.01)
+        self.check_same(story.write("epochs.gmt.gz"), {6: 1024}, compacted_share=0.01)
 
     def test_memory_of_the_driver_that_is_left_when_the_work_is_done(self):
         story = Training()
@@ -283,7 +283,7 @@ class Same(unittest.TestCase):
 
 
 class Bounds(unittest.TestCase):
-    def test_a_fold_keeps_a_few_hundred_samples_of_a_site_and_fewer_of_many_sites(self):
+    def test_a_compaction_keeps_a_few_hundred_samples_of_a_site_and_fewer_of_many_sites(self):
         story = Training()
         kept = {}
 
@@ -347,7 +347,7 @@ class Bounds(unittest.TestCase):
         ):
             bad = write(counters, others)
             self.assertIn("compacted part", leaks(bad)["growth_not_judged"] or "", (counters, others[:2]))
-            # A fold of this recording has no curves either, and does not judge.
+            # A compaction of this recording has no curves either, and does not judge.
             self.assertIn("compacted part", leaks(fold(bad, []))["growth_not_judged"] or "", (counters, others[:2]))
         # Impossible sizes do no harm.
         leaks(write([counter], [{**row, "live_bytes": top, "low_bytes": top, "ended_bytes": top} for row in curves]))

@@ -14,7 +14,7 @@ import hostile_texts
 import page_packets
 import write_recording as w
 from definitions import MarkKind, MarkSource, SamplePart
-from ledger_story import Ledger
+from ledger_story import LedgerStory
 from page_checks import CLI, PageChecks, run
 from recording import MiB, Story, train
 
@@ -278,14 +278,14 @@ class Index(PageChecks):
         self.assertEqual(cli.run("report", "--full", f"--until={moment}", path).stdout.count("phase 2"), 0)
 
     def test_samples_of_the_device_have_the_most_of_each_interval(self):
-        story = Ledger()
+        story = LedgerStory()
         story.cuda(100)
         for number in range(50):
             story.sample(200 + number)
         packet = self.page(story.write("samples.gmt.gz")).device(0)
         self.assertEqual(packet["sample.used_bytes"], [(200 + number) * MiB for number in range(50)])
         self.assertEqual(set(packet["sample.total_bytes"]), {1000 * MiB})
-        many = Ledger()
+        many = LedgerStory()
         many.cuda(100)
         for number in range(20000):
             many.sample(900 if number == 12345 else 200 + number % 7)

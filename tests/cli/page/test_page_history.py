@@ -88,11 +88,11 @@ class History(PageChecks):
         self.assertIn("custom", [layer["layer"] for layer in page.device(0).header["layers"]])
         self.assertIn("custom", [layer["layer"] for layer in page.device(-1).header["layers"]])
 
-    def test_a_folded_recording_begins_with_one_bucket_for_what_was_folded(self):
+    def test_a_compacted_recording_begins_with_one_bucket_for_what_was_compacted(self):
         for path in random_story(3).write("fold.gmt.gz"), cli.make("fold-2.gmt.gz", events=20000, steps=20):
             for kept in 0, 300:
                 with self.subTest(path=path, kept=kept):
-                    small = fold(path, cli.place("folded.gmt.gz"), f"--keep-events={kept}")
+                    small = fold(path, cli.place("compacted.gmt.gz"), f"--keep-events={kept}")
                     report, page = cli.report(small), self.page(small)
                     layers = self.check_sums(page)
                     self.check_peaks(layers, report)
@@ -104,8 +104,8 @@ class History(PageChecks):
                         largest = max(layers.items(), key=lambda item: len(item[1].buckets))
                         self.check_boundary(small, page, largest, len(largest[1].buckets) - 1)
 
-    def test_a_report_that_ends_before_the_fold_has_no_history_of_what_was_folded(self):
-        small = fold(random_story(4).write("early.gmt.gz"), cli.place("early-folded.gmt.gz"), "--keep-events=200")
+    def test_a_report_that_ends_before_the_compaction_has_no_history_of_what_was_compacted(self):
+        small = fold(random_story(4).write("early.gmt.gz"), cli.place("early-compacted.gmt.gz"), "--keep-events=200")
         until = cli.report(small)["folded"]["until_ns"] // 2
         page = self.page(small, options=(f"--until={until}",))
         self.check_peaks(self.check_sums(page), cli.report(small, f"--until={until}"))

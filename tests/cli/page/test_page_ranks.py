@@ -2,7 +2,6 @@
 """ranks --html: the page's data, compared with `ranks --json`, `report --json` and the summaries."""
 
 import gzip
-import json
 import os
 import shutil
 
@@ -10,37 +9,12 @@ import cli
 import hostile_texts
 import job_story
 import page_packets
-from definitions import Kind
-from job_story import summary, write_rank
+from job_story import empty_folder, ranks, refuse_request, summary, write_job, write_rank
 from page_checks import PageChecks, run
 from recording import CUDA, MiB, Story
 
 NOT_IN_PAGE, NO_RECORDING = -1, -2
 SCRIPT = "</script><script>alert(1)</script><!--"
-
-
-def fresh(name):
-    shutil.rmtree(cli.place(name), ignore_errors=True)
-    os.makedirs(cli.place(name))
-    return cli.place(name)
-
-
-def job(name, count, **of_rank):
-    """Writes recordings of `count` ranks. `of_rank` has, for each argument of write_rank, a function of the rank."""
-    folder = fresh(name)
-    for rank in range(count):
-        write_rank(rank, count, name, **{key: value(rank) for key, value in of_rank.items()})
-    return folder
-
-
-def refuse(story):
-    story.event(Kind.ALLOC_FAILED, size_bytes=16 << 30, frames=story.stack("/home/me/train.py:70 in gather"), result=2)
-
-
-def ranks_of(*arguments):
-    done = cli.run("ranks", "--json", *arguments)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 class RanksPage(PageChecks):
@@ -61,15 +35,15 @@ class RanksPage(PageChecks):
 
 class Data(RanksPage):
     def test_the_job_in_the_page_is_the_object_of_ranks_json(self):
-        folder = job("equal", 6, leak=lambda rank: 2 * MiB * (rank == 2), ends=lambda rank: rank != 4)
-        write_rank(6, 8, "equal", also=refuse)
+        folder = write_job("equal", 6, leak=lambda rank: 2 * MiB * (rank == 2), ends=lambda rank: rank != 4)
+        write_rank(6, 8, "equal", also=refuse_request)
         for operands in ([folder], sorted(f"{folder}/{name}" for name in os.listdir(folder))):
             _page, packet = self.job_page(*operands)
-            self.assertEqual(packet.header["ranks"], ranks_of(*operands))
+            self.assertEqual(packet.header["ranks"], ranks(*operands))
         self.assertEqual(len(packet.header["ranks"]["missing_ranks"]), 1)
 
     def test_the_curve_by_steps_has_the_steps_of_report(self):
-        folder = job("steps", 3, leak=lambda rank: MiB * rank, steps=lambda rank: 30 + rank)
+        folder = write_job("steps", 3, leak=lambda rank: MiB * rank, steps=lambda rank: 30 + rank)
         _page, packet = self.job_page(folder)
         for index, rank in enumerate(packet.header["ranks"]["ranks"]):
             steps = cli.report(rank["file"])["steps"]
@@ -84,14 +58,14 @@ class Data(RanksPage):
             )
 
     def test_the_curve_by_time_has_the_peak_of_the_rank(self):
-        _page, packet = self.job_page(job("times", 3, size=lambda rank: (1 + rank) * MiB))
+        _page, packet = self.job_page(write_job("times", 3, size=lambda rank: (1 + rank) * MiB))
         for index, rank in enumerate(packet.header["ranks"]["ranks"]):
             ends, peaks = self.curve(packet, index, "time", "end_ns", "peak_bytes")
             self.assertEqual(max(peaks), rank["peak_bytes"])
             self.assertEqual(ends, sorted(ends))
 
     def test_a_page_of_summaries_has_the_same_curves_as_one_of_recordings(self):
-        folder = job("curves", 3, leak=lambda rank: MiB * rank)
+        folder = write_job("curves", 3, leak=lambda rank: MiB * rank)
         _page, before = self.job_page(folder)
         for rank in range(3):
             os.unlink(summary(f"{folder}/train.r{rank}.gmt.gz").replace(".summary.gz", ".gmt.gz"))
@@ -102,16 +76,16 @@ class Data(RanksPage):
         self.assertEqual((after["rank.recording"], page.recordings), ([NO_RECORDING] * 3, []))
 
     def test_ranks_that_took_no_step_have_a_curve_by_time(self):
-        _page, packet = self.job_page(job("stepless", 3, steps=lambda _: 0))
+        _page, packet = self.job_page(write_job("stepless", 3, steps=lambda _: 0))
         self.assertEqual((packet["rank.steps"], packet["step.first"]), ([0] * 3, []))
         self.assertTrue(all(packet["rank.times"]), packet["rank.times"])
 
     def test_a_job_of_one_rank_has_a_page(self):
-        page, packet = self.job_page(job("one", 1))
+        page, packet = self.job_page(write_job("one", 1))
         self.assertEqual((packet["rank.recording"], len(page.recordings)), ([0], 1))
 
     def test_ranks_that_allocated_nothing_have_no_curve(self):
-        folder = fresh("nothing")
+        folder = empty_folder("nothing")
         for rank in range(2):
             job_story.rank_story(rank, 2).write(f"nothing/r{rank}.gmt.gz")
         _page, packet = self.job_page(folder)
@@ -119,7 +93,7 @@ class Data(RanksPage):
 
     def test_a_curve_of_other_memory_than_the_peaks_is_left_out(self):
         """Most ranks use PyTorch. A rank that has only CUDA's memory has no curve to compare with theirs."""
-        folder = job("layers", 3)
+        folder = write_job("layers", 3)
         other = job_story.rank_story(3, 4)
         other.alloc(MiB, "/home/me/a.py:1 in f", layer=CUDA)
         other.write("layers/train.r3.gmt.gz")
@@ -134,22 +108,22 @@ class Recordings(RanksPage):
         return [rank for rank, number in enumerate(packet["rank.recording"]) if number >= 0]
 
     def test_a_small_job_has_all_its_recordings_in_the_order_of_the_ranks(self):
-        page, packet = self.job_page(job("small", 8, leak=lambda rank: MiB * (rank == 5)))
+        page, packet = self.job_page(write_job("small", 8, leak=lambda rank: MiB * (rank == 5)))
         self.assertEqual(packet["rank.recording"], list(range(8)))
         self.assertEqual([row["rank"] for row in page.recordings], list(range(8)))
 
     def test_the_recordings_in_the_page_are_whole(self):
-        page, packet = self.job_page(job("whole", 2))
+        page, packet = self.job_page(write_job("whole", 2))
         for number, rank in enumerate(packet.header["ranks"]["ranks"]):
             self.check_peaks(self.check_sums(page, number), cli.report(rank["file"]))
             self.assertEqual(page.recordings[number]["file"], rank["file"])
 
     def test_a_larger_job_has_those_that_stand_out_and_one_like_all_others(self):
-        folder = job(
+        folder = write_job(
             "larger", 12, leak=lambda rank: 8 * MiB * (rank == 7), ends=lambda rank: rank != 3,
-            also=lambda rank: refuse if rank == 9 else None,
+            also=lambda rank: refuse_request if rank == 9 else None,
         )  # fmt: skip
-        answer = ranks_of(folder)
+        answer = ranks(folder)
         middle = answer["groups"][0]["ranks"]
         _page, packet = self.job_page(folder)
         chosen = self.chosen(packet)
@@ -159,14 +133,14 @@ class Recordings(RanksPage):
         self.assertEqual(set(packet["rank.recording"]) - {NOT_IN_PAGE}, set(range(len(chosen))))
 
     def test_pages_bounds_the_recordings(self):
-        folder = job("bounds", 10, leak=lambda rank: 8 * MiB * (rank == 7))
+        folder = write_job("bounds", 10, leak=lambda rank: 8 * MiB * (rank == 7))
         for option, count in ("0", 0), ("1", 1), ("all", 10), ("10", 10):
             page, packet = self.job_page(folder, options=["--pages", option])
             self.assertEqual((len(page.recordings), len(self.chosen(packet))), (count, count))
         self.assertEqual(self.chosen(self.job_page(folder, options=["--pages=1"])[1]), [7])
 
     def test_the_recording_of_a_summary_is_taken_from_the_same_folder(self):
-        folder = job("beside", 3)
+        folder = write_job("beside", 3)
         for rank in range(3):
             summary(f"{folder}/train.r{rank}.gmt.gz")
         os.unlink(f"{folder}/train.r1.gmt.gz")
@@ -176,11 +150,11 @@ class Recordings(RanksPage):
         self.assertEqual(page.recordings[1]["file"], f"{folder}/train.r2.gmt.gz")
 
     def test_a_forged_summary_cannot_name_a_recording_of_another_folder(self):
-        folder, secret = fresh("forged"), job("secret", 1)
+        folder, secret = empty_folder("forged"), write_job("secret", 1)
         path = summary(write_rank(0, 1, "forged"))
         os.unlink(f"{folder}/train.r0.gmt.gz")
         header, blocks = job_story.blocks_of(path)
-        head = job_story.with_file(blocks[0][1], "../secret/train.r0.gmt.gz")
+        head = job_story.with_recording_name(blocks[0][1], "../secret/train.r0.gmt.gz")
         with gzip.open(path, "wb") as file:
             file.write(header + head + b"".join(block for _kind, block in blocks[1:]))
         page, packet = self.job_page(folder)
@@ -191,14 +165,14 @@ class Recordings(RanksPage):
 
 class Document(RanksPage):
     def test_without_scripts_the_page_has_the_screen_of_ranks(self):
-        folder = job("text", 4, leak=lambda rank: MiB * (rank == 1))
+        folder = write_job("text", 4, leak=lambda rank: MiB * (rank == 1))
         page, _packet = self.job_page(folder)
         shown = cli.run("ranks", folder, environment={"COLUMNS": "80"}).stdout
         self.assertIn(shown.splitlines()[0], page.text)
         self.assertIn("first rank 1, from step", page.text)
 
     def test_the_page_has_the_name_of_the_folder(self):
-        job("named", 2)
+        write_job("named", 2)
         for operand, name in ("named", "named.html"), ("named/", "named.html"), (".", "ranks.html"):
             cwd = cli.place("named") if operand == "." else cli.FOLDER
             path = os.path.join(cwd, name)
@@ -208,7 +182,7 @@ class Document(RanksPage):
             os.unlink(path)
 
     def test_wrong_options_are_refused(self):
-        folder = job("wrong", 2)
+        folder = write_job("wrong", 2)
         for options, message in (
             (["--html", "--json"], "--html and --json exclude each other"),
             (["--html", "-o", "x"], "--html and --output exclude each other"),
@@ -222,12 +196,12 @@ class Document(RanksPage):
 
     def test_without_files_there_is_no_page(self):
         target = cli.place("none.html")
-        done = run("ranks", f"--html={target}", fresh("empty"))
+        done = run("ranks", f"--html={target}", empty_folder("empty"))
         self.assertEqual(done.returncode, 3)
         self.assertFalse(os.path.exists(target))
 
     def test_a_damaged_recording_of_a_summary_is_named_and_the_page_is_complete(self):
-        folder = job("broken", 3)
+        folder = write_job("broken", 3)
         summary(f"{folder}/train.r1.gmt.gz")
         with open(f"{folder}/train.r1.gmt.gz", "wb") as file:
             file.write(b"no recording")
@@ -237,25 +211,27 @@ class Document(RanksPage):
         self.assertEqual([bool(row["error"]) for row in page.recordings], [False, True, False])
 
     def test_strict_fails_for_a_missing_rank_and_the_page_is_there(self):
-        folder = fresh("strict")
+        folder = empty_folder("strict")
         write_rank(0, 2, "strict")
         page, packet = self.job_page(folder, options=["--strict"], code=4)
         self.assertEqual((packet.header["ranks"]["missing_ranks"], len(page.recordings)), ([1], 1))
 
     def test_the_page_of_a_large_job_is_small(self):
-        folder = job_story.write_large_job(fresh("job"))
+        folder = job_story.write_large_job(empty_folder("job"))
         page, packet = self.job_page(folder)
-        self.assertEqual(packet.header["ranks"], ranks_of(folder))
+        self.assertEqual(packet.header["ranks"], ranks(folder))
         self.assertEqual(packet["rank.steps"], [100] * 4095)
         self.assertLess(len(page.source), 400_000)
 
 
 class Hostile(RanksPage, hostile_texts.SafeOutput):
     def test_names_of_a_job_stay_texts(self):
-        folder = fresh("hostile")
+        folder = empty_folder("hostile")
         for rank in range(3):
             story = Story(rank=rank, host=SCRIPT, command=SCRIPT.encode(), executable=SCRIPT, pid=10 + rank)
-            story.environment = job_story.launch(rank, 4, job=SCRIPT, TORCHELASTIC_RUN_ID=SCRIPT, ROLE_NAME=SCRIPT)
+            story.environment = job_story.launcher_variables(
+                rank, 4, job=SCRIPT, TORCHELASTIC_RUN_ID=SCRIPT, ROLE_NAME=SCRIPT
+            )
             story.alloc(MiB * (1 + rank), f"{SCRIPT}:1 in {SCRIPT}")
             story.write(f"hostile/r{rank}.gmt.gz")
         page, packet = self.job_page(folder)
@@ -266,7 +242,7 @@ class Hostile(RanksPage, hostile_texts.SafeOutput):
         self.assertIn(SCRIPT, packet.header["ranks"]["ranks"][0]["host"])
 
     def test_files_of_any_content_make_a_safe_page(self):
-        folder = fresh("content")
+        folder = empty_folder("content")
         for number, path in enumerate(hostile_texts.make_all()):
             shutil.copy(path, f"{folder}/{number}.gmt.gz")
         target = cli.place("content.html")

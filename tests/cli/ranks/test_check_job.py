@@ -8,7 +8,7 @@ import unittest
 import xml.etree.ElementTree as xml
 
 import cli
-from job_story import fresh, job, write_rank
+from job_story import empty_folder, write_job, write_rank
 from recording import MiB, Story, train
 
 # The job holds five times `size`.
@@ -33,10 +33,10 @@ def text(folder, *options):
 
 class Job(unittest.TestCase):
     def test_without_the_options_the_job_is_not_judged(self):
-        self.assertEqual(check(job("as_files", 3, world=4, **APART)), (0, {"spread": [], "missing-rank": []}))
+        self.assertEqual(check(write_job("as_files", 3, world=4, **APART)), (0, {"spread": [], "missing-rank": []}))
 
     def test_a_spread_above_the_limit_fails_with_the_rank_and_the_lines(self):
-        folder = job("spread", 4, **APART)
+        folder = write_job("spread", 4, **APART)
         code, checks = check(folder, "--max-spread=5%")
         (spread,) = checks["spread"]
         self.assertEqual((code, spread["state"], round(spread["measured"], 3)), (1, "failed", 0.1))
@@ -47,11 +47,11 @@ class Job(unittest.TestCase):
         self.assertIn("+10.0 MiB  train.py:31 in step", done.stdout)
 
     def test_a_spread_up_to_the_limit_passes(self):
-        code, checks = check(job("near", 4, **APART), "--max-spread=10%")
+        code, checks = check(write_job("near", 4, **APART), "--max-spread=10%")
         self.assertEqual((code, [row["state"] for row in checks["spread"]]), (0, ["passed"]))
 
     def test_each_role_is_judged_alone(self):
-        folder = job(
+        folder = write_job(
             "roles_apart",
             4,
             size=lambda rank: (100 + 100 * (rank % 2)) * MiB,
@@ -61,14 +61,14 @@ class Job(unittest.TestCase):
         self.assertEqual((code, [row["state"] for row in checks["spread"]]), (0, ["passed", "passed"]))
 
     def test_missing_ranks_fail_and_are_named(self):
-        folder = job("gaps", 3, world=6)
+        folder = write_job("gaps", 3, world=6)
         code, checks = check(folder, "--max-missing-ranks=0")
         self.assertEqual((code, checks["missing-rank"][0]["measured"]), (1, 3))
         self.assertIn("3 of 6 ranks have no recording: 3-5, 0 allowed", text(folder, "--max-missing-ranks=0").stdout)
         self.assertEqual(check(folder, "--max-missing-ranks=3")[0], 0)
 
     def test_a_restarted_rank_counts_with_its_newest_attempt(self):
-        folder = job("restarted", 3)
+        folder = write_job("restarted", 3)
         again = {"environment": {"TORCHELASTIC_RESTART_COUNT": "1"}, "start_time_ns": 10**18 + 10**11}
         write_rank(1, 3, "restarted", size=200 * MiB, name="restarted/again.gmt.gz", **again)
         code, checks = check(folder, "--max-spread=5%")
@@ -76,7 +76,7 @@ class Job(unittest.TestCase):
         self.assertIn("1 rank restarted", text(folder, "--max-spread=5%").stdout)
 
     def test_files_without_ranks_and_single_files_are_not_judged_with_the_reason(self):
-        fresh("one")
+        empty_folder("one")
         train(Story()).write("one/a.gmt.gz")
         code, checks = check(cli.place("one"), "--max-spread=5%", "--max-missing-ranks=0")
         self.assertEqual(code, 0)
@@ -84,7 +84,7 @@ class Job(unittest.TestCase):
         self.assertEqual(checks["missing-rank"][0]["text"], "not judged: no file has a rank")
 
     def test_ci_systems_get_the_same_verdict(self):
-        folder = job("forms", 4, world=5, **APART)
+        folder = write_job("forms", 4, world=5, **APART)
         options = ["--max-spread=5%", "--max-missing-ranks=0", "--junit=forms.xml", "--sarif=forms.sarif"]
         self.assertEqual(text(folder, *options).returncode, 1)
         tree = xml.parse(cli.place("forms.xml"))
@@ -96,7 +96,7 @@ class Job(unittest.TestCase):
         self.assertEqual(sorted(row["ruleId"] for row in results), ["GMT010", "GMT011"])
 
     def test_limits_of_the_job_may_be_in_a_limits_file(self):
-        folder = job("limits_file", 3, world=4)
+        folder = write_job("limits_file", 3, world=4)
         with open(cli.place("job.limits"), "w") as file:
             file.write("max-spread = 5%\nmax-missing-ranks = 0\n")
         self.assertEqual(check(folder, f"--limits={cli.place('job.limits')}")[0], 1)

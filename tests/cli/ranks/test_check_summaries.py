@@ -8,7 +8,7 @@ import shutil
 import unittest
 
 import cli
-from job_story import fresh, job, refuse, summary
+from job_story import empty_folder, refuse_request, summary, write_job
 from recording import MiB
 
 # Rules that a summary answers as its recording does.
@@ -33,7 +33,7 @@ def answers(verdict, rules=ANSWERED):
 
 def summaries_of(folder, name):
     """Writes the summaries of a folder's recordings into a folder of their own."""
-    to = fresh(name)
+    to = empty_folder(name)
     for path in sorted(glob.glob(f"{folder}/*.gmt.gz")):
         shutil.move(summary(path), to)
     return to
@@ -43,14 +43,14 @@ LIMITS = ("--max-peak=330MiB", "--max-spread=5%", "--max-missing-ranks=0")
 DIFFERENT = {
     "size": lambda rank: (64 + 10 * (rank == 2)) * MiB,
     "leak": lambda rank: MiB * (rank == 1),
-    "also": lambda rank: refuse if rank == 3 else None,
+    "also": lambda rank: refuse_request if rank == 3 else None,
     "ends": lambda rank: rank != 3,
 }
 
 
 class Summaries(unittest.TestCase):
     def test_a_summary_has_the_verdict_of_its_recording(self):
-        folder = job("same", 4, world=5, **DIFFERENT)
+        folder = write_job("same", 4, world=5, **DIFFERENT)
         code, recordings = check(*LIMITS, folder)
         again, summaries = check(*LIMITS, summaries_of(folder, "same_summaries"))
         self.assertEqual((code, again), (1, 1))
@@ -59,7 +59,7 @@ class Summaries(unittest.TestCase):
             self.assertIn("failed", "".join(answers(summaries, (rule,))), rule)
 
     def test_a_finding_names_its_line(self):
-        to = summaries_of(job("lines", 3, leak=lambda rank: MiB * (rank == 1)), "lines_summaries")
+        to = summaries_of(write_job("lines", 3, leak=lambda rank: MiB * (rank == 1)), "lines_summaries")
         done = cli.run("check", to)
         self.assertEqual(done.returncode, 1)
         self.assertIn("GMT002 growth: torch on GPU 0, rank 1", done.stdout)
@@ -69,7 +69,7 @@ class Summaries(unittest.TestCase):
         )
 
     def test_a_suppression_of_the_line_applies(self):
-        to = summaries_of(job("hidden", 2, leak=lambda _rank: MiB), "hidden_summaries")
+        to = summaries_of(write_job("hidden", 2, leak=lambda _rank: MiB), "hidden_summaries")
         with open(cli.place("hidden.supp"), "w") as file:
             file.write("growth:keep\n")
         self.assertEqual([check(to)[0], check(f"--suppressions={file.name}", to)[0]], [1, 0])
@@ -77,7 +77,7 @@ class Summaries(unittest.TestCase):
         self.assertIn("growth:^keep$", written)
 
     def test_an_option_that_needs_events_is_not_judged_and_strict_says_so(self):
-        folder = job("options", 2)
+        folder = write_job("options", 2)
         baseline = cli.place("options.baseline")
         self.assertEqual(cli.run("check", f"--baseline={baseline}", "--update-baseline", folder).returncode, 0)
         to = summaries_of(folder, "options_summaries")
@@ -94,7 +94,7 @@ class Summaries(unittest.TestCase):
         self.assertEqual(check("--strict", to)[0], 0)
 
     def test_a_baseline_is_not_written_from_a_summary(self):
-        to = summaries_of(job("no_baseline", 2), "no_baseline_summaries")
+        to = summaries_of(write_job("no_baseline", 2), "no_baseline_summaries")
         path = cli.place("no.baseline")
         done = cli.run("check", f"--baseline={path}", "--update-baseline", to)
         self.assertEqual((done.returncode, os.path.exists(path)), (3, False))
@@ -103,7 +103,7 @@ class Summaries(unittest.TestCase):
 
 class Folders(unittest.TestCase):
     def test_a_recording_counts_and_not_its_summary(self):
-        folder = job("both", 3)
+        folder = write_job("both", 3)
         before = check(folder)[1]
         for path in glob.glob(f"{folder}/*.gmt.gz"):
             summary(path)
@@ -114,7 +114,7 @@ class Folders(unittest.TestCase):
         self.assertEqual(names, ["train.r0.gmt.gz", "train.r2.gmt.gz", "train.r1.summary.gz"])
 
     def test_recordings_and_summaries_are_one_job(self):
-        folder = job("mixed", 4, world=4)
+        folder = write_job("mixed", 4, world=4)
         for rank in (1, 2):
             summary(f"{folder}/train.r{rank}.gmt.gz")
             os.remove(f"{folder}/train.r{rank}.gmt.gz")
@@ -122,12 +122,12 @@ class Folders(unittest.TestCase):
         self.assertEqual((code, [file["rank"] for file in verdict["files"]]), (0, [0, 3, 1, 2]))
 
     def test_named_recordings_keep_their_order(self):
-        folder = job("order", 3)
+        folder = write_job("order", 3)
         paths = [f"{folder}/train.r{rank}.gmt.gz" for rank in (2, 0, 1)]
         self.assertEqual([file["path"] for file in check(*paths)[1]["files"]], paths)
 
     def test_other_files_are_named_in_a_note(self):
-        folder = job("other", 2)
+        folder = write_job("other", 2)
         with open(f"{folder}/log.txt", "w") as file:
             file.write("hello\n")
         done = cli.run("check", folder)
@@ -135,7 +135,7 @@ class Folders(unittest.TestCase):
         self.assertIn("note: 1 file left out that are no recordings", done.stdout)
 
     def test_what_cannot_be_read_is_exit_code_3(self):
-        folder = job("damaged", 2)
+        folder = write_job("damaged", 2)
         path = summary(f"{folder}/train.r1.gmt.gz")
         os.remove(f"{folder}/train.r1.gmt.gz")
         with open(path, "rb") as file:
@@ -143,7 +143,7 @@ class Folders(unittest.TestCase):
         with open(path, "wb") as file:
             file.write(whole[: len(whole) // 2])
         self.assertEqual([check(folder)[0], check(path)[0]], [3, 3])
-        self.assertEqual(check(fresh("empty"))[0], 3)
+        self.assertEqual(check(empty_folder("empty"))[0], 3)
         self.assertEqual(check(f"{folder}/none.gmt.gz", f"{folder}/train.r0.gmt.gz")[0], 3)
 
 

@@ -6,7 +6,7 @@ import os
 import unittest
 
 import cli
-from job_story import fresh, job, ranks, refuse, summary, write_rank
+from job_story import empty_folder, ranks, refuse_request, summary, write_job, write_rank
 from recording import MiB
 
 
@@ -24,8 +24,8 @@ def text(*arguments):
 
 def two_jobs(name):
     """Returns the folders of two jobs. In the new one rank 2 holds more, rank 3 grows, and rank 5 is missing."""
-    base = job(f"{name}_base", 6)
-    new = job(
+    base = write_job(f"{name}_base", 6)
+    new = write_job(
         f"{name}_new",
         5,
         world=6,
@@ -54,7 +54,7 @@ class TwoJobs(unittest.TestCase):
         )
 
     def test_a_function_whose_lines_have_moved_is_the_same_function(self):
-        base, new = fresh("moved_base"), fresh("moved_new")
+        base, new = empty_folder("moved_base"), empty_folder("moved_new")
         for folder, line in (base, 7), (new, 9):
             for rank in range(3):
                 size = (80 if folder == new and rank == 1 else 40) * MiB
@@ -85,8 +85,10 @@ class TwoJobs(unittest.TestCase):
         self.assertIn("1 of 5 ranks differ by 100 MiB or more\n", text("--threshold=100MiB", base, new))
 
     def test_an_end_that_changed_is_in_the_row(self):
-        base = job("ends_base", 3)
-        new = job("ends_new", 3, size=lambda rank: (64 + rank) * MiB, also=lambda rank: refuse if rank == 1 else None)
+        base = write_job("ends_base", 3)
+        new = write_job(
+            "ends_new", 3, size=lambda rank: (64 + rank) * MiB, also=lambda rank: refuse_request if rank == 1 else None
+        )
         self.assertIn("clean -> out of memory", text(base, new))
 
     def test_summaries_and_recordings_give_the_same_answer(self):
@@ -107,10 +109,10 @@ class TwoJobs(unittest.TestCase):
         for options, arguments, code in (
             ((), (base, new), 0),
             (("--exit-code",), (base, new), 1),
-            (("--exit-code",), (base, job("codes_same", 6)), 0),
-            (("--exit-code", "--threshold=1GiB"), (base, job("codes_near", 6, size=lambda _: 65 * MiB)), 0),
-            (("--strict",), (base, job("codes_cut", 6, ends=lambda rank: rank != 2)), 4),
-            ((), (base, fresh("codes_empty")), 3),
+            (("--exit-code",), (base, write_job("codes_same", 6)), 0),
+            (("--exit-code", "--threshold=1GiB"), (base, write_job("codes_near", 6, size=lambda _: 65 * MiB)), 0),
+            (("--strict",), (base, write_job("codes_cut", 6, ends=lambda rank: rank != 2)), 4),
+            ((), (base, empty_folder("codes_empty")), 3),
             ((), (base, f"{new}/train.r0.gmt.gz"), 3),
             (("--by=stack",), (base, new), 2),
         ):

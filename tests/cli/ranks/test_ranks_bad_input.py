@@ -11,7 +11,7 @@ import unittest
 import cli
 import job_story
 import write_recording as w
-from job_story import fresh, job, ranks, refuse, screen, summary, write_rank
+from job_story import empty_folder, ranks, ranks_text, refuse_request, summary, write_job, write_rank
 from recording import MiB
 
 
@@ -21,12 +21,12 @@ class BadInput(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
 
     def test_an_empty_folder_has_nothing_to_judge(self):
-        done = cli.run("ranks", fresh("nothing"))
+        done = cli.run("ranks", empty_folder("nothing"))
         self.assertEqual((done.returncode, done.stdout), (3, ""))
         self.assertEqual(done.stderr, "gpumemtrace: error: ranks: no recording or summary was read\n")
 
     def test_a_folder_of_other_things_is_said_in_one_line(self):
-        folder = job("mixed", 3)
+        folder = write_job("mixed", 3)
         for name in "log.txt", "model.pt", "notes.gz":
             with open(os.path.join(folder, name), "wb") as file:
                 file.write(b"something else")
@@ -36,7 +36,7 @@ class BadInput(unittest.TestCase):
         self.assertIn("3 files left out that are no recordings", answer["remarks"][0])
 
     def test_files_of_another_job_are_left_out_and_can_be_chosen(self):
-        folder = job("jobs", 3)
+        folder = write_job("jobs", 3)
         write_rank(0, 1, "jobs", job="99", name="jobs/other.gmt.gz")
         answer = ranks(folder)
         self.assertEqual((answer["job"], len(answer["ranks"])), ("slurm job 4711.0", 3))
@@ -46,7 +46,7 @@ class BadInput(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (3, "gpumemtrace: error: no file is of job `none`\n"))
 
     def test_of_a_restarted_rank_the_newest_attempt_counts(self):
-        folder = job("again", 3)
+        folder = write_job("again", 3)
         write_rank(
             1,
             3,
@@ -64,7 +64,7 @@ class BadInput(unittest.TestCase):
         )
 
     def test_a_short_test_that_a_rank_ran_before_its_training_is_no_earlier_attempt(self):
-        folder = job("probed", 3, parent_pid=lambda rank: 500)
+        folder = write_job("probed", 3, parent_pid=lambda rank: 500)
         probe = {"command": b"python\0probe.py\0", "parent_pid": 500, "start_time_ns": 10**18 - 10**12}
         write_rank(1, 3, "probed", steps=2, size=MiB, name="probed/probe.gmt.gz", pid=77, **probe)
         after = {"command": b"python\0evaluate.py\0", "parent_pid": 1002, "start_time_ns": 10**18 + 10**12}
@@ -78,7 +78,7 @@ class BadInput(unittest.TestCase):
         )
 
     def test_the_same_command_that_one_script_ran_again_is_a_new_attempt(self):
-        folder = job("looped", 3, parent_pid=lambda rank: 500)
+        folder = write_job("looped", 3, parent_pid=lambda rank: 500)
         write_rank(
             1, 3, "looped", size=MiB, name="looped/second.gmt.gz", pid=77, parent_pid=500, start_time_ns=10**18 + 10**11
         )
@@ -88,7 +88,7 @@ class BadInput(unittest.TestCase):
         )
 
     def test_another_run_in_the_same_folder_is_an_earlier_attempt_though_its_command_differs(self):
-        folder = job("reran", 3, parent_pid=lambda rank: 500)
+        folder = write_job("reran", 3, parent_pid=lambda rank: 500)
         write_rank(
             1,
             3,
@@ -103,19 +103,19 @@ class BadInput(unittest.TestCase):
         self.assertEqual((ranks(folder)["ranks"][1]["pid"], ranks(folder)["ranks"][1]["earlier_attempts"]), (77, 1))
 
     def test_a_copy_of_a_file_counts_once(self):
-        folder = job("copy", 3)
+        folder = write_job("copy", 3)
         shutil.copy(f"{folder}/train.r1.gmt.gz", f"{folder}/copy.gmt.gz")
         answer = ranks(folder)
         self.assertEqual(len(answer["ranks"]), 3)
         self.assertIn("the same process as in another file", answer["remarks"][0])
 
     def test_clocks_that_differ_by_hours_are_said_and_ranks_are_compared_by_step(self):
-        folder = job(
+        folder = write_job(
             "clocks",
             4,
             start_time_ns=lambda rank: 10**18 + 3 * 3600 * 10**9 * (rank == 3),
             steps=lambda rank: {1: 30, 3: 20}.get(rank, 40),
-            also=lambda rank: refuse if rank in (1, 3) else None,
+            also=lambda rank: refuse_request if rank in (1, 3) else None,
         )
         answer = ranks(folder)
         self.assertTrue(answer["clocks_differ"])
@@ -123,11 +123,11 @@ class BadInput(unittest.TestCase):
         self.assertEqual(answer["out_of_memory"]["first_rank"], 3)
 
     def test_ranks_that_took_no_step_are_named(self):
-        answer = ranks(job("stepless", 4, steps=lambda rank: 0 if rank in (1, 2) else 40))
+        answer = ranks(write_job("stepless", 4, steps=lambda rank: 0 if rank in (1, 2) else 40))
         self.assertEqual(answer["remarks"], ["2 ranks took no step: 1, 2"])
 
     def test_a_cut_summary_is_said_in_one_line_and_the_rest_is_judged(self):
-        folder = job("cut", 4)
+        folder = write_job("cut", 4)
         path = summary(f"{folder}/train.r2.gmt.gz")
         os.unlink(f"{folder}/train.r2.gmt.gz")
         with open(path, "r+b") as file:
@@ -140,7 +140,7 @@ class BadInput(unittest.TestCase):
         self.assertIn("1 of 4 ranks", done.stdout)
 
     def test_a_cut_summary_does_not_stand_for_the_recording_beside_it(self):
-        folder = job("cut_beside", 4)
+        folder = write_job("cut_beside", 4)
         path = summary(f"{folder}/train.r2.gmt.gz")
         with open(path, "r+b") as file:
             file.truncate(os.path.getsize(path) // 2)
@@ -149,7 +149,7 @@ class BadInput(unittest.TestCase):
         self.assertIn("the summary is cut or damaged", answer["remarks"][0])
 
     def test_recordings_are_read_if_the_system_has_no_memory_files(self):
-        folder = job("no_memory_files", 3)
+        folder = write_job("no_memory_files", 3)
         inject = os.path.join(cli.BUILD, "tests", "faults", "libfaults-inject.so")
         if not os.path.exists(inject):
             self.skipTest("the build with sanitizers has no library that injects faults")
@@ -160,7 +160,7 @@ class BadInput(unittest.TestCase):
         self.assertEqual(json.loads(done.stdout)["ranks"], ranks(folder)["ranks"])
 
     def test_a_cut_recording_is_judged_up_to_the_cut(self):
-        folder = job("cut_recording", 3)
+        folder = write_job("cut_recording", 3)
         path = f"{folder}/train.r1.gmt.gz"
         with open(path, "r+b") as file:
             file.truncate(os.path.getsize(path) - 20)
@@ -168,8 +168,8 @@ class BadInput(unittest.TestCase):
         self.assertEqual((rank["rank"], rank["complete"], rank["end"]), (1, False, "killed"))
 
     def test_summaries_whose_rows_contradict_each_other_are_judged_without_harm(self):
-        folder = job("forged", 3, also=lambda rank: refuse if rank == 1 else None)
-        header, blocks = job_story.blocks_of(summary(write_rank(3, 4, "forged_source", also=refuse)))
+        folder = write_job("forged", 3, also=lambda rank: refuse_request if rank == 1 else None)
+        header, blocks = job_story.blocks_of(summary(write_rank(3, 4, "forged_source", also=refuse_request)))
         for number, (record, rows) in enumerate(
             (
                 # Steps in descending order, and the highest number of a step.
@@ -178,19 +178,19 @@ class BadInput(unittest.TestCase):
                 (67, b"".join(w.column("U", column) for column in ([9 * 2, 17, 0], [2**64 - 1] * 3, [1] * 3))),
             )
         ):
-            changed = {record: w.frame(record, 3, rows)}
+            changed = {record: w.raw_block(record, 3, rows)}
             body = [changed.get(kind, block) for kind, block in blocks[:-1]]
             count = sum(int.from_bytes(block[4:8], "little") for block in body)
-            body.append(w.frame(72, 1, w.column("U", [count])))
+            body.append(w.raw_block(72, 1, w.column("U", [count])))
             with open(f"{folder}/forged.{number}.summary.gz", "wb") as file:
                 file.write(gzip.compress(header + b"".join(body), 1))
             rank = ranks(folder)["ranks"][3]
             self.assertEqual((rank["rank"], os.path.basename(rank["file"])), (3, f"forged.{number}.summary.gz"))
-            self.assertTrue(screen("--full", folder))
+            self.assertTrue(ranks_text("--full", folder))
             os.unlink(f"{folder}/forged.{number}.summary.gz")
 
     def test_a_summary_of_a_newer_version_is_left_out_with_what_to_do(self):
-        folder = job("newer", 3)
+        folder = write_job("newer", 3)
         path = summary(f"{folder}/train.r0.gmt.gz")
         os.unlink(f"{folder}/train.r0.gmt.gz")
         _header, blocks = job_story.blocks_of(path)
@@ -200,20 +200,20 @@ class BadInput(unittest.TestCase):
         self.assertIn("format version 2", answer["remarks"][0])
 
     def test_unknown_records_of_a_newer_minor_version_are_skipped(self):
-        folder = job("minor", 3)
+        folder = write_job("minor", 3)
         path = summary(f"{folder}/train.r0.gmt.gz")
         _header, blocks = job_story.blocks_of(path)
         end = blocks.pop()[1]
         before = ranks(folder)
         # The count of rows includes those of unknown records.
         rows = end[-1] + 1
-        unknown, end = w.frame(120, 1, b"\1\0"), w.frame(72, 1, b"\1" + bytes([rows]))
+        unknown, end = w.raw_block(120, 1, b"\1\0"), w.raw_block(72, 1, b"\1" + bytes([rows]))
         w.write(path, *(block for _kind, block in blocks), unknown, end, head=w.header(minor=9, magic=b"GMTSUMM\n"))
         self.assertEqual(ranks(folder), before)
 
     def test_summaries_with_arbitrary_content_are_read_without_harm(self):
-        folder = job("random", 3)
-        path = summary(write_rank(3, 4, "random_source", leak=2 * MiB, also=refuse))
+        folder = write_job("random", 3)
+        path = summary(write_rank(3, 4, "random_source", leak=2 * MiB, also=refuse_request))
         header, blocks = job_story.blocks_of(path)
         numbers = random.Random(1)
         for number in range(400):
@@ -225,7 +225,7 @@ class BadInput(unittest.TestCase):
                         (0, 1, 127, 128, 255, numbers.randrange(256))
                     )
                 rows = numbers.choice((1, 2, 100)) if numbers.random() < 0.05 else int.from_bytes(block[4:8], "little")
-                changed.append(w.frame(kind, rows, bytes(payload)))
+                changed.append(w.raw_block(kind, rows, bytes(payload)))
             with open(f"{folder}/random.{number}.summary.gz", "wb") as file:
                 file.write(gzip.compress(header + b"".join(changed), 1))
         for arguments in (), ("--full",), ("--json",):
@@ -235,11 +235,11 @@ class BadInput(unittest.TestCase):
         self.assertEqual(ranks("--job=slurm job 4711.0", folder)["schema"], "gpumemtrace.ranks/1")
 
     def test_strict_fails_if_a_rank_is_missing(self):
-        self.assertEqual(cli.run("ranks", "--strict", job("strict", 3)).returncode, 0)
-        self.assertEqual(cli.run("ranks", "--strict", job("strict", 3, world=4)).returncode, 4)
+        self.assertEqual(cli.run("ranks", "--strict", write_job("strict", 3)).returncode, 0)
+        self.assertEqual(cli.run("ranks", "--strict", write_job("strict", 3, world=4)).returncode, 4)
 
     def test_a_file_that_does_not_exist_is_an_error_and_the_rest_is_judged(self):
-        folder = job("some_gone", 3)
+        folder = write_job("some_gone", 3)
         done = cli.run("ranks", folder, cli.place("gone.gmt.gz"))
         self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1))
         self.assertIn("3 ranks on 1 host", done.stdout)

@@ -40,7 +40,7 @@ def rows_of(path, name):
     if not blocks:
         return []
     (block,) = blocks
-    count, at, rows = int.from_bytes(block[4:8], "little"), job_story.BLOCK_BYTES, []
+    count, at, rows = int.from_bytes(block[4:8], "little"), job_story.BLOCK_HEADER_BYTES, []
     rows = [{} for _ in range(count)]
     for field, encoding in records_of_document()[number][1]:
         length, at = varint(block, at)
@@ -126,14 +126,14 @@ class Content(unittest.TestCase):
             [row["peak_bytes"] for row in rows if row["first_step"] <= 777 < row["first_step"] + 8], [101 * MiB]
         )
 
-    def test_the_curve_by_time_of_a_folded_recording_has_only_the_time_that_its_events_cover(self):
+    def test_the_curve_by_time_of_a_compacted_recording_has_only_the_time_that_its_events_cover(self):
         story = job_story.rank_story(0, 1)
         for number in range(200):
             story.alloc((1 + number % 5) * MiB, "/home/me/a.py:1 in f")
-        path, folded = story.write("whole_curve.gmt.gz"), cli.place("folded_curve.gmt.gz")
-        self.assertEqual(cli.run("fold", path, "--keep-events=50", "-o", folded).returncode, 0)
-        whole, kept = (rows_of(job_story.summary(name), "summary_times") for name in (path, folded))
-        # The last sixth of the time is kept. The part in which the fold lies is not known either.
+        path, compacted = story.write("whole_curve.gmt.gz"), cli.place("compacted_curve.gmt.gz")
+        self.assertEqual(cli.run("fold", path, "--keep-events=50", "-o", compacted).returncode, 0)
+        whole, kept = (rows_of(job_story.summary(name), "summary_times") for name in (path, compacted))
+        # The events of the last sixth of the time are kept. The interval that contains the cut is not known either.
         self.assertTrue(64 / 6 - 2 < len(kept) < 64 / 6, len(kept))
         self.assertEqual(kept, whole[-len(kept) :])
 
@@ -180,10 +180,10 @@ class Output(unittest.TestCase):
         self.assertEqual(sorted(os.listdir(cli.place("bad"))), ["b.gmt.gz", "train.r0.gmt.gz", "train.r0.summary.gz"])
 
     def test_fold_keeps_the_place_in_the_job(self):
-        path, folded = write_rank(2, 4, "folded"), cli.place("folded/folded.gmt.gz")
-        self.assertEqual(cli.run("fold", path, "-o", folded).returncode, 0)
+        path, compacted = write_rank(2, 4, "compacted"), cli.place("compacted/compacted.gmt.gz")
+        self.assertEqual(cli.run("fold", path, "-o", compacted).returncode, 0)
         environment = number_of("environment")
-        blocks = [dict(job_story.blocks_of(job_story.summary(name))[1]) for name in (path, folded)]
+        blocks = [dict(job_story.blocks_of(job_story.summary(name))[1]) for name in (path, compacted)]
         self.assertEqual(blocks[0][environment], blocks[1][environment])
 
 

@@ -6,7 +6,7 @@ import unittest
 
 import cli
 from definitions import Space
-from heap_story import Pools
+from heap_story import HeapStory
 from recording import CUDA, MiB, Story
 
 PACKAGES = "/env/lib/python3.12/site-packages/"
@@ -93,12 +93,12 @@ class Arenas(unittest.TestCase):
         self.assertIn("0 B leaked outside of XLA's arena", text)
         self.assertIn("not judged: " + DOUBT.format("XLA"), text)
 
-    def test_a_folded_recording_says_the_same(self):
+    def test_a_compacted_recording_says_the_same(self):
         path = grow(Story()).write("arena_whole.gmt.gz")
-        folded = cli.place("arena_folded.gmt.gz")
-        self.assertEqual(cli.run("fold", "--force", "-o", folded, path).returncode, 0)
-        self.assertEqual((leaks(folded)["arenas"], leaks(folded)["leaks"]), (leaks(path)["arenas"], []))
-        code, checks = check(folded)
+        compacted = cli.place("arena_compacted.gmt.gz")
+        self.assertEqual(cli.run("fold", "--force", "-o", compacted, path).returncode, 0)
+        self.assertEqual((leaks(compacted)["arenas"], leaks(compacted)["leaks"]), (leaks(path)["arenas"], []))
+        code, checks = check(compacted)
         self.assertEqual((code, growth_of(checks)["state"]), (0, "skipped"))
 
     def test_leaks_finds_the_programs_own_leak_next_to_an_arena(self):
@@ -155,7 +155,7 @@ class Arenas(unittest.TestCase):
         self.assertIn(DOUBT.format("ONNX Runtime"), cli.unwrapped(cli.run("check", path).stdout))
 
     def test_a_heap_of_the_same_name_reports_the_blocks(self):
-        story = Pools()
+        story = HeapStory()
         story.alloc(160 * MiB, CUPY, OWN, address=0x10_0000_0000, layer=CUDA)
         story.heap(1, "CuPy", 0x10_0000_0000, 160 * MiB)
         story.heap_event(1, 1, 0x10_0000_0000, 4 * MiB, "/home/me/train.py:5 in build")

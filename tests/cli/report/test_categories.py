@@ -99,15 +99,15 @@ class Roles(unittest.TestCase):
         self.assertEqual(self.backward("kept.gmt.gz", 3), {"gradients": 1, "backward results": 32})
         self.assertEqual(self.backward("brief.gmt.gz", 1), {"gradients": 1, "temporaries": 32})
 
-    def test_a_fold_keeps_the_categories(self):
+    def test_a_compaction_keeps_the_categories(self):
         story = StoryWithRoles()
         story.add_role(BUFFER, story.alloc(MiB, "/home/me/a.py:1 in make"))
         story.add_role(ROLES)
         story.alloc(512, "/home/me/a.py:2 in last")
         path = story.write("whole.gmt.gz")
-        folded = cli.place("folded.gmt.gz")
-        self.assertEqual(cli.run("fold", path, "-o", folded).returncode, 0)
-        self.assertEqual(live(folded), {"buffers": MiB, "other": 512})
+        compacted = cli.place("compacted.gmt.gz")
+        self.assertEqual(cli.run("fold", path, "-o", compacted).returncode, 0)
+        self.assertEqual(live(compacted), {"buffers": MiB, "other": 512})
 
 
 if __name__ == "__main__":

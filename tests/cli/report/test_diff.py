@@ -38,8 +38,8 @@ def own_names(path):
     return names
 
 
-def truth(path):
-    """Computes (amounts of accounts, amounts of (account, name)) in the slow and obvious way."""
+def expected_amounts(path):
+    """Replays a recording slowly. Returns the amounts of each account, and of each (account, name of a site)."""
     accounts, _, sites = replay.replay(path)
     names, rows = own_names(path), collections.defaultdict(collections.Counter)
     for (layer, device, _space, _stack, frames), totals in sites.items():
@@ -56,7 +56,7 @@ def truth(path):
     return accounts, rows
 
 
-def where(account):
+def account_key(account):
     return account["layer"], replay.HOST if account["device"] is None else account["device"]
 
 
@@ -120,17 +120,17 @@ class Numbers(unittest.TestCase):
             new = cli.make(f"new{seed}.gmt.gz", seed=seed + 9, events=2500, live=50, sites=12)
             result = diff(base, new)
             self.check_sums(result)
-            sides = {"base": truth(base), "new": truth(new)}
+            sides = {"base": expected_amounts(base), "new": expected_amounts(new)}
             seen = set()
             for account in result["accounts"]:
                 for side, (accounts, rows) in sides.items():
-                    totals = accounts[where(account)]
+                    totals = accounts[account_key(account)]
                     self.assertEqual(account["peak_bytes"][side], totals["peak_bytes"])
                     self.assertEqual(account["live_bytes"][side], totals["live_bytes"])
                     self.assertEqual(account["total_bytes"][side], totals["total_alloc_bytes"])
                     for row in account["rows"]:
-                        seen.add((where(account), row["site"]))
-                        for name, value in rows[where(account), row["site"]].items():
+                        seen.add((account_key(account), row["site"]))
+                        for name, value in rows[account_key(account), row["site"]].items():
                             self.assertEqual(row[name][side], value, (row["site"], name))
             self.assertEqual(seen, set(sides["base"][1]) | set(sides["new"][1]))
 
@@ -149,10 +149,12 @@ class Numbers(unittest.TestCase):
             for side, path in ("base", base), ("new", new):
                 (table,) = [table["rows"] for table in cli.report(path, "--by", by)["tables"] if table["by"] == by]
                 expected = {
-                    (where(row), row["name"] or ""): row["peak_bytes"] for row in table if row["layer"] != "driver"
+                    (account_key(row), row["name"] or ""): row["peak_bytes"]
+                    for row in table
+                    if row["layer"] != "driver"
                 }
                 found = {
-                    (where(account), row["site"]): row["peak_bytes"][side]
+                    (account_key(account), row["site"]): row["peak_bytes"][side]
                     for account in result["accounts"]
                     for row in account["rows"]
                 }
@@ -386,7 +388,7 @@ class WrongArguments(unittest.TestCase):
 
     def test_a_file_that_cannot_be_read_is_named(self):
         with open(cli.place("junk"), "wb") as file:
-            file.write(b"no snapshot")
+            file.write(b"no recording")
         for bad in cli.place("nowhere"), cli.place("junk"), cli.FOLDER:
             self.check(3, f"{bad}: ", self.good, bad)
             self.check(3, f"{bad}: ", bad, self.good)

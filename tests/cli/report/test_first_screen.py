@@ -20,7 +20,7 @@ FULL = re.findall(r"^GMT_REPORT_SECTION\(\w+, \"(\w+)\"", cli.read_source("src",
 
 
 def training(steps=20, leak=False):
-    """A program of 1 MiB parameters whose step needs 6 MiB more for a moment; with a leak, it keeps 512 B a step."""
+    """Makes a training with 1 MiB of parameters. A step needs 6 MiB more for a moment. With `leak`, it keeps 512 B."""
     story = Story()
     story.alloc(MIB, LINE.format(3, "build"))
 
@@ -211,19 +211,19 @@ class Moments(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("no request failed for lack of memory", done.stderr)
 
-    def test_a_moment_in_the_folded_part_is_not_known(self):
+    def test_a_moment_in_the_compacted_part_is_not_known(self):
         story = Story()
         story.free(story.alloc(100 * MIB, LINE.format(5, "early")))
         story.event(Kind.ALLOC_FAILED, layer=CUDA, size_bytes=90 << 30, result=2)
         story.steps(20, lambda _: story.free(story.alloc(MIB, LINE.format(6, "late"))))
-        path, folded = story.write("to-fold.gmt.gz"), cli.place("folded-moments.gmt.gz")
-        self.assertEqual(cli.run("fold", "--keep-events=5", "-o", folded, path).returncode, 0)
+        path, compacted = story.write("moments.gmt.gz"), cli.place("compacted-moments.gmt.gz")
+        self.assertEqual(cli.run("fold", "--keep-events=5", "-o", compacted, path).returncode, 0)
         for moment, name in ("peak", "peak"), ("step:3", "end of this step"), ("oom", "first failed request"):
             self.assertEqual(cli.run("report", f"--until={moment}", path).returncode, 0)
-            done = cli.run("report", f"--until={moment}", folded)
+            done = cli.run("report", f"--until={moment}", compacted)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn(f"the {name} lies in the compacted part", done.stderr)
-        for file in path, folded:
+        for file in path, compacted:
             self.assertIn("\nout of memory   1 request failed", cli.run("report", file).stdout)
 
     def test_a_time_with_a_unit_is_never_a_date(self):

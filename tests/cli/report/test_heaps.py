@@ -5,7 +5,7 @@ import json
 import unittest
 
 import cli
-from heap_story import ALLOC, DESTROY, FREE, RESET, RESIZE, KiB, MiB, Pools, serve
+from heap_story import ALLOC, DESTROY, FREE, RESET, RESIZE, KiB, MiB, HeapStory, serve
 from recording import Story
 
 
@@ -108,7 +108,7 @@ class Reports(unittest.TestCase):
 
 class DamagedRecordings(unittest.TestCase):
     def test_events_without_names_heaps_or_blocks_are_shown_as_unknown(self):
-        story = Pools()
+        story = HeapStory()
         story.heap_event(FREE, 9, 0x1000)
         story.heap_event(DESTROY, 9)
         story.heap_event(RESET, 8)

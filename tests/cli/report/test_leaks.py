@@ -350,7 +350,7 @@ class Leaks(unittest.TestCase):
     def test_files_that_cannot_be_read_are_reported(self):
         self.check_wrong(["missing.gmt"], "missing.gmt", code=3)
         with open(cli.place("text.gmt"), "w", encoding="utf-8") as file:
-            file.write("no snapshot")
+            file.write("no recording")
         self.check_wrong(["text.gmt"], "text.gmt", code=3)
 
     def test_a_damaged_file_is_judged_up_to_the_damage(self):

@@ -6,7 +6,7 @@ import unittest
 
 import cli
 from definitions import Kind, LEDGER_LINES, Layer, SamplePart, Space
-from ledger_story import Ledger
+from ledger_story import LedgerStory
 from recording import CUDA, MiB
 
 DRIVER, NVML, PROCESSES = SamplePart.DRIVER, SamplePart.NVML, SamplePart.PROCESSES
@@ -26,7 +26,7 @@ def known(moment):
 
 class LedgerTest(unittest.TestCase):
     def test_each_kind_of_memory_has_its_line_and_they_add_up(self):
-        story = Ledger()
+        story = LedgerStory()
         story.cuda(50, Space.CONTEXT, Layer.DRIVER, context=1)
         story.cuda(7, Space.MODULE, Layer.DRIVER, context=1)
         story.cuda(20)
@@ -71,7 +71,7 @@ class LedgerTest(unittest.TestCase):
         self.assertRegex(text, r"\n    unexplained +10.0 MiB +10.0 MiB\n")
 
     def test_segments_of_pytorch_are_live_or_cached_and_not_other_device_memory(self):
-        story = Ledger()
+        story = LedgerStory()
         segment = "torch/_C.py:1 in malloc"
         address = story.alloc(20 * MiB, "/home/me/train.py:3 in load", layer=CUDA)
         story.alloc(6 * MiB, "/home/me/train.py:3 in load", address=address, reserved_bytes=20 * MiB)
@@ -81,7 +81,7 @@ class LedgerTest(unittest.TestCase):
         self.assertEqual(amounts(story.report()), {"torch_live": 6, "torch_cached": 14, "device": 5, "unexplained": 5})
 
     def test_the_sample_with_the_same_memory_of_the_process_counts(self):
-        story = Ledger()
+        story = LedgerStory()
         story.sample(900)
         story.cuda(100)
         story.sample(130)
@@ -93,7 +93,7 @@ class LedgerTest(unittest.TestCase):
         self.assertEqual(amounts(row), {"device": 100, "unexplained": 40})
 
     def test_without_such_a_sample_the_difference_is_added_and_reported(self):
-        story = Ledger()
+        story = LedgerStory()
         story.cuda(100)
         story.sample(130)
         story.free(story.cuda(300))
@@ -102,7 +102,7 @@ class LedgerTest(unittest.TestCase):
         self.assertEqual(amounts(row), {"device": 400, "unexplained": 30})
 
     def test_a_sample_during_a_change_of_the_process_is_used_last(self):
-        story = Ledger()
+        story = LedgerStory()
         story.cuda(100)
         story.sample(130)
         story.cuda(50)
@@ -111,7 +111,7 @@ class LedgerTest(unittest.TestCase):
         self.assertEqual((row["used_bytes"] // MiB, row["moved"]), (180, True))
 
     def test_a_pool_that_reuses_its_memory_takes_no_more_of_the_device(self):
-        story = Ledger()
+        story = LedgerStory()
         story.cuda(10, Space.POOL)
         story.sample(64, DRIVER | POOLS, pool_reserved_bytes=64, pool_used_bytes=10)
         story.cuda(20, Space.POOL)
@@ -120,7 +120,7 @@ class LedgerTest(unittest.TestCase):
         self.assertEqual(amounts(row), {"pool_used": 30, "pool_cached": 34})
 
     def test_a_pool_peak_without_a_sample_has_no_driver_value(self):
-        story = Ledger()
+        story = LedgerStory()
         story.cuda(5, Space.CONTEXT, Layer.DRIVER, context=1)
         story.cuda(1, Space.POOL)
         everything = DRIVER | POOLS | GRAPHS | PROCESSES
@@ -138,16 +138,16 @@ class LedgerTest(unittest.TestCase):
         text = cli.run("report", "--full", cli.place("ledger.gmt.gz")).stdout
         self.assertRegex(text, r"in use, as the device reports +137 MiB +not known\n")
         self.assertIn("The device did not report its memory at the peak", text)
-        # A fold keeps the numbers that the ledger needs, and reports the same ledger.
-        folded = cli.place("ledger-folded.gmt.gz")
-        self.assertEqual(cli.run("fold", "--force", "-o", folded, cli.place("ledger.gmt.gz")).returncode, 0)
-        (row,) = cli.report(folded)["ledger"]
+        # A compaction keeps the numbers that the ledger needs, and reports the same ledger.
+        compacted = cli.place("ledger-compacted.gmt.gz")
+        self.assertEqual(cli.run("fold", "--force", "-o", compacted, cli.place("ledger.gmt.gz")).returncode, 0)
+        (row,) = cli.report(compacted)["ledger"]
         self.assertEqual(
             (row["at_peak"]["asked_at_ns"], amounts(row["at_peak"])), (None, {"contexts": 5, "pool_used": 101})
         )
 
     def test_the_ledger_takes_driver_nvml_and_pools_from_one_answer(self):
-        story = Ledger()
+        story = LedgerStory()
         story.cuda(10, Space.POOL)
         story.sample(340, DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
         story.free(story.cuda(20))
@@ -155,7 +155,7 @@ class LedgerTest(unittest.TestCase):
         story.sample(50)
         self.assertEqual(amounts(story.report()), {"pool_used": 10, "unexplained": 40})
         # The device did not change, so the numbers of the earlier answer still hold.
-        story = Ledger()
+        story = LedgerStory()
         story.cuda(10, Space.POOL)
         story.sample(340, DRIVER | POOLS | PROCESSES, pool_reserved_bytes=32, process_bytes=40, others_bytes=300)
         story.sample(340)
@@ -164,7 +164,7 @@ class LedgerTest(unittest.TestCase):
         )
 
     def test_the_ledger_ignores_late_numbers_of_nvml(self):
-        story = Ledger()
+        story = LedgerStory()
         story.cuda(100)
         # Another process has ended, but NVML still counts its memory.
         story.sample(130, DRIVER | PROCESSES, process_bytes=120, others_bytes=300)
@@ -173,7 +173,7 @@ class LedgerTest(unittest.TestCase):
         self.assertNotIn("other_processes", known(row))
 
     def test_a_device_without_samples_has_no_unexplained_memory(self):
-        story = Ledger()
+        story = LedgerStory()
         story.cuda(10)
         row = story.report()
         self.assertEqual((row["asked_at_ns"], row["used_bytes"], row["total_bytes"]), (None, 10 * MiB, 0))
@@ -183,13 +183,13 @@ class LedgerTest(unittest.TestCase):
         )
 
     def test_more_memory_than_the_device_reports_is_a_negative_rest(self):
-        story = Ledger()
+        story = LedgerStory()
         story.cuda(100)
         story.sample(60)
         self.assertEqual(amounts(story.report()), {"device": 100, "unexplained": -40})
 
     def test_handles_count_until_neither_a_reference_nor_a_mapping_is_left(self):
-        story = Ledger()
+        story = LedgerStory()
         for handle in 1, 2:
             story.event(Kind.ALLOC, layer=CUDA, space=Space.VMM, address=handle, size_bytes=10 * MiB)
             story.event(Kind.MAP, layer=CUDA, space=Space.VMM, address=handle << 30, size_bytes=10 * MiB, object=handle)
@@ -199,7 +199,7 @@ class LedgerTest(unittest.TestCase):
         self.assertEqual(amounts(story.report()), {"vmm": 10})
 
     def test_the_blocks_of_a_graph_begin_with_its_launch(self):
-        story = Ledger()
+        story = LedgerStory()
         story.event(Kind.CREATE, layer=CUDA, space=Space.GRAPH, address=77)
         story.event(Kind.NODE_ALLOC, layer=CUDA, space=Space.GRAPH, address=1 << 30, size_bytes=5 * MiB, object=77)
         story.cuda(1)
@@ -208,7 +208,7 @@ class LedgerTest(unittest.TestCase):
         self.assertEqual(amounts(story.report()), {"device": 1, "graph_used": 5})
 
     def test_the_end_of_a_context_ends_its_allocations(self):
-        story = Ledger()
+        story = LedgerStory()
         story.event(Kind.ALLOC, layer=Layer.DRIVER, space=Space.CONTEXT, address=99, size_bytes=50 * MiB, context=3)
         story.cuda(20, context=3)
         story.cuda(10, Space.POOL, context=3)
@@ -219,7 +219,7 @@ class LedgerTest(unittest.TestCase):
     def test_memory_of_the_driver_is_neither_a_difference_nor_a_regression(self):
         paths = []
         for size in 50, 400:
-            story = Ledger()
+            story = LedgerStory()
             story.cuda(size, Space.CONTEXT, Layer.DRIVER, context=1)
             story.free(story.cuda(20, context=1))
             paths.append(story.write(f"context-{size}.gmt.gz"))

@@ -116,10 +116,10 @@ class Modules(unittest.TestCase):
         self.assertEqual(set(rows(path)), {"layer"})
         self.assertEqual(set(rows(path, "--until", "100000")), {None})
 
-    def test_a_fold_keeps_the_names(self):
-        path, folded = self.layers().write("whole.gmt.gz"), cli.place("folded.gmt.gz")
-        self.assertEqual(cli.run("fold", path, "-o", folded).returncode, 0)
-        found = rows(folded)
+    def test_a_compaction_keeps_the_names(self):
+        path, compacted = self.layers().write("whole.gmt.gz"), cli.place("compacted.gmt.gz")
+        self.assertEqual(cli.run("fold", path, "-o", compacted).returncode, 0)
+        found = rows(compacted)
         self.assertEqual(
             {name: row["live_bytes"] // MiB for name, row in found.items() if row["live_bytes"]},
             {"layers.0": 111, "layers.1": 222, "Attention": 1000},

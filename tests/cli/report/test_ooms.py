@@ -6,19 +6,19 @@ import unittest
 
 import cli
 from definitions import Space
-from oom_story import ALLOC, CUDA, MIB, REFUSED, Story
+from oom_story import ALLOC, CUDA, MIB, REFUSED, OomStory
 
 
 def fragmented(free=20 * MIB):
-    story = Story()
+    story = OomStory()
     story.add(ALLOC, CUDA, 60 * MIB, 0x10000000)
     for i in range(4):
         story.torch(ALLOC, 10 * MIB, 0x10000000 + i * 15 * MIB, 60 * MIB, frames=2 + i // 2)
     for _ in range(3):
         story.add(REFUSED, CUDA, 30 * MIB, frames=4)
-        story.driver(free)
+        story.driver_answer(free)
     story.torch(REFUSED, 30 * MIB, 0, 60 * MIB, frames=4)
-    story.driver(free)
+    story.driver_answer(free)
     return story
 
 
@@ -43,9 +43,9 @@ class Ooms(unittest.TestCase):
         )
 
     def test_the_memory_limit_of_pytorch_is_named_if_the_driver_did_not_refuse(self):
-        story = Story()
+        story = OomStory()
         story.torch(REFUSED, 30 * MIB, 0, 0)
-        story.driver(90 * MIB)
+        story.driver_answer(90 * MIB)
         self.assertIn(
             "The driver had 90.0 MiB of 100 MiB free, which is enough, and the driver refused no request: "
             "PyTorch may have reached its own limit (set_per_process_memory_fraction).",
@@ -53,10 +53,10 @@ class Ooms(unittest.TestCase):
         )
 
     def test_a_refusal_outside_of_pytorch_names_the_function_and_this_process(self):
-        story = Story()
+        story = OomStory()
         story.add(ALLOC, CUDA, 90 * MIB, 0x10000000, frames=3)
         story.add(REFUSED, CUDA, 30 * MIB, frames=4)
-        story.driver(10 * MIB)
+        story.driver_answer(10 * MIB)
         self.assertEqual(
             story.text(),
             "At 2.00 ms, cudaMalloc could not allocate 30.0 MiB on GPU 0 for train.py:4 in place4. The driver had 10.0 MiB of 100 MiB "
@@ -64,7 +64,7 @@ class Ooms(unittest.TestCase):
         )
 
     def test_retries_are_one_line_and_no_failure(self):
-        story = Story()
+        story = OomStory()
         for i in range(3):
             story.add(REFUSED, CUDA, 30 * MIB, frames=4)
             story.add(ALLOC, CUDA, 30 * MIB, 0x10000000 * (i + 1), frames=4)
@@ -80,7 +80,7 @@ class Ooms(unittest.TestCase):
         self.assertEqual([(oom["recovered"], oom["driver_refusals"]) for oom in report["ooms"]], [(True, 1)] * 3)
 
     def test_the_first_and_last_three_of_many_failures_have_a_paragraph(self):
-        story = Story()
+        story = OomStory()
         for i in range(10):
             story.add(REFUSED, CUDA, (30 + i) * MIB)
         text = story.text()
@@ -89,7 +89,7 @@ class Ooms(unittest.TestCase):
         self.assertEqual(story.heading, "Out of memory: 10 requests failed")
 
     def test_invalid_requests_are_listed_separately(self):
-        story = Story()
+        story = OomStory()
         for i in range(7):
             story.add(REFUSED, CUDA, i, result=1)
         story.add(REFUSED, CUDA, 30 * MIB)
@@ -143,20 +143,20 @@ class Ooms(unittest.TestCase):
         self.assertEqual(short["holders"], [None, None])
 
     def test_unknown_values_are_null(self):
-        story = Story()
+        story = OomStory()
         story.add(REFUSED, CUDA, 5, space=Space.PINNED, device=-1)
         (oom,) = story.json()["ooms"]
         for key in "device", "free_bytes", "total_bytes", "reserved_bytes", "largest_hole_bytes", "would_fit", "step":
             self.assertIsNone(oom[key], key)
 
     def test_tens_of_thousands_of_refusals_are_counted_and_not_all_explained(self):
-        story = Story()
+        story = OomStory()
         story.add(ALLOC, CUDA, MIB, 0x10000000)
         story.events += [
             {**story.events[0], "kind": REFUSED, "stamp": 2 * 10**6 + i, "result": 2, "address": 0}
             for i in range(30000)
         ]
-        story.facts = [{"stamp": event["stamp"], "thread": 1, "total_bytes": 9} for event in story.events]
+        story.answers = [{"stamp": event["stamp"], "thread": 1, "total_bytes": 9} for event in story.events]
         path = story.write()
         start = time.monotonic()
         done = cli.run("report", "--full", path)

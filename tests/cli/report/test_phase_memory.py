@@ -150,7 +150,7 @@ class PhaseMemory(unittest.TestCase):
         counted = [phase["memory"] is not None for phase in cli.report(story.write("deep.gmt.gz"))["phases"]]
         self.assertEqual(counted, [True] * 64 + [False] * 6)
 
-    def test_phases_in_the_folded_part_are_not_counted(self):
+    def test_phases_in_the_compacted_part_are_not_counted(self):
         story = Phases()
         kept = story.make(MiB)
         story.push("before")
@@ -162,10 +162,10 @@ class PhaseMemory(unittest.TestCase):
         story.drop(kept)
         story.pop()
         path = story.write("whole.gmt.gz")
-        folded = cli.place("folded.gmt.gz")
-        done = cli.run("fold", "--keep-events=20", "-o", folded, path)
+        compacted = cli.place("compacted.gmt.gz")
+        done = cli.run("fold", "--keep-events=20", "-o", compacted, path)
         self.assertEqual(done.returncode, 0, done.stderr)
-        before, after = cli.report(folded)["phases"]
+        before, after = cli.report(compacted)["phases"]
         self.assertIsNone(before["memory"])
         self.assertEqual(rows_of(after)["torch"]["begin_bytes"], 2 * MiB)
         self.assertEqual(rows_of(after)["torch"]["end_bytes"], MiB)

@@ -40,7 +40,7 @@ def account(answer, layer="torch", device=0):
 
 class Stretch(unittest.TestCase):
     def story(self):
-        """Two blocks, then a phase that frees one of them and leaves a block of its own, then another block."""
+        """Makes two blocks, then a phase that frees one of them and leaves a new block, then a last block."""
         story = Story()
         first = story.alloc(4 * MiB, LINE.format(1))
         story.alloc(MiB, LINE.format(2))
@@ -190,7 +190,7 @@ class Stretch(unittest.TestCase):
         self.assertEqual(account(answer, "cuda", None)["alloc_bytes"], 4096)
         self.assertEqual(answer["sites"][0]["space"], "pinned")
 
-    def test_after_a_fold_a_stretch_of_the_rest_has_the_same_numbers(self):
+    def test_after_a_compaction_a_stretch_of_the_rest_has_the_same_numbers(self):
         story = self.story()
         for number in range(200):
             story.free(story.alloc(100 + number, LINE.format(8)))
@@ -199,7 +199,7 @@ class Stretch(unittest.TestCase):
         story.free(kept)
         story.alloc(6 * MiB, LINE.format(9))
         pop(story)
-        path, small = story.write("long.gmt.gz"), cli.place("folded.gmt.gz")
+        path, small = story.write("long.gmt.gz"), cli.place("compacted.gmt.gz")
         done = cli.run("fold", path, "-o", small, "--keep-events=5", "--force")
         self.assertEqual(done.returncode, 0, done.stderr)
         answers = [stretch(one, "--phase", "In [2]") for one in (path, small)]

@@ -7,7 +7,7 @@ import unittest
 
 import cli
 from definitions import Kind
-from ledger_story import Ledger
+from ledger_story import LedgerStory
 from recording import CUDA, PINNED, MiB, Story, train
 
 COLUMNS = 120
@@ -36,8 +36,8 @@ FORMS = (
 
 
 def long_names(name):
-    """A training whose paths, functions, threads and arguments are long."""
-    story = Ledger(command="\0".join(["/usr/bin/python3", FOLDER + "train.py", *["--option=of_the_program"] * 30]))
+    """Writes a training whose paths, functions, threads and arguments have long names."""
+    story = LedgerStory(command="\0".join(["/usr/bin/python3", FOLDER + "train.py", *["--option=of_the_program"] * 30]))
     story.cuda(64, line=f"{FOLDER}load.py:123456 in load")
     main = f"{FOLDER}train.py:90 in main"
     function = "a_function_of_the_model_with_a_name_of_some_sixty_characters"

@@ -80,10 +80,10 @@ class WorkEnd(unittest.TestCase):
         self.assertEqual(self.live(path, "--until=150"), [4096, 4096])
         self.assertEqual(self.live(path, "--until=2500"), [12288, 12288])
 
-    def test_a_folded_recording_has_the_same_end(self):
-        path, folded = self.write("whole.gmt.gz", self.TEARDOWN), cli.place("folded-end.gmt.gz")
-        self.assertEqual(cli.run("fold", "--keep-steps=1", path, "-o", folded).returncode, 0)
-        self.assertEqual(self.live(folded)[1], 4096)
+    def test_a_compacted_recording_has_the_same_end(self):
+        path, compacted = self.write("whole.gmt.gz", self.TEARDOWN), cli.place("compacted-end.gmt.gz")
+        self.assertEqual(cli.run("fold", "--keep-steps=1", path, "-o", compacted).returncode, 0)
+        self.assertEqual(self.live(compacted)[1], 4096)
 
 
 if __name__ == "__main__":

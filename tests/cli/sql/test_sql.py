@@ -26,7 +26,7 @@ def ask(*words, code=0):
 
 
 def rounded(rows):
-    """JSON has ten digits of a fraction."""
+    """Returns rows with rounded fractions, because JSON has ten digits of a fraction."""
     return [tuple(round(value, 9) if isinstance(value, float) else value for value in row) for row in rows]
 
 
@@ -52,13 +52,13 @@ class Numbers(unittest.TestCase):
             "select layer, device, sum(peak_bytes), sum(live_bytes), sum(allocs), sum(frees), sum(total_bytes) "
             "from sites group by layer, device",
         )
-        wanted = {
+        expected = {
             key: tuple(
                 one[name] for name in ("peak_bytes", "live_bytes", "alloc_count", "free_count", "total_alloc_bytes")
             )
             for key, one in self.accounts.items()
         }
-        self.assertEqual({row[:2]: row[2:] for row in rows}, wanted)
+        self.assertEqual({row[:2]: row[2:] for row in rows}, expected)
 
     def test_blocks_have_each_allocation_and_what_is_live(self):
         rows = ask(
@@ -66,8 +66,10 @@ class Numbers(unittest.TestCase):
             "select layer, device, count(*), count(freed_time_ns), "
             "sum(case when freed_time_ns is null then size_bytes else 0 end) from blocks group by layer, device",
         )
-        wanted = {key: (one["alloc_count"], one["free_count"], one["live_bytes"]) for key, one in self.accounts.items()}
-        self.assertEqual({row[:2]: row[2:] for row in rows}, wanted)
+        expected = {
+            key: (one["alloc_count"], one["free_count"], one["live_bytes"]) for key, one in self.accounts.items()
+        }
+        self.assertEqual({row[:2]: row[2:] for row in rows}, expected)
 
     def test_the_running_sum_over_the_events_of_nsight_has_the_peaks_of_layer_cuda(self):
         database = sqlite3.connect(export(self.path, "nsight.sqlite"))
@@ -78,9 +80,9 @@ class Numbers(unittest.TestCase):
             device = -1 if device is None else device
             live[device] = live.get(device, 0) + (size if operation == 0 else -size)
             peak[device] = max(peak.get(device, 0), live[device])
-        wanted = {device: one for (layer, device), one in self.accounts.items() if layer == "cuda"}
-        self.assertEqual(peak, {device: one["peak_bytes"] for device, one in wanted.items()})
-        self.assertEqual(live, {device: one["live_bytes"] for device, one in wanted.items()})
+        expected = {device: one for (layer, device), one in self.accounts.items() if layer == "cuda"}
+        self.assertEqual(peak, {device: one["peak_bytes"] for device, one in expected.items()})
+        self.assertEqual(live, {device: one["live_bytes"] for device, one in expected.items()})
 
     def test_the_questions_of_the_page_have_the_answers_of_the_page(self):
         questions = sql_page.questions(PAGE)
@@ -133,8 +135,8 @@ class Numbers(unittest.TestCase):
 
     def test_standard_output_gets_the_bytes_of_the_file(self):
         with open(export(self.path, "file.sqlite"), "rb") as file:
-            wanted = file.read()
-        self.assertEqual(exports.export("sqlite", self.path), wanted)
+            expected = file.read()
+        self.assertEqual(exports.export("sqlite", self.path), expected)
 
 
 class Output(unittest.TestCase):

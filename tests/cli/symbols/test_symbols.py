@@ -39,9 +39,9 @@ def addresses(path, count):
 
 def frames_of(where, path, identity, *arguments):
     """Returns the report's frames for each address in `where`: [(function, file name, line)], leaf first."""
-    snapshot = cli.place("symbols.gmt.gz")
+    recording = cli.place("symbols.gmt.gz")
     w.write(
-        snapshot,
+        recording,
         w.process(),
         w.block(
             "module",
@@ -66,7 +66,7 @@ def frames_of(where, path, identity, *arguments):
         ],
         w.end(len(where)),
     )
-    report = cli.report(snapshot, *arguments)
+    report = cli.report(recording, *arguments)
     by_device = {site["device"]: site["stack"] for site in report["sites"]}
     # A function without a name gets its file's name. Here the file has several names.
     return report, [

@@ -37,11 +37,11 @@ HOSTILE = (
 )
 
 
-def recording(name, path, identity, where):
+def make_recording(name, path, identity, where):
     """Writes a recording whose stacks have two frames of `path`: each pair of neighbours in `where`."""
-    snapshot = cli.place(name)
+    recording = cli.place(name)
     w.write(
-        snapshot,
+        recording,
         w.process(),
         w.block(
             "module",
@@ -74,7 +74,7 @@ def recording(name, path, identity, where):
         ],
         w.end(len(where)),
     )
-    return snapshot
+    return recording
 
 
 def hash_of(content):
@@ -99,14 +99,14 @@ class Cache(unittest.TestCase):
         self.folder = os.path.join(self.home, "gpumemtrace", "symbols")
         self.where = list(symbols.addresses(symbols.PROGRAM, 300))
         self.identity = symbols.build_id(symbols.PROGRAM)
-        self.snapshot = recording("cached.gmt.gz", symbols.PROGRAM, self.identity, self.where)
+        self.recording = make_recording("cached.gmt.gz", symbols.PROGRAM, self.identity, self.where)
 
-    def read_with_cache(self, *arguments, environment=None, snapshot=None, **more):
+    def read_with_cache(self, *arguments, environment=None, recording=None, **more):
         """Returns a verb's output as bytes. Checks that stderr is empty."""
         arguments = arguments or ("report", "--json")
         done = cli.run(
             *arguments,
-            snapshot or self.snapshot,
+            recording or self.recording,
             text=False,
             environment={"XDG_CACHE_HOME": self.home, **(environment or {})},
             **more,
@@ -138,7 +138,7 @@ class Cache(unittest.TestCase):
             self.assertEqual(len(first), 1, verb)
             self.assertEqual(self.read_with_cache(*verb), plain)
             self.assertEqual(self.kept(), first)
-        pair = [self.snapshot, recording("other.gmt.gz", symbols.PROGRAM, self.identity, self.where[:100])]
+        pair = [self.recording, make_recording("other.gmt.gz", symbols.PROGRAM, self.identity, self.where[:100])]
         diff = [
             cli.run("diff", "--by=stack", *more, *pair, environment={"XDG_CACHE_HOME": self.home}).stdout
             for more in (["--no-symbol-cache"], [], [])
@@ -156,16 +156,16 @@ class Cache(unittest.TestCase):
         functions, where = [name for _, name in rows], [address + 1 for address, _ in rows]
         renames = [f"--redefine-sym={old}={new}" for old, new in zip(functions, HOSTILE)]
         symbols.tool("objcopy", "--strip-debug", *renames, symbols.PROGRAM, program)
-        snapshot = recording("hostile.gmt.gz", program, self.identity, where)
+        recording = make_recording("hostile.gmt.gz", program, self.identity, where)
         for verb in VERBS:
             shutil.rmtree(self.home, ignore_errors=True)
             answers = [
-                self.plain(*verb, snapshot=snapshot),
-                *(self.read_with_cache(*verb, snapshot=snapshot) for _ in range(2)),
+                self.plain(*verb, recording=recording),
+                *(self.read_with_cache(*verb, recording=recording) for _ in range(2)),
             ]
             self.assertEqual(answers[1:], answers[:1] * 2)
         self.assertIn(
-            b'"torch::autograd::Engine::execute()"', self.read_with_cache("report", "--json", snapshot=snapshot)
+            b'"torch::autograd::Engine::execute()"', self.read_with_cache("report", "--json", recording=recording)
         )
         self.assertTrue(all(name.encode() in b"".join(self.kept().values()) for name in HOSTILE))
 
@@ -196,31 +196,31 @@ class Cache(unittest.TestCase):
             self.assertEqual(self.kept(), {name: good})
 
     def test_the_cache_adds_later_answers(self):
-        half = recording("half.gmt.gz", symbols.PROGRAM, self.identity, self.where[::2])
-        self.assertEqual(self.read_with_cache(snapshot=half), self.plain(snapshot=half))
+        half = make_recording("half.gmt.gz", symbols.PROGRAM, self.identity, self.where[::2])
+        self.assertEqual(self.read_with_cache(recording=half), self.plain(recording=half))
         ((name, first),) = self.kept().items()
         self.assertEqual(self.read_with_cache(), self.plain())
         ((again, second),) = self.kept().items()
         self.assertEqual(name, again)
         self.assertGreater(len(second), len(first))
-        self.assertEqual(self.read_with_cache(snapshot=half), self.plain(snapshot=half))
+        self.assertEqual(self.read_with_cache(recording=half), self.plain(recording=half))
         self.assertEqual(self.kept(), {name: second})
 
     def test_a_new_or_removed_debug_file_is_noticed_at_once(self):
         stripped, debug = cli.place("cache-stripped"), cli.place("cache-debug")
         symbols.tool("strip", "-o", stripped, symbols.PROGRAM)
-        snapshot = recording("stripped.gmt.gz", stripped, self.identity, self.where)
+        recording = make_recording("stripped.gmt.gz", stripped, self.identity, self.where)
         target = os.path.join(debug, ".build-id", self.identity[:2], self.identity[2:] + ".debug")
         os.makedirs(os.path.dirname(target), exist_ok=True)
         option = f"--symbol-path={debug}"
-        bare = self.read_with_cache("report", "--json", option, snapshot=snapshot)
+        bare = self.read_with_cache("report", "--json", option, recording=recording)
         symbols.tool("objcopy", "--only-keep-debug", symbols.PROGRAM, target)
-        full = self.read_with_cache("report", "--json", option, snapshot=snapshot)
+        full = self.read_with_cache("report", "--json", option, recording=recording)
         self.assertNotEqual(bare, full)
-        self.assertEqual(full, self.plain("report", "--json", option, snapshot=snapshot))
-        self.assertEqual(self.read_with_cache("report", "--json", option, snapshot=snapshot), full)
+        self.assertEqual(full, self.plain("report", "--json", option, recording=recording))
+        self.assertEqual(self.read_with_cache("report", "--json", option, recording=recording), full)
         os.unlink(target)
-        self.assertEqual(self.read_with_cache("report", "--json", option, snapshot=snapshot), bare)
+        self.assertEqual(self.read_with_cache("report", "--json", option, recording=recording), bare)
 
     def test_another_reader_does_not_use_the_cache(self):
         other = cli.place("other-reader")
@@ -228,7 +228,7 @@ class Cache(unittest.TestCase):
         before = self.kept()
         symbols.tool("strip", "-o", other, cli.CLI)
         done = subprocess.run(
-            [other, "report", "--json", self.snapshot],
+            [other, "report", "--json", self.recording],
             capture_output=True,
             timeout=120,
             env={**cli.PLAIN, "XDG_CACHE_HOME": self.home},

@@ -11,7 +11,7 @@ import unittest
 import cli
 import write_recording as w
 from definitions import Kind, MarkKind, MarkSource
-from ledger_story import Ledger
+from ledger_story import LedgerStory
 from recording import CUDA, TORCH, MiB
 
 MAIN = "/home/me/train.py:90 in main"
@@ -38,7 +38,7 @@ def examples():
 
 def training(name, ends):
     """Writes a training with parameters, a leak, memory of CUDA, a refused request and a sample of the device."""
-    story = Ledger()
+    story = LedgerStory()
 
     def mark(kind, address=0):
         story.stamp += 10

@@ -163,13 +163,13 @@ static uint32_t count_runs(void)
  */
 int test_has_whole_loop(void)
 {
-	enum { LEAST_BYTES = 4096 };
+	enum { MIN_BYTES = 4096 };
 	ElfW(Sym) *symbol = NULL;
 	void *loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
 	Dl_info info;
 
 	return loop && dladdr1(loop, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
-		symbol->st_size >= LEAST_BYTES;
+		symbol->st_size >= MIN_BYTES;
 }
 
 uint32_t test_capture(uint32_t depth, uint32_t *ret_runs, uint32_t *ret_lost)

@@ -44,7 +44,7 @@ static unsigned any(unsigned limit)
 }
 
 /* Begins a walk the same way as gmt_native_capture. */
-__attribute__((noinline)) static bool take(void)
+__attribute__((noinline)) static bool walk_here(void)
 {
 	const uint64_t *frame = __builtin_frame_address(0);
 	struct gmt_walk_start start = { .ip = frame[1], .sp = (uint64_t)(frame + 2), .fp = frame[0] };
@@ -52,9 +52,9 @@ __attribute__((noinline)) static bool take(void)
 	return gmt_walk_capture(walk, &start, LIMIT);
 }
 
-static inline __attribute__((always_inline)) void look(void)
+static inline __attribute__((always_inline)) void check_walk(void)
 {
-	if (!take()) {
+	if (!walk_here()) {
 		atomic_fetch_add(&refused, 1);
 		return;
 	}
@@ -78,7 +78,7 @@ __attribute__((noinline)) static int descend(void *where)
 	} else {
 		/* At least two rounds have one call site, even if the compiler peels the first. */
 		for (volatile int again = 0; again < 3; again++)
-			look();
+			check_walk();
 	}
 	count = before;
 	return 0;

@@ -9,7 +9,7 @@
  * Simulates a function in the middle that calls from another place: only its return address
  * changes.
  */
-static void go_on(uint32_t index)
+static void change_return_address(uint32_t index)
 {
 	frames[index].ip = (frames[index].ip & (own_start - 1)) >> IP_SHIFT << IP_SHIFT | any_site();
 	if (index + 1 < depth)
@@ -46,7 +46,7 @@ static void change(void)
 	while (pushes--)
 		push(0);
 	if (!any(3))
-		go_on(any(depth));
+		change_return_address(any(depth));
 	if (!any(3))
 		use_register(any(depth));
 }
@@ -104,7 +104,7 @@ static void check(uint32_t limit, int has_odd)
 		return;
 	}
 	assert_false(has_odd);
-	/* The walk itself found the stack unchanged and recalled no part of it. */
+	/* The walk itself found the stack unchanged and reused no cached part of it. */
 	if (is_sure && has_rows)
 		assert_int_equal(is_same, walk.is_known && !walk.stack_cache.current);
 	assert_int_equal(walk.ends, GMT_STACK_WHOLE);
@@ -160,7 +160,7 @@ static void a_repeated_stack_is_found_in_the_cache_and_a_similar_one_is_not(void
 	(void)state;
 	enum { SCENES = 12, TURNS = 8 };
 	static struct scene scenes[SCENES];
-	uint32_t recalled = 0, left = 0;
+	uint32_t reused = 0, left = 0;
 
 	for (unsigned session = 0; session < SESSIONS; session++) {
 		begin_session(session);
@@ -182,15 +182,15 @@ static void a_repeated_stack_is_found_in_the_cache_and_a_similar_one_is_not(void
 					*word(frames[1].sp - 8) = frames[1].ip;
 				}
 				if (turn > 2 && !any(4))
-					any(2) ? go_on(any(depth)) : use_register(any(depth));
+					any(2) ? change_return_address(any(depth)) : use_register(any(depth));
 				check(512, 0);
 				/* The walk does not compare an unchanged stack with its guess. */
-				recalled += guess && walk.stack_cache.current == guess && walk.is_known;
+				reused += guess && walk.stack_cache.current == guess && walk.is_known;
 				left += guess && walk.stack_cache.current != guess;
 			}
 		}
 	}
-	assert_true(recalled > SESSIONS * SCENES);
+	assert_true(reused > SESSIONS * SCENES);
 	assert_true(left > SESSIONS);
 }
 

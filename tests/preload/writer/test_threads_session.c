@@ -233,7 +233,7 @@ struct found {
 	bool is_ended;
 };
 
-static void take(const struct gmt_block *block, const void *rows, struct found *found)
+static void count_rows(const struct gmt_block *block, const void *rows, struct found *found)
 {
 	const struct gmt_event *events = rows;
 	const struct gmt_drop *drops = rows;
@@ -276,7 +276,7 @@ static struct found read_file(const char *path)
 	demand(!gmt_source_open(path, &source, &error), error.text);
 	while (!(status = gmt_source_next(source, &block, &error))) {
 		demand(!gmt_decode_rows(&decoder, &block, &rows, &error), error.text);
-		take(&block, rows, &found);
+		count_rows(&block, rows, &found);
 	}
 	demand(status == GMT_END, error.text);
 	gmt_decoder_fini(&decoder);

@@ -11,7 +11,7 @@
 
 #include "cuda_host.h"
 
-static void say(const char *text)
+static void print_text(const char *text)
 {
 	if (write(1, text, strlen(text)) < 0)
 		abort();
@@ -19,11 +19,11 @@ static void say(const char *text)
 
 static void at_exit(void)
 {
-	say("handler at exit\n");
+	print_text("handler at exit\n");
 }
 static void at_quick_exit_handler(void)
 {
-	say("handler at quick exit\n");
+	print_text("handler at quick exit\n");
 }
 
 static void sleep_ms(long ms)
@@ -137,7 +137,7 @@ static void *last_thread(void *nothing)
 {
 	sleep_ms(200);
 	host_allocate(10);
-	say("last thread\n");
+	print_text("last thread\n");
 	return nothing;
 }
 

@@ -18,7 +18,7 @@ void linked_touch(void)
 {
 }
 
-static void say(const char *text, size_t length)
+static void print_text(const char *text, size_t length)
 {
 	if (write(1, text, length) < 0)
 		abort();
@@ -26,7 +26,7 @@ static void say(const char *text, size_t length)
 
 static void at_exit(void)
 {
-	say("library: handler at exit\n", 25);
+	print_text("library: handler at exit\n", 25);
 }
 
 __attribute__((constructor)) static void begins(void)
@@ -37,7 +37,7 @@ __attribute__((constructor)) static void begins(void)
 		if (cuMemAlloc_v2(&blocks[i], 1 << 20))
 			abort();
 	atexit(at_exit);
-	say("library: begins\n", 16);
+	print_text("library: begins\n", 16);
 }
 
 __attribute__((destructor)) static void ends(void)
@@ -45,5 +45,5 @@ __attribute__((destructor)) static void ends(void)
 	for (int i = 0; i < 20; i++)
 		if (cuMemFree_v2(blocks[i]))
 			abort();
-	say("library: ends\n", 14);
+	print_text("library: ends\n", 14);
 }

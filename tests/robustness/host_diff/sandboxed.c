@@ -30,7 +30,7 @@ int cuMemAlloc_v2(uint64_t *ret_address, size_t bytes);
 int cuMemFree_v2(uint64_t address);
 #endif
 
-static void say(const char *text)
+static void print_text(const char *text)
 {
 	if (write(1, text, strlen(text)) < 0)
 		_exit(9);
@@ -52,7 +52,7 @@ static void kill_at_all_but(const unsigned *numbers, unsigned count)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
-		say("no filters here\n");
+		print_text("no filters here\n");
 		_exit(77);
 	}
 }
@@ -60,7 +60,7 @@ static void kill_at_all_but(const unsigned *numbers, unsigned count)
 static void on_signal(int number)
 {
 	(void)number;
-	say("handler\n");
+	print_text("handler\n");
 }
 
 #ifdef HAS_CUDA
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 	signal(SIGUSR1, on_signal);
 	if (!strcmp(how, "return")) {
 		kill_at_all_but(few, 2);
-		say("behind the filter\n");
+		print_text("behind the filter\n");
 		return 3;
 	}
 	if (!strcmp(how, "signal")) {
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 	if (!strcmp(how, "strict")) {
 		if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
 			_exit(77);
-		say("strictly\n");
+		print_text("strictly\n");
 		syscall(SYS_exit, 5);
 	}
 #ifdef HAS_CUDA
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 		use_cuda(100);
 		kill_at_all_but(with_events, 3);
 		use_cuda(EVENTS);
-		say("allocated behind the filter\n");
+		print_text("allocated behind the filter\n");
 		/* exit() would let the recorder finish, but that needs more than this filter allows. */
 		syscall(SYS_exit_group, 6);
 	}

@@ -70,12 +70,12 @@ def kinds(process):
     return {call.split("(")[0] for call in process}
 
 
-def differences(plains, recorded):
+def differences(plain_runs, recorded):
     """Returns the calls that only `recorded` made, by process."""
     different = []
-    names = set(recorded.processes).union(*(plain.processes for plain in plains))
+    names = set(recorded.processes).union(*(plain.processes for plain in plain_runs))
     for name in sorted(names):
-        variants = [plain.processes.get(name) for plain in plains]
+        variants = [plain.processes.get(name) for plain in plain_runs]
         got = recorded.processes.get(name, [])
         if None in variants:
             if not any(got) or any(variants):
@@ -90,11 +90,11 @@ def differences(plains, recorded):
             different += [f"{name}: {line}" for line in best[:20]]
             continue
         Count.by_kind += 1
-        new = kinds(got) - set().union({"getpid"}, *(plain.kinds(name) for plain in plains))
+        new = kinds(got) - set().union({"getpid"}, *(plain.kinds(name) for plain in plain_runs))
         different += [f"{name}: a new kind of call: {kind}" for kind in sorted(new)]
     more = {
         path
-        for path in recorded.opened.difference(*(plain.opened for plain in plains))
+        for path in recorded.opened.difference(*(plain.opened for plain in plain_runs))
         if "gpumemtrace" in path and path != SHIM and "gpumemtrace-hosts." not in path
     }
     return different + [f"opened {path}" for path in sorted(more)]
@@ -105,22 +105,22 @@ def makes_the_same_calls(host):
         missing = host.missing()
         if missing:
             self.skipTest(f"{missing} is not there")
-        with compare.Place() as place:
-            plains = [calls.trace(host, place, EMPTY)]
+        with compare.RunFolder() as place:
+            plain_runs = [calls.trace(host, place, EMPTY)]
             recorded = calls.trace(host, place, SHIM)
             different = True
-            while different and len(plains) < RUNS:
-                plains.append(calls.trace(host, place, EMPTY))
+            while different and len(plain_runs) < RUNS:
+                plain_runs.append(calls.trace(host, place, EMPTY))
                 before = Count.in_order, Count.by_kind
-                different = differences(plains, recorded)
-                if different and len(plains) < RUNS:
+                different = differences(plain_runs, recorded)
+                if different and len(plain_runs) < RUNS:
                     Count.in_order, Count.by_kind = before
             # A difference that the recorder causes appears in each run. Sizes of reads from pipes and the order of
             # threads vary by themselves, with the load too. So each try has one more run without the recorder.
             for _ in range(RUNS if different else 0):
-                plains.append(calls.trace(host, place, EMPTY))
+                plain_runs.append(calls.trace(host, place, EMPTY))
                 before = Count.in_order, Count.by_kind
-                again = differences(plains, calls.trace(host, place, SHIM))
+                again = differences(plain_runs, calls.trace(host, place, SHIM))
                 Count.in_order, Count.by_kind = before
                 if not again:
                     different = []
@@ -146,7 +146,7 @@ class Calls(unittest.TestCase):
         )
 
     def test_one_additional_call_is_detected(self):
-        with compare.Place() as place:
+        with compare.RunFolder() as place:
             plain = [calls.trace(hosts.Host("ls", ["ls", "."]), place, EMPTY) for _ in range(2)]
             for other in (["ls", "-l", "."], ["ls", "/"], ["sh", "-c", "ls ."]):
                 with self.subTest(other):

@@ -89,7 +89,7 @@ class CudaHosts(unittest.TestCase):
     maxDiff = None
 
     def check(self, host):
-        different, compared, plain = witnessed.compare_row(host, DRIVER, but=is_the_recorders)
+        different, compared, plain = witnessed.compare_row(host, DRIVER, is_expected=is_the_recorders)
         if different:
             self.fail(different[:6000])
         self.assertEqual(plain.outcome.end, host.ends, plain.outcome.err[-1500:])

@@ -56,7 +56,7 @@ class Witnesses(unittest.TestCase):
     def different(self, script, change=":"):
         """Returns the differences between a script, and the same script with `change` in place of CHANGE."""
         plain, other = (hosts.Host("script", ["sh", "-c", script.replace("CHANGE", each)]) for each in (":", change))
-        with compare.Place() as place:
+        with compare.RunFolder() as place:
             plains = [witnessed.run(plain, place) for _ in range(2)]
             changed = witnessed.run(other, place)
         return witnessed.differences(plains, changed)[0]
@@ -115,7 +115,7 @@ class Witnesses(unittest.TestCase):
 
     def test_the_recorder_is_between_the_witnesses(self):
         """The first witness's constructor runs after the recorder's. So does the last witness's destructor."""
-        with compare.Place() as place:
+        with compare.RunFolder() as place:
             host = hosts.Host("order", ["getconf", "PAGESIZE"], environment={"LD_DEBUG": "files"})
             seen = witnessed.run(host, place, witnessed.SHIM)
         self.assertEqual(seen.reports, 4)

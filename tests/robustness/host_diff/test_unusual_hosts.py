@@ -24,8 +24,8 @@ STORM = 40
 
 
 class Comparison(unittest.TestCase):
-    def check(self, host, libraries=None, but=None):
-        different, _, plain = witnessed.compare_row(host, libraries, but=but)
+    def check(self, host, libraries=None, is_expected=None):
+        different, _, plain = witnessed.compare_row(host, libraries, is_expected=is_expected)
         if plain.outcome.end == "exit 77":
             self.skipTest("no filters here")
         if different:

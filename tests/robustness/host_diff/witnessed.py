@@ -14,18 +14,18 @@ HERE = os.path.join(BUILD, "tests", "robustness", "host_diff")
 FIRST, LAST = (os.path.join(HERE, f"libwitness-{name}.so") for name in ("first", "last"))
 FOLDER = "witnessed"
 # Scripts call these programs in a loop until another program is ready. The number of calls varies by chance.
-ASKED_AGAIN = {"sleep", "redis-cli"}
+POLLED_PROGRAMS = {"sleep", "redis-cli"}
 # A JVM ends with a varying number of compiler threads: it depends on how much it compiled, and when.
-BY_CHANCE = {("java", "ends", "threads")}
+RANDOM_FACTS = {("java", "ends", "threads")}
 # git decides by the times in its index which packs it reads. These times are only as fine as the kernel's clock.
-MAPPED_BY_CHANCE = re.compile(r"mapped: .*/\.git/objects/pack/")
-RUNS = 6  # without the recorder, at most
+RANDOM_MAPPINGS = re.compile(r"mapped: .*/\.git/objects/pack/")
+MAX_PLAIN_RUNS = 6
 # The loader maps the recorder's file and the libraries that it is linked to into each process.
 LOADED = ("libz.so.", "libdl.so.", "libpthread.so.", "librt.so.", "libm.so.")
 
 
 @dataclasses.dataclass
-class Seen:
+class WitnessedRun:
     """The result of one run: its outcome, and how often each process reported each value of each fact."""
 
     outcome: compare.Outcome
@@ -33,7 +33,7 @@ class Seen:
     reports: int
 
 
-def is_ours(line, preload):
+def is_about_recorder(line, preload):
     return (preload and line.startswith(f"mapped: {os.path.dirname(preload)}/")) or (
         line.startswith("mapped: ") and os.path.basename(line).startswith(LOADED)
     )
@@ -54,12 +54,12 @@ def read_facts(folder, preload):
             for line in lines:
                 fact, _, value = line.partition(": ")
                 if (
-                    not is_ours(line, preload)
-                    and (program, moment, fact) not in BY_CHANCE
-                    and not MAPPED_BY_CHANCE.match(line)
+                    not is_about_recorder(line, preload)
+                    and (program, moment, fact) not in RANDOM_FACTS
+                    and not RANDOM_MAPPINGS.match(line)
                 ):
                     facts[program, f"{name} {moment}", fact][value] = (
-                        1 if program in ASKED_AGAIN else facts[program, f"{name} {moment}", fact][value] + 1
+                        1 if program in POLLED_PROGRAMS else facts[program, f"{name} {moment}", fact][value] + 1
                     )
     return facts, reports
 
@@ -82,24 +82,27 @@ def run(host, place, preload=None, libraries=None):
     preload = preload and reachable(preload)
     outcome = compare.run(row, place, ":".join(filter(None, (reachable(FIRST), preload, reachable(LAST)))), libraries)
     facts, reports = read_facts(folder, preload)
-    return Seen(outcome, facts, reports)
+    return WitnessedRun(outcome, facts, reports)
 
 
-def differences(plains, recorded, but=None):
+def differences(plain_runs, recorded, is_expected=None):
     """
     Returns the differences between `recorded` and the runs without the recorder, one per line, and the number of
     compared facts. Skips facts that already differ between the runs without the recorder, and facts for which
-    but(fact) is true.
+    is_expected(fact) is true.
     """
     different = min(
-        (compare.differences(one.outcome, other.outcome, recorded.outcome) for one, other in zip(plains, plains[1:])),
+        (
+            compare.differences(one.outcome, other.outcome, recorded.outcome)
+            for one, other in zip(plain_runs, plain_runs[1:])
+        ),
         key=len,
     )
     different, compared = [different] if different else [], 0
-    for key in sorted(set(recorded.facts).union(*(plain.facts for plain in plains))):
-        expected, *others = (plain.facts.get(key, {}) for plain in plains)
+    for key in sorted(set(recorded.facts).union(*(plain.facts for plain in plain_runs))):
+        expected, *others = (plain.facts.get(key, {}) for plain in plain_runs)
         got = recorded.facts.get(key, {})
-        if any(expected != other for other in others) or (but and but(key[2])):
+        if any(expected != other for other in others) or (is_expected and is_expected(key[2])):
             continue
         compared += 1
         if expected != got:
@@ -109,17 +112,17 @@ def differences(plains, recorded, but=None):
     return "\n".join(different), compared
 
 
-def compare_row(host, libraries=None, preload=SHIM, but=None):
+def compare_row(host, libraries=None, preload=SHIM, is_expected=None):
     """Returns the differences, the number of compared facts, and the first run without the recorder."""
-    with compare.Place() as place:
-        plains = [run(host, place, None, libraries)]
+    with compare.RunFolder() as place:
+        plain_runs = [run(host, place, None, libraries)]
         recorded = run(host, place, preload, libraries)
         different = True
         # By chance a program dies of SIGPIPE or waits once more. More runs without the recorder then show the same.
-        while different and len(plains) < RUNS:
-            plains.append(run(host, place, None, libraries))
-            different, compared = differences(plains, recorded, but)
+        while different and len(plain_runs) < MAX_PLAIN_RUNS:
+            plain_runs.append(run(host, place, None, libraries))
+            different, compared = differences(plain_runs, recorded, is_expected)
         # A difference that the recorder causes appears again in a second run.
         if different:
-            different, compared = differences(plains, run(host, place, preload, libraries), but)
-    return different, compared, plains[0]
+            different, compared = differences(plain_runs, run(host, place, preload, libraries), is_expected)
+    return different, compared, plain_runs[0]

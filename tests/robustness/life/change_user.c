@@ -21,7 +21,7 @@ static void allocate(size_t bytes)
 		_exit(9);
 }
 
-static int take(const char *step)
+static int run_step(const char *step)
 {
 	if (strcmp(step, "chroot") == 0)
 		return mkdir("empty", 0755) || chroot("empty") || chdir("/");
@@ -40,7 +40,7 @@ int main(int count, char **words)
 {
 	allocate(1111);
 	for (int i = 1; i < count; i++)
-		if (take(words[i]))
+		if (run_step(words[i]))
 			return 8;
 	allocate(3333);
 	printf("%d\n", (int)getpid());

@@ -15,7 +15,10 @@ WITHOUT_PROC_WORKS = subprocess.run([*WITHOUT_PROC, "true"], capture_output=True
 
 
 def kernel_keeps_exit_codes_of_threads():
-    """Linux keeps the exit code of an ended thread from 6.15 on. Before 6.1 only the main thread's code counts."""
+    """
+    Returns whether the recorder can know the exit code of the process: from Linux 6.15 on, the kernel keeps the code of
+    each ended thread. Before 6.1, only the main thread's code counts.
+    """
     release = tuple(int(part) for part in os.uname().release.split("-")[0].split(".")[:2])
     return release >= (6, 15) or release < (6, 1)
 

@@ -9,7 +9,7 @@ import unittest
 import tap
 from recorded_run import RecordedRun, built
 
-LONG_S = 100  # only an endless wait lasts so long
+TIMEOUT_S = 100  # only an endless wait lasts so long
 REAL_TIME = ["chrt", "-f", "50", "taskset", "-c", str(min(os.sched_getaffinity(0)))]
 HAS_REAL_TIME = (
     shutil.which("chrt")
@@ -20,7 +20,7 @@ HAS_REAL_TIME = (
 
 class Waits(unittest.TestCase):
     def test_a_child_forked_during_a_note_of_another_thread_can_make_notes(self):
-        run = RecordedRun([built("notes")], timeout=LONG_S)
+        run = RecordedRun([built("notes")], timeout=TIMEOUT_S)
         self.assertEqual((run.code, run.out), (0, "0\n"), run.err)
         self.assertEqual(len(run.files), 1)
         notes = [row["text"] for row in run.records("note")]
@@ -31,7 +31,7 @@ class Waits(unittest.TestCase):
         for overflow in ("block", "wait"):
             with self.subTest(overflow):
                 run = RecordedRun(
-                    [*REAL_TIME, built("descriptors"), "lowest", "20000"], {"overflow": overflow}, timeout=LONG_S
+                    [*REAL_TIME, built("descriptors"), "lowest", "20000"], {"overflow": overflow}, timeout=TIMEOUT_S
                 )
                 self.assertEqual((run.code, run.out, run.err), (0, "0\n", ""))
                 self.assertTrue(run.report()["complete"])

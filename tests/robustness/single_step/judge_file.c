@@ -71,7 +71,7 @@ static void check_accounting(struct checklist *list, const struct gmt_recording 
 	gmt_traces_fini(&traces);
 }
 
-static void check_snapshot(struct checklist *list, const struct gmt_recording *recording,
+static void check_recording(struct checklist *list, const struct gmt_recording *recording,
 	const struct judge_allowance *allowance)
 {
 	uint64_t lost = gmt_recording_dropped(recording);
@@ -119,7 +119,7 @@ void judge_file(const char *path, const char *memory, const struct judge_calls *
 		checklist_wrong(&list, "%s", error.text);
 		checklist_end(&list, list.made, allowance);
 	} else {
-		check_snapshot(&list, recording, allowance);
+		check_recording(&list, recording, allowance);
 	}
 	gmt_recording_free(recording);
 	gmt_shared_recording_close(shared_recording);

@@ -16,7 +16,7 @@ EACH = "each" if LONG else None
 WORKERS = 2
 ALLOCS = "alloc-same", "alloc-recalled", "alloc-new", "runtime-alloc"
 OPERATIONS = *ALLOCS, "free", "runtime-free", "alloc-refused"
-LEAST_INSTRUCTIONS = 100
+MIN_INSTRUCTIONS = 100
 
 
 class SingleStep(unittest.TestCase):
@@ -30,7 +30,7 @@ class SingleStep(unittest.TestCase):
                 print(f"# {case}: {case.counts}", flush=True)
                 self.assertEqual((case.code, case.found), (0, {}), case.explain())
                 self.assertTrue(case.covers_all, case.explain())
-                self.assertGreater(case.counts["instructions"], LEAST_INSTRUCTIONS)
+                self.assertGreater(case.counts["instructions"], MIN_INSTRUCTIONS)
 
 
 class EachInstruction(SingleStep):

@@ -57,7 +57,7 @@ class Oom(unittest.TestCase):
                 recording = run(how)
                 self.assertIn(recording.code, (code, 128 - code))
                 # Only the file counts: its memory would not outlive the machine.
-                shared_recordings.remove_of_folder(recording.folder)
+                shared_recordings.remove_below(recording.folder)
                 events = recording.events()
                 self.assertEqual([event["kind"] for event in events], [Kind.ALLOC] * BLOCKS + [Kind.ALLOC_FAILED])
                 (oom,) = recording.records("oom")

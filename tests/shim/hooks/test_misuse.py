@@ -28,7 +28,7 @@ OK = {"ALLOC": Kind.ALLOC, "FREE": Kind.FREE}
 
 
 def rows():
-    """kind and number of the argument that is the address, of the rows of hooks.def that have both."""
+    """Returns, for rows of hooks.def with an address, the kind and the number of the argument that is the address."""
     with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
         text = re.sub(r"\s+", " ", file.read()).replace("GMT_HOOK", "\nGMT_HOOK")
     found = {}
@@ -49,7 +49,7 @@ class Calls:
         self.all = [line.split() for line in text.splitlines()]
 
     def of(self, symbol):
-        """(choices, result, what was written)"""
+        """Returns (choices, result, what was written)."""
         return [(row[2], int(row[3]), row[5]) for row in self.all if row[0] == symbol]
 
 

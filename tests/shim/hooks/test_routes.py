@@ -20,7 +20,7 @@ RUNTIME12 = 12090
 
 @functools.lru_cache(maxsize=None)
 def hooks():
-    """(library, symbol, base, since, mode) of every row of hooks.def that is a function of CUDA."""
+    """Returns (library, symbol, base, since, mode) of each row of hooks.def that is a function of CUDA."""
     with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
         rows = re.findall(r"^GMT_HOOK(?:_NAME|_BODY)?\((CUDA|CUDART), (\w+), (\w+), (\d+), (\w+)", file.read(), re.M)
     return [(library, symbol, base, int(since), mode) for library, symbol, base, since, mode in rows]

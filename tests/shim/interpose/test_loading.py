@@ -29,7 +29,7 @@ def blocks(path):
     return [event for event in records(path, "event") if event["space"] == DEVICE]
 
 
-def without(command, preload=None, libraries=SIMCUDA, **more):
+def run_without_recorder(command, preload=None, libraries=SIMCUDA, **more):
     """Runs the same command without the recorder."""
     variables = {**os.environ, "LD_LIBRARY_PATH": libraries or "", **more}
     before = ["env", f"LD_PRELOAD={preload}"] if preload else []
@@ -177,14 +177,14 @@ class Namespaces(Loading):
             [built("seek"), built("libseek.so")],
             [built("loader"), "namespace", built("libroute-driver-now.so"), "route_use"],
         ):
-            plain, audited = without(command), without(command, LD_AUDIT=AUDIT)
+            plain, audited = run_without_recorder(command), run_without_recorder(command, LD_AUDIT=AUDIT)
             self.assertEqual((audited.returncode, audited.stderr), (plain.returncode, plain.stderr))
             self.assertEqual(len(audited.stdout.splitlines()), len(plain.stdout.splitlines()))
 
     def test_run_loads_the_audit_library_on_request(self):
         for asked, count in (((), 0), (("--audit",), 1)):
             with tempfile.TemporaryDirectory() as folder:
-                done = without(
+                done = run_without_recorder(
                     [
                         CLI,
                         "run",
@@ -221,7 +221,7 @@ class OtherPreloads(unittest.TestCase):
 
     def check_orders(self, other, commands, *, environment=None):
         for command in commands:
-            plain = without(command, other, **(environment or {}))
+            plain = run_without_recorder(command, other, **(environment or {}))
             for preload in (f"{SHIM}:{other}", f"{other}:{SHIM}"):
                 with self.subTest((command, preload)):
                     run = RecordedRun(command, preload=preload, environment=environment, timeout=240)
@@ -327,7 +327,7 @@ class Python(Loading):
 
 class Probes(unittest.TestCase):
     def check_same(self, command, libraries, options=None):
-        plain = without(command, libraries=libraries)
+        plain = run_without_recorder(command, libraries=libraries)
         run = RecordedRun(command, options, libraries=libraries)
         self.assertEqual(plain.returncode, 0, plain.stderr)
         self.assertEqual((run.out, run.err, run.code), (plain.stdout, plain.stderr, plain.returncode))

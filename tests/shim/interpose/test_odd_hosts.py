@@ -9,7 +9,7 @@ import tap
 from definitions import Kind
 from recorded_run import RecordedRun, built
 
-LONG_S = 240  # only a deadlock lasts so long
+TIMEOUT_S = 240  # only a deadlock lasts so long
 
 
 PLUGIN12, PLUGIN13 = built("libodd-plugin12.so"), built("libodd-plugin13.so")
@@ -17,10 +17,10 @@ PLUGIN12, PLUGIN13 = built("libodd-plugin12.so"), built("libodd-plugin13.so")
 
 class OddHosts(unittest.TestCase):
     def host(self, *arguments, options=None, name="odd-host"):
-        return RecordedRun([built(name), *arguments], options, timeout=LONG_S)
+        return RecordedRun([built(name), *arguments], options, timeout=TIMEOUT_S)
 
     def opener(self, *arguments):
-        run = RecordedRun([built("odd-opener"), *arguments], timeout=LONG_S)
+        run = RecordedRun([built("odd-opener"), *arguments], timeout=TIMEOUT_S)
         self.assertEqual((run.code, run.err), (0, ""))
         return run, run.out.splitlines()
 
@@ -60,7 +60,7 @@ class Plugins(OddHosts):
 
     def test_exit_in_the_constructor_of_a_library_ends_the_program_at_once(self):
         # A wait in vain would slow every run; a busy machine slows some of them. So the fastest run counts.
-        fastest_s = LONG_S
+        fastest_s = TIMEOUT_S
         for _ in range(8):
             start = time.monotonic()
             # With overflow=wait, the program would wait for the sampler, which waits for the loader.
@@ -74,8 +74,8 @@ class Plugins(OddHosts):
 
 
 class Descriptors(OddHosts):
-    def test_a_program_without_standard_streams_leaves_a_whole_snapshot(self):
-        run = RecordedRun(["sh", "-c", 'exec "$0" talkative <&- >&- 2>&-', built("odd-host")], timeout=LONG_S)
+    def test_a_program_without_standard_streams_leaves_a_whole_recording(self):
+        run = RecordedRun(["sh", "-c", 'exec "$0" talkative <&- >&- 2>&-', built("odd-host")], timeout=TIMEOUT_S)
         self.check_recorded(run, 201)
 
     def test_a_program_that_closes_every_descriptor_gets_no_recorder_output_in_its_files(self):

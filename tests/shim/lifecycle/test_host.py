@@ -12,7 +12,7 @@ from definitions import Kind
 from recorded_run import SHIM, RecordedRun, built, events, report
 
 
-def plain(command, **more):
+def run_without_recorder(command, **more):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, **more)
 
 
@@ -24,7 +24,7 @@ class Host(unittest.TestCase):
             ["python3", "-c", "import threading; print(threading.active_count())"],
         ):
             run = RecordedRun(command, {"stacks": "all"})
-            without = plain(command)
+            without = run_without_recorder(command)
             self.assertEqual((run.out, run.err, run.code), (without.stdout, without.stderr, without.returncode))
             self.assertEqual(os.listdir(run.folder), [])
 
@@ -81,7 +81,7 @@ class Host(unittest.TestCase):
 
     def test_nothing_is_left_in_shared_memory(self):
         run = RecordedRun([built("busy-threads"), "2", "10"])
-        self.assertIsNone(shared_recordings.of(run.file))
+        self.assertIsNone(shared_recordings.find(run.file))
         pid = os.path.basename(run.file).split(".")[0]
         self.assertEqual(
             [path for path in shared_recordings.paths(run.folder) if os.path.basename(path).startswith(f"{pid}.")], []
@@ -119,7 +119,7 @@ class Host(unittest.TestCase):
             [built("busy-threads"), "1", "2000000000"], {"output": "killed.gmt.gz", "stacks": "none"}, meanwhile=kill
         )
         self.assertEqual(run.code, -9)
-        os.unlink(shared_recordings.of(run.file).path)
+        os.unlink(shared_recordings.find(run.file).path)
         result = run.report()
         self.assertFalse(result["complete"])
         self.assertGreaterEqual(max(row["stamp"] for row in run.records("sync")), syncs[-1]["stamp"])

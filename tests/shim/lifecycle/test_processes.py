@@ -8,7 +8,7 @@ import tap
 from definitions import Kind
 from recorded_run import EXEC_FUNCTIONS, RecordedRun, built, cli, events, records, report
 
-LONG_S = 240  # only a deadlock lasts so long
+TIMEOUT_S = 240  # only a deadlock lasts so long
 CODE = 5  # what process-ends says in its end
 STARTS, ENDS = built("process-starts"), built("process-ends")
 
@@ -24,7 +24,7 @@ def records_end(path):
 
 class Processes(unittest.TestCase):
     def run_mode(self, *arguments, program=STARTS, code=0, options=None):
-        run = RecordedRun([program, *arguments], options, timeout=LONG_S)
+        run = RecordedRun([program, *arguments], options, timeout=TIMEOUT_S)
         self.assertEqual((run.code, run.err), (code, ""))
         return run
 
@@ -76,7 +76,7 @@ class Children(Processes):
 
     def test_a_daemon_that_closed_everything_is_recorded_to_its_end(self):
         run = self.run_mode("daemon")
-        deadline = time.monotonic() + LONG_S
+        deadline = time.monotonic() + TIMEOUT_S
         while time.monotonic() < deadline and not (run.files and records_end(run.file)):
             time.sleep(0.1)
         self.check_whole(run, [1111, 3333])

@@ -20,7 +20,10 @@ OWN, CHILD = 1111, 2222
 
 
 def interpreters():
-    """(version, path) of Pythons on this machine whose frames the recorder reads: all, or this one, the oldest and the newest."""
+    """
+    Returns (version, path) of Pythons on this machine whose frames the recorder reads: this one, the oldest and the
+    newest; with --long, all.
+    """
     found = {}
     newest = [
         path
@@ -42,7 +45,7 @@ def interpreters():
 
 
 def python_stacks(path):
-    """(size, names of functions from the innermost) of each event."""
+    """Yields (size, names of functions from the innermost) of each event."""
     rows = collections.defaultdict(dict)
     for row in records(path):
         if row["record"] in ("code", "frame", "frames"):

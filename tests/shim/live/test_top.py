@@ -11,7 +11,7 @@ import unittest
 import tap
 import tasks
 from recorded_run import CLI, report
-from running import MiB, Running, gpu, top, wait_for, wait_for_row
+from running import MiB, Running, gpu, top, wait_for_row
 
 
 def reported_layers(path):
@@ -76,7 +76,7 @@ class Numbers(unittest.TestCase):
             run.stop()
             begin = time.monotonic()
             (row,) = top(run, str(run.process.pid))
-            self.assertLess(time.monotonic() - begin, tasks.PATIENCE_S / 2)
+            self.assertLess(time.monotonic() - begin, tasks.WAIT_LIMIT_S / 2)
             self.assertEqual((row["state"], gpu(row)["cuda_bytes"]), ("recording", MiB))
             run.process.send_signal(signal.SIGCONT)
 
@@ -103,7 +103,7 @@ class Numbers(unittest.TestCase):
             run.end()
             rows = [
                 json.loads(line)["processes"][0]
-                for line in watcher.communicate(timeout=tasks.PATIENCE_S)[0].splitlines()
+                for line in watcher.communicate(timeout=tasks.WAIT_LIMIT_S)[0].splitlines()
             ]
             self.assertEqual(watcher.returncode, 0)
             shown = [row for row in rows if "devices" in row]
@@ -144,7 +144,7 @@ class Processes(unittest.TestCase):
                     rows = [row for row in top(first) if row["file"] in both]
                     return {row["file"]: gpu(row)["cuda_bytes"] for row in rows if "devices" in row}
 
-                wait_for(lambda: shown() == both)
+                tasks.wait_until(lambda: shown() == both, "both processes in top")
                 second.end()
                 self.assertEqual(list(shown()), [first.path])
 

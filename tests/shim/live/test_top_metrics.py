@@ -13,7 +13,7 @@ import unittest
 import tap
 import tasks
 from recorded_run import CLI
-from running import MiB, Running, gpu, wait_for, wait_for_row
+from running import MiB, Running, gpu, wait_for_row
 
 
 def samples(text):
@@ -67,14 +67,14 @@ class Serving:
         self.process.communicate()
 
     def ask(self, method="GET", path="/metrics"):
-        connection = http.client.HTTPConnection(self.address, timeout=tasks.PATIENCE_S)
+        connection = http.client.HTTPConnection(self.address, timeout=tasks.WAIT_LIMIT_S)
         connection.request(method, path)
         response = connection.getresponse()
         return response, response.read().decode()
 
     def connect(self):
         host, port = self.address.split(":")
-        return socket.create_connection((host, int(port)), timeout=tasks.PATIENCE_S)
+        return socket.create_connection((host, int(port)), timeout=tasks.WAIT_LIMIT_S)
 
 
 class Metrics(unittest.TestCase):
@@ -94,13 +94,16 @@ class Metrics(unittest.TestCase):
                     ]
                     return [found] if any(held) else None
 
-                found = wait_for(look)[0]
+                found = tasks.wait_until(look, "the block in the metrics")[0]
                 labels = (own, 'rank="3"', 'program="control"', 'device="0"')
                 self.assertEqual(value_of(found, "gpumemtrace_cuda_bytes", *labels), MiB)
                 self.assertEqual(value_of(found, "gpumemtrace_refused_requests_total", *labels[:3]), 1)
                 self.assertGreater(value_of(found, "gpumemtrace_total_bytes", *labels), 0)
                 run.send("alloc 1048576")
-                wait_for(lambda: value_of(samples(serving.ask()[1]), "gpumemtrace_cuda_bytes", *labels) == 2 * MiB)
+                tasks.wait_until(
+                    lambda: value_of(samples(serving.ask()[1]), "gpumemtrace_cuda_bytes", *labels) == 2 * MiB,
+                    "the second block in the metrics",
+                )
 
     def test_the_server_answers_bad_requests_and_no_client_blocks_another(self):
         with Running() as run:
@@ -132,7 +135,7 @@ class Metrics(unittest.TestCase):
                 stdout=subprocess.PIPE,
                 env=run.environment,
             )
-            wait_for(lambda: os.path.exists(path))
+            tasks.wait_until(lambda: os.path.exists(path), "the file of metrics")
             inodes = set()
             for step in range(200):
                 with open(path) as file:
@@ -141,7 +144,7 @@ class Metrics(unittest.TestCase):
                 time.sleep(0.01)
             self.assertGreater(len(inodes), 1)
             run.end()
-            self.assertEqual((process.communicate(timeout=tasks.PATIENCE_S)[0], process.returncode), (b"", 0))
+            self.assertEqual((process.communicate(timeout=tasks.WAIT_LIMIT_S)[0], process.returncode), (b"", 0))
             with open(path) as file:
                 self.assertEqual(value_of(samples(file.read()), "gpumemtrace_cuda_bytes", 'device="0"'), MiB)
             self.assertEqual([name for name in os.listdir(run.folder) if "unfinished" in name], [])

@@ -18,18 +18,18 @@ OF_HEADERS = "nvtx-memory-headers"
 PROGRAMS_OF_NVTX = ["nvtx-memory"] + [OF_HEADERS] * os.path.exists(built(OF_HEADERS))
 
 
-def say(*words, program="heaps", options=None, **more):
+def run_program(*words, program="heaps", options=None, **more):
     return RecordedRun([built(program), *words], {"stacks": "none", **(options or {})}, **more)
 
 
-def python(*lines, options=None, **more):
+def run_python(*lines, options=None, **more):
     script = "\n".join([ALLOCATE, "import gpumemtrace", *lines])
     return RecordedRun(
         [sys.executable, "-c", script], options or {"stacks": "none"}, {"PYTHONPATH": PYTHON_MODULE}, **more
     )
 
 
-def texts_of_marks(path):
+def events_of_heaps(path):
     """Returns the recorded events of heaps: kind, heap, offset in the memory, size."""
     base = min((row["address"] for row in events(path, CUDA) if row["kind"] == Kind.ALLOC), default=0)
     return [
@@ -42,17 +42,17 @@ def heaps_of(path):
     return {row["name"]: row for row in report(path)["heaps"]}
 
 
-def of(row, *keys):
+def values_of(row, *keys):
     return [row[key] for key in keys]
 
 
 class Heaps(unittest.TestCase):
     def check(self, run, *expected):
         self.assertEqual((run.code, run.out, run.err), (0, "", ""))
-        self.assertEqual(texts_of_marks(run.file), list(expected))
+        self.assertEqual(events_of_heaps(run.file), list(expected))
 
     def test_a_heap_and_its_blocks_are_recorded_with_name_stream_and_device(self):
-        run = say("alloc:5000", "heap:arena:5000", "get:0:1000", "get:1000:64", "give:0", "end")
+        run = run_program("alloc:5000", "heap:arena:5000", "get:0:1000", "get:1000:64", "give:0", "end")
         self.check(
             run,
             ("create", 1, 0, 5000),
@@ -66,11 +66,13 @@ class Heaps(unittest.TestCase):
         self.assertEqual([(text, row["object"]) for text, row in marks_of(run.file)], [("heap arena", 1)])
 
     def test_the_report_has_each_heap_next_to_the_memory_of_cuda(self):
-        run = say("alloc:5000", "heap:arena:5000", "get:0:1000", "get:1000:64", "give:0", "heap:inner:500", "get:0:100")
+        run = run_program(
+            "alloc:5000", "heap:arena:5000", "get:0:1000", "get:1000:64", "give:0", "heap:inner:500", "get:0:100"
+        )
         heaps = heaps_of(run.file)
         self.assertEqual(
             {
-                name: of(row, "size_bytes", "live_bytes", "free_bytes", "peak_bytes", "live_blocks")
+                name: values_of(row, "size_bytes", "live_bytes", "free_bytes", "peak_bytes", "live_blocks")
                 for name, row in heaps.items()
             },
             {"arena": [5000, 64, 4936, 1064, 1], "inner": [500, 100, 400, 100, 1]},
@@ -80,7 +82,7 @@ class Heaps(unittest.TestCase):
         self.assertEqual({key: value for key, value in run.report()["anomalies"].items() if value}, {})
 
     def test_each_heap_has_its_device_and_host_memory_has_none(self):
-        run = say(
+        run = run_program(
             "device:1",
             "alloc:5000",
             "device:0",
@@ -101,7 +103,7 @@ class Heaps(unittest.TestCase):
         )
         self.assertEqual((run.code, run.out, run.err), (0, "", ""))
         self.assertEqual(
-            {name: of(row, "device", "live_bytes", "size_bytes") for name, row in heaps_of(run.file).items()},
+            {name: values_of(row, "device", "live_bytes", "size_bytes") for name, row in heaps_of(run.file).items()},
             {
                 "second": [1, 10, 5000],
                 "pinned": [None, 20, 5000],
@@ -115,16 +117,18 @@ class Heaps(unittest.TestCase):
         )
 
     def test_a_heap_from_before_the_recording_is_in_it(self):
-        run = say(
+        run = run_program(
             "malloc:5000", "heap:early:4000", "get:0:10", "resize:5000", "alloc:100", "in:0", "get:64:20", "give:64"
         )
         self.assertEqual((run.code, run.out, run.err), (0, "", ""))
         self.assertEqual([(row["kind"], row["size_bytes"]) for row in run.events(CUSTOM)], [(5, 5000), (1, 20), (2, 0)])
         self.assertEqual(heaps_of(run.file)["early"]["size_bytes"], 5000)
-        self.assertEqual(os.listdir(say("malloc:5000", "heap:alone:4000", "get:0:10", "give:0", "end").folder), [])
+        self.assertEqual(
+            os.listdir(run_program("malloc:5000", "heap:alone:4000", "get:0:10", "give:0", "end").folder), []
+        )
 
     def test_blocks_end_with_the_reset_or_end_of_their_heap(self):
-        run = say(
+        run = run_program(
             "alloc:9000",
             "heap:a:1000",
             "get:0:100",
@@ -138,49 +142,54 @@ class Heaps(unittest.TestCase):
         )
         heaps = heaps_of(run.file)
         self.assertEqual(
-            of(heaps["a"], "live_bytes", "peak_bytes", "swept_blocks", "size_bytes", "free_bytes"),
+            values_of(heaps["a"], "live_bytes", "peak_bytes", "swept_blocks", "size_bytes", "free_bytes"),
             [7, 200, 2, 9000, 8993],
         )
         self.assertEqual(
-            of(heaps["b"], "live_bytes", "live_heaps", "heaps", "swept_bytes", "size_bytes"), [0, 0, 1, 50, None]
+            values_of(heaps["b"], "live_bytes", "live_heaps", "heaps", "swept_bytes", "size_bytes"), [0, 0, 1, 50, None]
         )
         self.assertEqual(run.totals("custom")["live_bytes"], 7)
 
     def test_arenas_of_one_name_that_come_and_go_are_one_row(self):
-        run = say("alloc:9000", *["heap:step:1000", "get:0:100", "end"] * 2000, "heap:step:1000")
+        run = run_program("alloc:9000", *["heap:step:1000", "get:0:100", "end"] * 2000, "heap:step:1000")
         heap = heaps_of(run.file)["step"]
         self.assertEqual(
-            of(heap, "heaps", "live_heaps", "peak_bytes", "max_size_bytes", "alloc_count"), [2001, 1, 100, 1000, 2000]
+            values_of(heap, "heaps", "live_heaps", "peak_bytes", "max_size_bytes", "alloc_count"),
+            [2001, 1, 100, 1000, 2000],
         )
         self.assertEqual(len({row["object"] for row in run.events(CUSTOM)}), 2001)
 
     def test_too_many_heaps_are_reported_and_cause_no_error(self):
-        run = say("alloc:9000", "many:1030", "get:0:100", "give:0", "reset", "end", "in:5", "get:0:8")
+        run = run_program("alloc:9000", "many:1030", "get:0:100", "give:0", "reset", "end", "in:5", "get:0:8")
         self.assertEqual((run.code, run.err), (0, ""))
         self.assertEqual(heaps_of(run.file)["one of many"]["heaps"], 1024)
         self.assertEqual(run.totals("custom")["total_alloc_bytes"], 8)
         self.assertIn("more heaps at the same time", " ".join(run.report()["notes"]))
 
     def test_threads_use_one_heap_and_every_block_is_counted(self):
-        run = say("alloc:640000", "heap:shared:640000", "threads:8")
+        run = run_program("alloc:640000", "heap:shared:640000", "threads:8")
         heap = heaps_of(run.file)["shared"]
-        self.assertEqual(of(heap, "alloc_count", "free_count", "live_bytes"), [8000, 7200, 800 * 64])
+        self.assertEqual(values_of(heap, "alloc_count", "free_count", "live_bytes"), [8000, 7200, 800 * 64])
         self.assertEqual({key: value for key, value in run.report()["anomalies"].items() if value}, {})
         self.assertEqual(len(marks_of(run.file)), 1)
 
     def test_without_the_recorder_the_same_program_runs_and_nothing_happens(self):
-        run = say("alloc:5000", "heap:arena:5000", "get:0:1000", "give:0", "resize:7", "reset", "end", preload="")
+        run = run_program(
+            "alloc:5000", "heap:arena:5000", "get:0:1000", "give:0", "resize:7", "reset", "end", preload=""
+        )
         self.assertEqual((run.code, run.out, run.err, os.listdir(run.folder)), (0, "", "", []))
 
     def test_a_capture_stays_valid_while_a_heap_is_used(self):
-        run = say("alloc:5000", "capture", "heap:arena:5000", "get:0:1000", "unplaced:other:0", "get:8:8", "uncapture")
+        run = run_program(
+            "alloc:5000", "capture", "heap:arena:5000", "get:0:1000", "unplaced:other:0", "get:8:8", "uncapture"
+        )
         self.assertEqual((run.code, run.out, run.err), (0, "captured\n", ""))
         self.assertEqual({row["device"] for row in heaps_of(run.file).values()}, {0})
 
     def test_the_recording_of_a_forked_child_has_the_heaps_of_its_parent(self):
-        run = say("malloc:5000", "heap:arena:5000", "get:0:10", "fork", "alloc:100", "in:0", "get:64:20")
+        run = run_program("malloc:5000", "heap:arena:5000", "get:0:10", "fork", "alloc:100", "in:0", "get:64:20")
         self.assertEqual(heaps_of(run.file)["arena"]["live_bytes"], 20)
-        run = python(
+        run = run_python(
             "import os",
             "allocate(); heap = gpumemtrace.Heap('both', 0, 500)",
             "heap.suballoc(64, 1)",
@@ -199,7 +208,7 @@ class Heaps(unittest.TestCase):
 
     def test_unfreed_blocks_are_growth_and_fail_check(self):
         steps = [word for step in range(12) for word in (f"get:{step * 64}:64", "get:8000:10", "give:8000", "step")]
-        run = say("alloc:9000", "heap:arena:9000", *steps, options={"stacks": "native"})
+        run = run_program("alloc:9000", "heap:arena:9000", *steps, options={"stacks": "native"})
         (leak,) = [row for row in run.report()["leaks"] if row["layer"] == "custom"]
         self.assertEqual((leak["definition"], leak["heap"], round(leak["bytes_per_step"])), ("growth", "arena", 64))
         self.assertEqual(leak["stack"][leak["own_frame"]]["function"], "take")
@@ -220,7 +229,7 @@ class Heaps(unittest.TestCase):
         )
 
     def test_names_are_cut_between_characters_and_may_be_absent(self):
-        run = say("alloc:100", "heap:" + "ä" * 200 + ":7", "get:0:1", "heap::7", "get:0:1")
+        run = run_program("alloc:100", "heap:" + "ä" * 200 + ":7", "get:0:1", "heap::7", "get:0:1")
         self.assertEqual(set(heaps_of(run.file)), {"ä" * 127, None})
 
 
@@ -237,14 +246,15 @@ class Example(unittest.TestCase):
             self.assertIn("/* page: begin */\n" + shown + "/* page: end */", example.read())
 
     def test_the_report_says_which_request_forgets_its_cache(self):
-        run = say(program="pool-example", options={"stacks": "native"})
+        run = run_program(program="pool-example", options={"stacks": "native"})
         self.assertEqual((run.code, run.out, run.err), (0, "48 requests\n", ""))
         heaps = heaps_of(run.file)
         self.assertEqual(
-            of(heaps["caches"], "size_bytes", "live_blocks", "live_bytes", "live_heaps"), [64 << 20, 24, 24 * 700000, 1]
+            values_of(heaps["caches"], "size_bytes", "live_blocks", "live_bytes", "live_heaps"),
+            [64 << 20, 24, 24 * 700000, 1],
         )
         self.assertEqual(
-            of(heaps["scratch"], "size_bytes", "live_blocks", "peak_bytes", "live_heaps"), [None, 0, 300000, 0]
+            values_of(heaps["scratch"], "size_bytes", "live_blocks", "peak_bytes", "live_heaps"), [None, 0, 300000, 0]
         )
         text = cli("report", "--full", run.file).stdout
         self.assertIn("The program's own heaps", text)
@@ -259,7 +269,7 @@ class Example(unittest.TestCase):
 
 class PythonModule(unittest.TestCase):
     def test_a_heap_of_python_has_the_programs_own_lines(self):
-        run = python(
+        run = run_python(
             "block = ctypes.c_void_p()",
             "assert runtime.cudaMalloc(ctypes.byref(block), ctypes.c_size_t(1000)) == 0",
             "def use(heap):",
@@ -273,14 +283,14 @@ class PythonModule(unittest.TestCase):
         self.assertEqual((run.code, run.err), (0, ""))
         heap = heaps_of(run.file)["pool"]
         self.assertEqual(
-            of(heap, "device", "alloc_count", "free_count", "max_size_bytes", "live_bytes"), [0, 2, 1, 2000, 0]
+            values_of(heap, "device", "alloc_count", "free_count", "max_size_bytes", "live_bytes"), [0, 2, 1, 2000, 0]
         )
         (site,) = heap["sites"]
         self.assertEqual(site["stack"][site["own_frame"]]["function"], "use")
         self.assertEqual({row["stream"] for row in run.events(CUSTOM) if row["kind"] == Kind.ALLOC}, {3})
 
     def test_without_the_recorder_it_does_nothing(self):
-        run = python(
+        run = run_python(
             "with gpumemtrace.Heap('pool') as heap:",
             "    heap.suballoc(1 << 40, 100); heap.subfree(1 << 40); heap.resize(1); heap.reset()",
             "print('done')",
@@ -303,18 +313,18 @@ class NvtxMemory(unittest.TestCase):
     def test_heaps_and_regions_are_recorded_and_handles_are_addresses(self):
         for program in PROGRAMS_OF_NVTX:
             with self.subTest(program=program):
-                run = say(*self.WORDS, program=program)
+                run = run_program(*self.WORDS, program=program)
                 self.assertEqual((run.code, run.err), (0, ""))
                 self.assertEqual(run.out.splitlines(), ["heap at 0", "handle at 1024", "handle at 1088"])
                 heap = heaps_of(run.file)["our domain: pool"]
                 self.assertEqual(
-                    of(heap, "source", "device", "size_bytes", "live_bytes", "live_blocks", "peak_bytes"),
+                    values_of(heap, "source", "device", "size_bytes", "live_bytes", "live_blocks", "peak_bytes"),
                     ["nvtx", 0, 65536, 256 + 512 + 64, 3, 3 * 256 + 128 + 256],
                 )
                 self.assertEqual({key: value for key, value in run.report()["anomalies"].items() if value}, {})
 
     def test_all_regions_of_one_call_are_recorded_with_one_stack(self):
-        run = say(
+        run = run_program(
             "alloc", "heap:pool:65536", "register:0:64:50", program=PROGRAMS_OF_NVTX[-1], options={"stacks": "native"}
         )
         blocks = [row for row in run.events(CUSTOM) if row["kind"] == Kind.ALLOC]
@@ -324,15 +334,15 @@ class NvtxMemory(unittest.TestCase):
 
     def test_a_reset_or_unregistered_heap_has_no_regions(self):
         for program in PROGRAMS_OF_NVTX:
-            run = say(
+            run = run_program(
                 "alloc", "wheap:grün:65536", "register:0:64:5", "reset", "register:0:64:2", "end", program=program
             )
             heap = heaps_of(run.file)["our domain: grün"]
-            self.assertEqual(of(heap, "live_heaps", "live_bytes", "swept_blocks", "peak_bytes"), [0, 0, 7, 320])
+            self.assertEqual(values_of(heap, "live_heaps", "live_bytes", "swept_blocks", "peak_bytes"), [0, 0, 7, 320])
 
     def test_regions_without_a_heap_or_of_unknown_versions_are_ignored(self):
         for program in PROGRAMS_OF_NVTX:
-            run = say(
+            run = run_program(
                 "alloc",
                 "heap:pool:65536",
                 "process:0:8",
@@ -349,23 +359,23 @@ class NvtxMemory(unittest.TestCase):
     def test_without_the_recorder_or_with_nvtx_off_no_call_is_answered(self):
         for program in PROGRAMS_OF_NVTX:
             for more in ({"preload": ""}, {"options": {"nvtx": "off"}}):
-                run = say("alloc", "heap:pool:65536", "register:0:64", "permissions", program=program, **more)
+                run = run_program("alloc", "heap:pool:65536", "register:0:64", "permissions", program=program, **more)
                 self.assertEqual((run.code, run.out, run.err), (0, "heap at -1\npermissions (nil)\n", ""))
 
     def test_another_tool_gets_all_calls_and_its_results_reach_the_program(self):
         words = self.WORDS + ["handles:4096:32:1", "drop:2", "permissions", "reset", "end"]
         for program in PROGRAMS_OF_NVTX:
             with self.subTest(program=program):
-                alone = say(*words, program=program, environment={"NVTX_INJECTION64_PATH": TOOL}, preload="")
-                both = say(*words, program=program, environment={"NVTX_INJECTION64_PATH": TOOL})
+                alone = run_program(*words, program=program, environment={"NVTX_INJECTION64_PATH": TOOL}, preload="")
+                both = run_program(*words, program=program, environment={"NVTX_INJECTION64_PATH": TOOL})
                 self.assertIn("tool: register 3", alone.out)
                 self.assertEqual((both.code, both.out, both.err), (0, alone.out, ""))
                 heap = heaps_of(both.file)["our domain: pool"]
-                self.assertEqual(of(heap, "alloc_count", "free_count", "swept_blocks"), [7, 7, 3])
+                self.assertEqual(values_of(heap, "alloc_count", "free_count", "swept_blocks"), [7, 7, 3])
 
     def test_a_tool_without_extensions_leaves_them_to_the_recorder(self):
         for program in PROGRAMS_OF_NVTX:
-            run = say(
+            run = run_program(
                 "alloc",
                 "heap:pool:65536",
                 "register:0:64",

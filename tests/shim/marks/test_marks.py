@@ -32,11 +32,11 @@ def texts_of_marks(path, source=1):
     return [text for text, _ in marks_of(path, source)]
 
 
-def say(*words, program="marks", **more):
+def run_program(*words, program="marks", **more):
     return RecordedRun([built(program), *words], {"stacks": "none"}, **more)
 
 
-def python(*lines, **more):
+def run_python(*lines, **more):
     script = "\n".join([ALLOCATE, "import gpumemtrace", *lines])
     return RecordedRun([sys.executable, "-c", script], {"stacks": "none"}, {"PYTHONPATH": PYTHON_MODULE}, **more)
 
@@ -49,14 +49,16 @@ class Marks(unittest.TestCase):
     def test_marks_of_programs_and_libraries_of_every_build_are_recorded(self):
         for program in ("marks", "marks-plain", "marks-fixed", "marks-fixed-plain", "marks-cc"):
             with self.subTest(program=program):
-                run = say("alloc", "push:a", "lpush:b", "step", "mark:c", "lpop", "pop", "recording", program=program)
+                run = run_program(
+                    "alloc", "push:a", "lpush:b", "step", "mark:c", "lpop", "pop", "recording", program=program
+                )
                 self.check(run, "push a", "push b", "step", "point c", "pop", "pop")
                 self.assertEqual(run.out, "alloc 0\nrecording 1\n")
 
     def test_without_the_recorder_the_same_programs_run_and_nothing_happens(self):
         for program in ("marks", "marks-plain", "marks-fixed", "marks-fixed-plain", "marks-cc"):
             with self.subTest(program=program):
-                run = say(
+                run = run_program(
                     "push:a",
                     "lpush:b",
                     "alloc",
@@ -72,12 +74,14 @@ class Marks(unittest.TestCase):
                 self.assertEqual(os.listdir(run.folder), [])
 
     def test_a_program_that_only_sets_marks_leaves_no_file(self):
-        run = say("push:a", "step", "mark:b", "pop", "push:c", "recording")
+        run = run_program("push:a", "step", "mark:b", "pop", "push:c", "recording")
         self.assertEqual((run.code, run.out, run.err), (3, "recording 1\n", ""))
         self.assertEqual(os.listdir(run.folder), [])
 
     def test_a_phase_from_before_the_recording_begins_at_its_own_time(self):
-        run = say("push:over", "step", "mark:early", "pop", "push:outer", "push:inner", "alloc", "pop", "pop", "pop")
+        run = run_program(
+            "push:over", "step", "mark:early", "pop", "push:outer", "push:inner", "alloc", "pop", "pop", "pop"
+        )
         self.check(run, "push outer", "push inner", "pop", "pop")
         (event,) = run.events()
         (process,) = run.records("process")
@@ -89,7 +93,7 @@ class Marks(unittest.TestCase):
         self.assertEqual({row["thread"] for _, row in marks_of(run.file)}, {event["thread"]})
 
     def test_phases_of_threads_without_allocations_are_recorded(self):
-        run = say("push:waiting", "thread", "push:working", "alloc")
+        run = run_program("push:waiting", "thread", "push:working", "alloc")
         self.assertEqual(sorted(texts_of_marks(run.file)), ["push waiting", "push working"])
         threads = {text: row["thread"] for text, row in marks_of(run.file)}
         self.assertNotEqual(threads["push waiting"], threads["push working"])
@@ -97,7 +101,7 @@ class Marks(unittest.TestCase):
         self.assertEqual(event["thread"], threads["push working"])
 
     def test_a_phase_of_a_thread_without_events_has_a_begin_and_an_end(self):
-        run = python(
+        run = run_python(
             "import threading",
             "gpumemtrace._push(b'waiting')",
             "thread = threading.Thread(target=allocate); thread.start(); thread.join()",
@@ -109,7 +113,7 @@ class Marks(unittest.TestCase):
         self.assertTrue(before < event["stamp"] < after)
 
     def test_an_outer_phase_does_not_end_in_place_of_one_that_was_not_kept(self):
-        run = python(
+        run = run_python(
             "import threading",
             "full, empty = threading.Event(), threading.Event()",
             "def fill():",
@@ -126,15 +130,15 @@ class Marks(unittest.TestCase):
         self.assertEqual(texts_of_marks(run.file), ["push next", "pop"])
 
     def test_more_open_phases_than_are_kept_end_in_the_right_order(self):
-        run = say("push:first", "many:400", "alloc", "manypop:400", "push:second", "pop", "pop")
+        run = run_program("push:first", "many:400", "alloc", "manypop:400", "push:second", "pop", "pop")
         kept = [text for text in texts_of_marks(run.file) if text == "push many"]
         self.assertEqual(len(kept), 255)
         self.check(run, "push first", *kept, *["pop"] * len(kept), "push second", "pop", "pop")
-        run = say("push:first", "alloc", "many:400", "manypop:400", "pop")
+        run = run_program("push:first", "alloc", "many:400", "manypop:400", "pop")
         self.check(run, "push first", *["push many"] * 400, *["pop"] * 401)
 
     def test_a_pop_without_a_push_is_not_recorded(self):
-        self.check(say("alloc", "pop", "push:a", "pop", "pop"), "push a", "pop")
+        self.check(run_program("alloc", "pop", "push:a", "pop", "pop"), "push a", "pop")
 
     def test_threads_that_end_inside_phases_free_their_slots(self):
         lines = [
@@ -146,18 +150,18 @@ class Marks(unittest.TestCase):
             "gpumemtrace._push(b'kept')",
             "allocate()",
         ]
-        self.assertEqual(texts_of_marks(python(*lines).file), ["push kept"])
+        self.assertEqual(texts_of_marks(run_python(*lines).file), ["push kept"])
 
     def test_a_forked_child_is_inside_the_phases_of_the_thread_that_forked(self):
-        run = say("push:a", "fork", "pop", "push:b", "alloc", "pop")
+        run = run_program("push:a", "fork", "pop", "push:b", "alloc", "pop")
         self.check(run, "push b", "pop")
-        run = say("push:parent", "push:done", "pop", "push:inner", "fork", "alloc", "pop", "pop")
+        run = run_program("push:parent", "push:done", "pop", "push:inner", "fork", "alloc", "pop", "pop")
         self.check(run, "push parent", "push inner", "pop", "pop")
         stamps = [row["stamp"] for _, row in marks_of(run.file)]
         self.assertGreaterEqual(stamps[0], run.records("process")[0]["start_stamp"])
 
     def test_a_forked_child_of_a_recorded_program_continues_its_phases(self):
-        run = python(
+        run = run_python(
             "import os",
             "gpumemtrace._push(b'train')",
             "gpumemtrace.step()",
@@ -172,26 +176,26 @@ class Marks(unittest.TestCase):
         )
 
     def test_the_file_of_a_child_has_the_phases_that_its_recorded_parent_had_begun(self):
-        run = say("push:train", "alloc", "push:inner", "fork", "push:child", "alloc", "pop", "pop", "pop")
+        run = run_program("push:train", "alloc", "push:inner", "fork", "push:child", "alloc", "pop", "pop", "pop")
         self.assertEqual(
             sorted((texts_of_marks(path) for path in run.files), key=len),
             [["push train", "push inner"], ["push train", "push inner", "push child", "pop", "pop", "pop"]],
         )
 
     def test_an_end_without_destructors_keeps_marks_and_exit_code(self):
-        run = say("push:a", "thread", "alloc", "push:b", "quit")
+        run = run_program("push:a", "thread", "alloc", "push:b", "quit")
         self.assertEqual(run.code, 7)
         self.assertEqual(texts_of_marks(run.file), ["push b"])
         self.assertTrue(run.report()["complete"])
 
     def test_names_are_cut_to_255_bytes_between_characters_and_may_be_empty(self):
-        run = say("alloc", "push:", "mark:" + "ä" * 200, "mark:" + "x" * 300)
+        run = run_program("alloc", "push:", "mark:" + "ä" * 200, "mark:" + "x" * 300)
         self.check(run, "push", "point " + "ä" * 127, "point " + "x" * 255)
 
 
 class PythonModule(unittest.TestCase):
     def test_phases_steps_and_marks_are_recorded(self):
-        run = python(
+        run = run_python(
             "allocate()",
             "@gpumemtrace.phase('decorated')",
             "def work(value):",
@@ -209,7 +213,7 @@ class PythonModule(unittest.TestCase):
         )
 
     def test_a_phase_ends_with_an_exception_too(self):
-        run = python(
+        run = run_python(
             "allocate()",
             "@gpumemtrace.phase('decorated')",
             "def work(): raise ValueError('x')",
@@ -221,7 +225,7 @@ class PythonModule(unittest.TestCase):
         self.assertEqual(texts_of_marks(run.file), ["push outer", "push decorated", "pop", "pop"])
 
     def test_without_the_recorder_the_module_does_nothing(self):
-        run = python(
+        run = run_python(
             "with gpumemtrace.phase('a'): gpumemtrace.step(); gpumemtrace.mark('b')",
             "print(gpumemtrace.phase('c')(len)('four'), gpumemtrace.is_recording())",
             preload="",
@@ -229,7 +233,7 @@ class PythonModule(unittest.TestCase):
         self.assertEqual((run.code, run.out, run.err), (0, "4 False\n", ""))
 
     def test_a_name_may_be_any_object_with_a_text(self):
-        run = python(
+        run = run_python(
             "allocate()",
             "gpumemtrace.mark(17)",
             "gpumemtrace.mark(b'bytes')",

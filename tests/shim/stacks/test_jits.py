@@ -30,7 +30,7 @@ class Jits(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-test.")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
-    def run_checked(self, command, count, options=None, least_whole=0.0):
+    def run_checked(self, command, count, options=None, min_whole=0.0):
         """Checks the program's end, that each allocation has all knowable frames, and that the live blocks are right."""
         run = RecordedRun(command, options, timeout=280)
         self.assertEqual((run.code, run.out), (0, "0\n"), run.err[-2000:])
@@ -43,7 +43,7 @@ class Jits(unittest.TestCase):
         allocations = [event for event in run.events() if event["kind"] == ALLOC]
         ends = [stacks[event["stack"]]["truncated"] for event in allocations]
         self.assertEqual(set(ends) - {WHOLE, STOPPED}, set())
-        self.assertGreaterEqual(ends.count(WHOLE), least_whole * len(ends))
+        self.assertGreaterEqual(ends.count(WHOLE), min_whole * len(ends))
         for site in (site for site in found["sites"] if site["layer"] == "cuda"):
             names = [(frame["function"] or "").split("(")[0] for frame in site["stack"]]
             self.assertEqual(names[0], "jit_allocate")
@@ -97,7 +97,7 @@ class Jits(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("javac"), "no Java compiler here")
     def test_a_jvm_that_keeps_frame_pointers_is_walked_to_its_end(self):
-        self.java("-XX:+PreserveFramePointer", "-Xcomp", least_whole=0.9)
+        self.java("-XX:+PreserveFramePointer", "-Xcomp", min_whole=0.9)
 
     @unittest.skipUnless(shutil.which("javac"), "no Java compiler here")
     def test_a_jvm_with_the_unwinder_and_by_frame_pointers(self):

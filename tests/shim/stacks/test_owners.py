@@ -111,12 +111,12 @@ class Owners(unittest.TestCase):
         }
 
     def test_memory_of_each_stand_in_is_its_librarys_and_the_rest_the_programs(self):
-        shown, wanted = self.record()
-        self.assertEqual(shown, wanted)
+        shown, expected = self.record()
+        self.assertEqual(shown, expected)
 
     def test_native_stacks_alone_give_the_same_owners(self):
-        shown, wanted = self.record({"stacks": "native"})
-        self.assertEqual(shown, wanted)
+        shown, expected = self.record({"stacks": "native"})
+        self.assertEqual(shown, expected)
 
     def test_without_native_stacks_all_memory_is_the_programs(self):
         shown, _wanted = self.record({"stacks": "python"})

@@ -197,9 +197,9 @@ class DeepStacks(selftests.Selftest):
 
     def test_every_output_marks_omitted_python_frames(self):
         run = self.deep_python()
-        folded = os.path.join(run.folder, "folded")
-        self.assertEqual(cli("fold", run.file, "-o", folded).returncode, 0)
-        for path in run.file, folded:
+        compacted = os.path.join(run.folder, "folded")
+        self.assertEqual(cli("fold", run.file, "-o", compacted).returncode, 0)
+        for path in run.file, compacted:
             for way in "trimmed", "all", "none":
                 for form in ["--json"], ["--frames=200"]:
                     done = cli("report", "--full", path, f"--native={way}", *form)

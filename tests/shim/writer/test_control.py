@@ -14,10 +14,10 @@ import tasks
 from control_page import ASKED, ControlPage
 from definitions import Kind, MarkKind, MarkSource
 from recorded_run import CLI, events, records, report
-from running import Running, is_complete, wait_for
+from running import Running, is_complete
 
 MiB = 1 << 20
-PATIENCE_S = tasks.PATIENCE_S
+WAIT_LIMIT_S = tasks.WAIT_LIMIT_S
 BETWEEN_S = 10  # of two snapshots that the recorder makes by itself
 
 
@@ -47,9 +47,10 @@ class Control(unittest.TestCase):
         with Running() as run:
             run.send("alloc 1048576")
             # Each number is right, but they may be of different moments.
-            row = wait_for(
-                lambda: [row for row in [run.ps()] if row["events"] and row["threads"] and row["file_bytes"]]
-            )[0]
+            (row,) = tasks.wait_until(
+                lambda: [row for row in [run.ps()] if row["events"] and row["threads"] and row["file_bytes"]],
+                "a row of ps with events, threads and bytes",
+            )
             self.assertEqual((row["state"], row["file"], row["program"]), ("recording", run.path, "control"))
             self.assertEqual((row["dropped_events"], row["threads"]), (0, 1))
             self.assertGreater(row["file_bytes"], 0)
@@ -81,7 +82,7 @@ class Control(unittest.TestCase):
             os.mkdir(folder)
             os.chmod(folder, 0o755)
             run.send("alloc 4096")
-            wait_for(lambda: os.path.exists(run.path) and os.path.getsize(run.path) > 100)
+            tasks.wait_until(lambda: os.path.exists(run.path) and os.path.getsize(run.path) > 100, "a file with events")
             run.end()
             self.assertEqual(os.listdir(folder), [])
             self.assertTrue(report(run.path)["complete"])
@@ -172,7 +173,7 @@ class Control(unittest.TestCase):
                 )
                 for _ in range(4)
             ]
-            paths = {each.communicate(timeout=PATIENCE_S)[0].strip() for each in asked}
+            paths = {each.communicate(timeout=WAIT_LIMIT_S)[0].strip() for each in asked}
             self.assertEqual(len(paths), 4)
             self.assertTrue(all(is_complete(path) for path in paths))
 
@@ -182,7 +183,7 @@ class Control(unittest.TestCase):
             pid = run.pid()
             run.stop()
             first = subprocess.Popen([CLI, "snapshot", pid], env=run.environment, stderr=subprocess.DEVNULL)
-            wait_for(lambda: turn_of(run) == (ASKED, first.pid))
+            tasks.wait_until(lambda: turn_of(run) == (ASKED, first.pid), "a request of the first process")
             first.kill()
             first.wait()
             run.process.send_signal(signal.SIGCONT)
@@ -206,10 +207,10 @@ class Control(unittest.TestCase):
                     (lambda verb: run.send(verb)) if way == "inside" else (lambda verb: run.run_cli(verb, run.pid()))
                 )
                 change("pause")
-                wait_for(lambda: run.ps()["state"] == "paused")
+                tasks.wait_until(lambda: run.ps()["state"] == "paused", "the pause")
                 run.send("alloc 2097152", "free", "alloc 4194304")
                 change("resume")
-                wait_for(lambda: run.ps()["state"] == "recording")
+                tasks.wait_until(lambda: run.ps()["state"] == "recording", "the end of the pause")
                 run.send("alloc 8388608")
                 run.end()
                 made = {row["size_bytes"]: row["stack"] for row in events(run.path) if row["kind"] == Kind.ALLOC}
@@ -278,7 +279,7 @@ class Control(unittest.TestCase):
     def test_a_new_peak_above_the_threshold_makes_a_snapshot(self):
         with Running("snapshot_peak=8MiB", {"SIMCUDA_CONTEXT_MEMORY": "0"}) as run:
             run.send("alloc 1048576")
-            wait_for(lambda: run.ps()["events"])
+            tasks.wait_until(lambda: run.ps()["events"], "an event")
             self.assertEqual(run.snapshots(), [])
             run.send("alloc 16777216")
             (path,) = run.wait_for_snapshots(1)
@@ -296,7 +297,7 @@ class Control(unittest.TestCase):
                 stderr=subprocess.DEVNULL,
             )
             run.send("many 100000")
-            path = asked.communicate(timeout=PATIENCE_S)[0].strip()
+            path = asked.communicate(timeout=WAIT_LIMIT_S)[0].strip()
             run.end()
             self.assertTrue(is_complete(path))
             self.assertGreaterEqual(len(events(path)), 400000)

@@ -76,7 +76,7 @@ class OneThread(Lazy):
             self.assertGreater(times[0], process["start_stamp"])
         self.assertEqual(by_writer["lazy"], by_writer["thread"])
 
-    def test_a_recording_is_folded_at_its_end(self):
+    def test_a_recording_is_compacted_at_its_end(self):
         run = self.run_mode("pairs", 3000, "return", options={"mode": "aggregate"})
         self.assertEqual(self.numbers, [ALONE])
         self.assertEqual((run.events(), run.totals()["alloc_count"]), ([], 3000))
@@ -95,10 +95,10 @@ class OneThread(Lazy):
         found = set()
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
             try:
-                leftover = shared_recordings.SharedRecording(os.path.join(folder, name))
+                recording = shared_recordings.SharedRecording(os.path.join(folder, name))
             except (OSError, ValueError, struct.error):
                 continue  # gone by now, or not written yet
-            if leftover.is_whole and "writer-lazy" in leftover.file:
+            if recording.is_whole and "writer-lazy" in recording.file:
                 found.add(name)
         return found
 

@@ -48,7 +48,7 @@ def wait_for_sample():
     if 'gpumemtrace' not in os.environ.get('LD_PRELOAD', '') or \
             re.search("samples='?off", os.environ.get('GPUMEMTRACE_OPTIONS', '')):
         return
-    tasks.wait_for_turn(tasks.wait_for(tasks.SAMPLER), meanwhile=torch.cuda.mem_get_info)
+    tasks.wait_for_turn(tasks.wait_for_thread(tasks.SAMPLER), meanwhile=torch.cuda.mem_get_info)
 
 
 def quiet_moment():

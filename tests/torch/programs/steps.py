@@ -250,7 +250,7 @@ def unseen():
         threads=[thread.name for thread in threading.enumerate()],
         frames=len(sys._current_frames()),
         collecting=gc.isenabled(),
-        tasks=tasks.names())
+        tasks=tasks.thread_names())
 
 
 def unseen_in_worker():

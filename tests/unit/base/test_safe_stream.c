@@ -30,7 +30,7 @@ static FILE *open_stream(int *ret_fd)
 }
 
 /* Copies the file's text, with a NUL at its end, and closes `fd`. Returns the length. */
-static size_t take(int fd, char *ret_text, size_t bytes)
+static size_t read_and_close(int fd, char *ret_text, size_t bytes)
 {
 	ssize_t got = pread(fd, ret_text, bytes - 1, 0);
 
@@ -50,7 +50,7 @@ static void check(const char *text, const char *expected, bool has_styles)
 		gmt_safe_stream_allow_styles(file);
 	fputs(text, file);
 	assert_int_equal(fclose(file), 0);
-	take(fd, got, sizeof(got));
+	read_and_close(fd, got, sizeof(got));
 	assert_string_equal(got, expected);
 }
 
@@ -143,7 +143,7 @@ static void the_output_does_not_depend_on_how_writes_are_split(void **state)
 		}
 		assert_int_equal(fclose(file), 0);
 		safe = make_safe(text, length, expected);
-		assert_int_equal(take(fd, got, sizeof(got)), safe);
+		assert_int_equal(read_and_close(fd, got, sizeof(got)), safe);
 		assert_memory_equal(got, expected, safe);
 	}
 }
@@ -180,7 +180,7 @@ static void a_raw_stream_writes_each_byte_and_keeps_the_reason_of_an_error(void 
 	(void)state;
 	fputs(bytes, file);
 	assert_int_equal(fclose(file), 0);
-	take(fd, got, sizeof(got));
+	read_and_close(fd, got, sizeof(got));
 	assert_string_equal(got, bytes);
 
 	/* The write that fails is not the last: nothing is left to write at the end. */

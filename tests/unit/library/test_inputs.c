@@ -87,7 +87,7 @@ static void check_whole(int status, gpumemtrace_recording *recording)
 /* Where the functions below read. */
 struct place {
 	size_t at, end;
-	size_t most_bytes; /* of a call */
+	size_t max_bytes; /* of a call */
 	int64_t at_end; /* result at the end */
 	unsigned calls;
 };
@@ -99,7 +99,7 @@ static int64_t read_next(void *user, void *buffer, size_t bytes)
 
 	place->calls++;
 	assert_true(bytes > 0);
-	bytes = bytes < place->most_bytes ? bytes : place->most_bytes;
+	bytes = bytes < place->max_bytes ? bytes : place->max_bytes;
 	bytes = bytes < left ? bytes : left;
 	memcpy(buffer, content + place->at, bytes);
 	place->at += bytes;
@@ -137,7 +137,7 @@ static void functions_give_the_recording_in_parts_of_any_size(void **state)
 
 	(void)state;
 	for (size_t most = 7; most < content_bytes * 40; most *= 37) {
-		struct place place = { .end = content_bytes, .most_bytes = most };
+		struct place place = { .end = content_bytes, .max_bytes = most };
 		struct gpumemtrace_read_input input = input_of(&place);
 
 		int status = open_input(&place, &recording);
@@ -154,7 +154,7 @@ static void functions_give_the_recording_in_parts_of_any_size(void **state)
 
 static void bytes_that_end_early_are_a_cut_recording(void **state)
 {
-	struct place place = { .end = content_bytes / 2, .most_bytes = SIZE_MAX };
+	struct place place = { .end = content_bytes / 2, .max_bytes = SIZE_MAX };
 	gpumemtrace_recording *recording;
 
 	(void)state;
@@ -164,7 +164,7 @@ static void bytes_that_end_early_are_a_cut_recording(void **state)
 		"s3://bucket/x: it ends in the"));
 	assert_true(count_events(recording) > 1000 && count_events(recording) < EVENTS);
 	gpumemtrace_read_close(recording);
-	place = (struct place){ .end = 0, .most_bytes = 1 };
+	place = (struct place){ .end = 0, .max_bytes = 1 };
 	assert_int_equal(open_input(&place, &recording), GPUMEMTRACE_READ_FORMAT);
 	assert_string_equal(error, "s3://bucket/x: is empty");
 }
@@ -177,7 +177,7 @@ static void a_failed_read_is_an_error_at_any_place(void **state)
 	for (size_t end = 0; end < content_bytes; end = end * 9 + 5) {
 		/* More bytes than asked for are a failure too. */
 		struct place place = {
-			.end = end, .most_bytes = SIZE_MAX, .at_end = end % 2 ? -1 : 1 << 30
+			.end = end, .max_bytes = SIZE_MAX, .at_end = end % 2 ? -1 : 1 << 30
 		};
 
 		recording = (void *)1;
@@ -189,7 +189,7 @@ static void a_failed_read_is_an_error_at_any_place(void **state)
 
 static void bytes_that_are_no_recording_are_not_read_to_their_end(void **state)
 {
-	struct place place = { .at = 1000, .end = content_bytes, .most_bytes = SIZE_MAX };
+	struct place place = { .at = 1000, .end = content_bytes, .max_bytes = SIZE_MAX };
 	gpumemtrace_recording *recording;
 
 	(void)state;
@@ -231,7 +231,7 @@ static void memory_and_descriptors_give_the_recording(void **state)
 
 static void an_input_needs_one_function(void **state)
 {
-	struct place place = { .end = content_bytes, .most_bytes = SIZE_MAX };
+	struct place place = { .end = content_bytes, .max_bytes = SIZE_MAX };
 	struct gpumemtrace_read_input input = input_of(&place);
 	gpumemtrace_recording *recording;
 	int status;

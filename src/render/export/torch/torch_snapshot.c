@@ -37,6 +37,39 @@ static uint64_t time_us(const struct gmt_recording *recording, uint64_t stamp)
 	return (recording->process.start_time_ns + gmt_clock_time_ns(recording, stamp)) / 1000;
 }
 
+/*
+ * Writes the step and the phase of an event, as PyTorch writes what the program calls its metadata.
+ * Events of one step and phase share a dict.
+ */
+static void key_metadata(struct gmt_torch_writer *writer, uint64_t stamp)
+{
+	const struct gmt_timeline *timeline = writer->export->timeline;
+	const struct gmt_phase *phase = gmt_timeline_phase(timeline, stamp, false);
+	uint32_t step = 0;
+	bool has_step = timeline->series_count && gmt_series_find(&timeline->series[0], stamp, &step);
+
+	if (!has_step && !phase)
+		return;
+	/* Steps count from 1 here, so that 0 is an event outside of steps. */
+	step = has_step ? step + 1 : 0;
+	gmt_torch_key(writer, GMT_TORCH_TEXT_user_metadata);
+	if (writer->metadata_memo && writer->step == step && writer->phase == phase) {
+		gmt_pickle_get(&writer->pickle, writer->metadata_memo);
+		return;
+	}
+	gmt_pickle_begin_dict(&writer->pickle);
+	if (has_step)
+		gmt_torch_key_number(writer, GMT_TORCH_TEXT_step, step - 1);
+	if (phase) {
+		gmt_torch_key(writer, GMT_TORCH_TEXT_phase);
+		gmt_pickle_text(&writer->pickle, phase->name);
+	}
+	gmt_pickle_end_dict(&writer->pickle);
+	writer->metadata_memo = gmt_pickle_memoize(&writer->pickle);
+	writer->step = step;
+	writer->phase = phase;
+}
+
 static void write_event(struct gmt_torch_writer *writer, const struct gmt_torch_event *event)
 {
 	gmt_pickle_item(&writer->pickle, &writer->events);
@@ -54,6 +87,7 @@ static void write_event(struct gmt_torch_writer *writer, const struct gmt_torch_
 	gmt_torch_key_frames(writer, event->stack);
 	if (writer->has_categories && event->action == GMT_TORCH_ALLOC)
 		key_category(writer, event->site_plus_1 - 1);
+	key_metadata(writer, event->stamp);
 	gmt_pickle_end_dict(&writer->pickle);
 }
 

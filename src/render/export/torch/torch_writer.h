@@ -17,6 +17,9 @@
 	TEXT(time_us) \
 	TEXT(frames) \
 	TEXT(category) \
+	TEXT(user_metadata) \
+	TEXT(step) \
+	TEXT(phase) \
 	TEXT(filename) \
 	TEXT(line) \
 	TEXT(name) \
@@ -57,6 +60,10 @@ struct gmt_torch_writer {
 	uint64_t first;    /* number of the first event to write */
 	uint64_t last_other_plus_1; /* number of the last block of no category, plus 1 */
 	bool has_categories;
+	/* the step and the phase of the last event that had any, and the memo of their dict, plus 1 */
+	uint32_t step;
+	const struct gmt_phase *phase;
+	uint32_t metadata_memo;
 	GMT_VEC(uint64_t) device_counts; /* events of each device */
 };
 

@@ -3,7 +3,10 @@
 
 #include "base/budget.h"
 
-/* Event, and the messages in it. Values are tensors of one double: exact up to 8 PiB. */
+/*
+ * Event, and the messages in it. A value is a tensor of one float: TensorBoard's fast reader, which
+ * is the default, leaves out doubles.
+ */
 enum {
 	EVENT_WALL_TIME = 1,
 	EVENT_STEP = 2,
@@ -19,8 +22,8 @@ enum {
 	CLASS_SCALAR = 1,
 	TENSOR_TYPE = 1,
 	TENSOR_SHAPE = 2,
-	TENSOR_DOUBLE = 6,
-	TYPE_DOUBLE = 2,
+	TENSOR_FLOAT = 5,
+	TYPE_FLOAT = 1,
 };
 
 /* Returns the CRC-32C of the bytes, in the changed form that these files have. */
@@ -90,9 +93,9 @@ void gmt_tensorboard_events_add(struct gmt_tensorboard_events *events, const cha
 	gmt_protobuf_clear(&events->tensor);
 	gmt_protobuf_text(&events->value, VALUE_TAG, tag);
 	gmt_protobuf_message(&events->value, VALUE_METADATA, &events->metadata);
-	gmt_protobuf_number(&events->tensor, TENSOR_TYPE, TYPE_DOUBLE);
+	gmt_protobuf_number(&events->tensor, TENSOR_TYPE, TYPE_FLOAT);
 	gmt_protobuf_text(&events->tensor, TENSOR_SHAPE, "");
-	gmt_protobuf_double(&events->tensor, TENSOR_DOUBLE, (double)number);
+	gmt_protobuf_float(&events->tensor, TENSOR_FLOAT, (float)number);
 	gmt_protobuf_message(&events->value, VALUE_TENSOR, &events->tensor);
 	gmt_protobuf_message(&events->summary, SUMMARY_VALUE, &events->value);
 }

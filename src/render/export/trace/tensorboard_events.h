@@ -27,7 +27,7 @@ struct gmt_tensorboard_events {
 void gmt_tensorboard_events_begin(struct gmt_tensorboard_events *events, uint64_t time_ns);
 void gmt_tensorboard_events_continue(struct gmt_tensorboard_events *events);
 
-/* Adds a scalar to the next event. Doubles hold it exactly up to 2^53. */
+/* Adds a scalar to the next event. It becomes a float, which has 24 bits. */
 void gmt_tensorboard_events_add(struct gmt_tensorboard_events *events, const char *tag,
 	uint64_t number);
 

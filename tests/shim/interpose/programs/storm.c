@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_THREADS = 64, BYTES = 256 };
+enum { MAX_THREADS = 64, BYTES = 256 };
 
 static _Atomic unsigned made, wrong;
 static int rounds;
@@ -61,11 +61,11 @@ static void *blow(void *argument)
 
 int main(int count, char **arguments)
 {
-	pthread_t threads[MOST_THREADS];
+	pthread_t threads[MAX_THREADS];
 	int thread_count = count > 2 ? atoi(arguments[1]) : 0;
 
 	rounds = count > 2 ? atoi(arguments[2]) : 0;
-	if (thread_count < 1 || thread_count > MOST_THREADS)
+	if (thread_count < 1 || thread_count > MAX_THREADS)
 		return 2;
 	for (long i = 0; i < thread_count; i++)
 		if (pthread_create(&threads[i], NULL, blow, (void *)i))

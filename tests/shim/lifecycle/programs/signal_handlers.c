@@ -29,7 +29,7 @@ enum {
 	OF_HANDLER = 1024,
 	OF_PROGRAM = 2048
 };
-enum { STORM_US = 20, HANDLED = 500, MOST_ROUNDS = 20 };
+enum { STORM_US = 20, HANDLED = 500, MAX_ROUNDS = 20 };
 
 extern _Atomic int driver_gate_is_inside __attribute__((weak));
 
@@ -139,7 +139,7 @@ static int storm(int rounds)
 	 * On a busy machine the other thread may not run at all during the rounds. Then this thread
 	 * adds rounds and yields in each of them, up to a limit, because the test reads each event.
 	 */
-	for (; done < rounds || (handled < HANDLED && done < MOST_ROUNDS * rounds); done++) {
+	for (; done < rounds || (handled < HANDLED && done < MAX_ROUNDS * rounds); done++) {
 		allocate_and_free(OF_PROGRAM);
 		if (done >= rounds)
 			sched_yield();

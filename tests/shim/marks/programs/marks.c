@@ -30,7 +30,7 @@ static const char *name_in(const char *word, const char *verb)
 	return strncmp(word, verb, length) == 0 && word[length] == ':' ? word + length + 1 : NULL;
 }
 
-static void say(const char *verb)
+static void run_verb(const char *verb)
 {
 	void *block;
 
@@ -91,7 +91,7 @@ static void *run_rest(void *words)
 			wait(NULL);
 			return NULL;
 		}
-		say(*word);
+		run_verb(*word);
 		say_name(*word);
 		fflush(stdout);
 	}

@@ -20,10 +20,10 @@
 
 static void wait_until_written(const char *path)
 {
-	enum { WAIT_MS = 10, MOST_WAITS = 6000 };
+	enum { WAIT_MS = 10, MAX_WAITS = 6000 };
 	struct stat status;
 
-	for (int i = 0; i < MOST_WAITS && (stat(path, &status) || !status.st_size); i++)
+	for (int i = 0; i < MAX_WAITS && (stat(path, &status) || !status.st_size); i++)
 		usleep(WAIT_MS * 1000);
 }
 

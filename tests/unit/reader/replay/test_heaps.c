@@ -30,7 +30,7 @@ static void begin(void)
 		.directory = slice("/"));
 }
 
-static void put(enum gmt_kind kind, uint64_t heap, uint64_t address, uint64_t size_bytes)
+static void put_event(enum gmt_kind kind, uint64_t heap, uint64_t address, uint64_t size_bytes)
 {
 	RECORDING_PUT(&file, EVENT, gmt_event, .stamp = ++stamp, .thread = 1, .kind = kind,
 		.layer = GMT_LAYER_CUSTOM, .space = heap == OTHER ? GMT_SPACE_HEAP_HOST : GMT_SPACE_HEAP,
@@ -80,12 +80,12 @@ static void several_heaps_may_have_a_block_at_one_address(void **state)
 {
 	(void)state;
 	begin();
-	put(GMT_KIND_CREATE, ARENA, 0x1000, 4096);
-	put(GMT_KIND_ALLOC, ARENA, 0x1000, 1000);
-	put(GMT_KIND_CREATE, INNER, 0x1000, 1000);
-	put(GMT_KIND_ALLOC, INNER, 0x1000, 10);
-	put(GMT_KIND_ALLOC, INNER, 0x1010, 20);
-	put(GMT_KIND_FREE, ARENA, 0x1000, 0);
+	put_event(GMT_KIND_CREATE, ARENA, 0x1000, 4096);
+	put_event(GMT_KIND_ALLOC, ARENA, 0x1000, 1000);
+	put_event(GMT_KIND_CREATE, INNER, 0x1000, 1000);
+	put_event(GMT_KIND_ALLOC, INNER, 0x1000, 10);
+	put_event(GMT_KIND_ALLOC, INNER, 0x1010, 20);
+	put_event(GMT_KIND_FREE, ARENA, 0x1000, 0);
 	put_name(ARENA, 1, "arena");
 	put_name(INNER, 2, "inner");
 	play(NULL);
@@ -106,12 +106,12 @@ static void a_free_without_a_heap_ends_the_block_of_the_heap_that_has_it(void **
 	begin();
 	put_name(ARENA, 1, "arena");
 	put_name(INNER, 2, "inner");
-	put(GMT_KIND_ALLOC, ARENA, 0x1000, 1000);
-	put(GMT_KIND_ALLOC, INNER, 0x1000, 10);
-	put(GMT_KIND_FREE, 0, 0x1000, 0); /* frees the inner heap's block, which came last */
-	put(GMT_KIND_RESIZE, 0, 0x1000, 2000); /* resizes the arena's block */
-	put(GMT_KIND_FREE, 0, 0x5000, 0); /* no heap's block: a label on something else */
-	put(GMT_KIND_RESIZE, 0, 0x5000, 9);
+	put_event(GMT_KIND_ALLOC, ARENA, 0x1000, 1000);
+	put_event(GMT_KIND_ALLOC, INNER, 0x1000, 10);
+	put_event(GMT_KIND_FREE, 0, 0x1000, 0); /* frees the inner heap's block, which came last */
+	put_event(GMT_KIND_RESIZE, 0, 0x1000, 2000); /* resizes the arena's block */
+	put_event(GMT_KIND_FREE, 0, 0x5000, 0); /* no heap's block: a label on something else */
+	put_event(GMT_KIND_RESIZE, 0, 0x5000, 9);
 	play(NULL);
 	assert_int_equal(live_in(0), 2000);
 	assert_int_equal(live_in(1), 0);
@@ -125,17 +125,17 @@ static void blocks_end_with_their_heap_and_a_heap_may_lack_its_creation(void **s
 	begin();
 	put_name(ARENA, 1, "step");
 	put_name(INNER, 2, "step");
-	put(GMT_KIND_ALLOC, ARENA, 0x1000, 100);
-	put(GMT_KIND_CREATE, ARENA, 0x1000, 4096); /* another thread was faster */
-	put(GMT_KIND_ALLOC, ARENA, 0x2000, 50);
-	put(GMT_KIND_RESET, ARENA, 0, 0);
-	put(GMT_KIND_ALLOC, ARENA, 0x1000, 7);
-	put(GMT_KIND_DESTROY, ARENA, 0, 0);
-	put(GMT_KIND_DESTROY, ARENA, 0, 0);
-	put(GMT_KIND_CREATE, INNER, 0x1000, 1024);
-	put(GMT_KIND_RESIZE, INNER, 0, 2048);
-	put(GMT_KIND_ALLOC, INNER, 0x1000, 1);
-	put(GMT_KIND_RESET, 99, 0, 0); /* never seen */
+	put_event(GMT_KIND_ALLOC, ARENA, 0x1000, 100);
+	put_event(GMT_KIND_CREATE, ARENA, 0x1000, 4096); /* another thread was faster */
+	put_event(GMT_KIND_ALLOC, ARENA, 0x2000, 50);
+	put_event(GMT_KIND_RESET, ARENA, 0, 0);
+	put_event(GMT_KIND_ALLOC, ARENA, 0x1000, 7);
+	put_event(GMT_KIND_DESTROY, ARENA, 0, 0);
+	put_event(GMT_KIND_DESTROY, ARENA, 0, 0);
+	put_event(GMT_KIND_CREATE, INNER, 0x1000, 1024);
+	put_event(GMT_KIND_RESIZE, INNER, 0, 2048);
+	put_event(GMT_KIND_ALLOC, INNER, 0x1000, 1);
+	put_event(GMT_KIND_RESET, 99, 0, 0); /* never seen */
 	play(NULL);
 	assert_int_equal(replay.heaps.count, 1);
 	assert_int_equal(replay.heaps.items[0].heaps, 2);
@@ -154,15 +154,15 @@ static void lost_events_and_impossible_sizes_are_counted_and_change_nothing_else
 {
 	(void)state;
 	begin();
-	put(GMT_KIND_ALLOC, ARENA, 0x1000, 100);
-	put(GMT_KIND_ALLOC, ARENA, 0x1000, 30); /* the recording lacks its free */
-	put(GMT_KIND_FREE, ARENA, 0x9000, 0);
-	put(GMT_KIND_FREE, 55, 0x9000, 0);
-	put(GMT_KIND_ALLOC, ARENA, 0x2000, UINT64_MAX);
-	put(GMT_KIND_RESIZE, ARENA, 0, UINT64_MAX);
-	put(GMT_KIND_RESIZE, ARENA, 0, GMT_ACCOUNTING_MAX_BYTES);
-	put(GMT_KIND_CREATE, INNER, 0, GMT_ACCOUNTING_MAX_BYTES);
-	put(GMT_KIND_MAP, ARENA, 0x1000, 5);
+	put_event(GMT_KIND_ALLOC, ARENA, 0x1000, 100);
+	put_event(GMT_KIND_ALLOC, ARENA, 0x1000, 30); /* the recording lacks its free */
+	put_event(GMT_KIND_FREE, ARENA, 0x9000, 0);
+	put_event(GMT_KIND_FREE, 55, 0x9000, 0);
+	put_event(GMT_KIND_ALLOC, ARENA, 0x2000, UINT64_MAX);
+	put_event(GMT_KIND_RESIZE, ARENA, 0, UINT64_MAX);
+	put_event(GMT_KIND_RESIZE, ARENA, 0, GMT_ACCOUNTING_MAX_BYTES);
+	put_event(GMT_KIND_CREATE, INNER, 0, GMT_ACCOUNTING_MAX_BYTES);
+	put_event(GMT_KIND_MAP, ARENA, 0x1000, 5);
 	play(NULL);
 	assert_int_equal(replay.accounting.anomalies.missed_frees, 1);
 	assert_int_equal(replay.accounting.anomalies.unknown_frees, 2);
@@ -221,7 +221,7 @@ static void over_random_events_heaps_equal_plain_bookkeeping_and_observers_see_e
 		if (random >> 40 & 1 || (random >> 41 & 0x3f) == 0) {
 			enum gmt_kind kind = random >> 40 & 1 ? GMT_KIND_ALLOC : GMT_KIND_RESET;
 
-			put(kind, heap + 1, kind == GMT_KIND_ALLOC ? 0x1000 + place : 0, size);
+			put_event(kind, heap + 1, kind == GMT_KIND_ALLOC ? 0x1000 + place : 0, size);
 			if (kind == GMT_KIND_RESET)
 				memset(sizes[heap], 0, sizeof(sizes[heap]));
 			else
@@ -229,7 +229,7 @@ static void over_random_events_heaps_equal_plain_bookkeeping_and_observers_see_e
 		} else {
 			enum gmt_kind kind = random >> 47 & 1 ? GMT_KIND_FREE : GMT_KIND_RESIZE;
 
-			put(kind, heap + 1, 0x1000 + place, kind == GMT_KIND_FREE ? 0 : size);
+			put_event(kind, heap + 1, 0x1000 + place, kind == GMT_KIND_FREE ? 0 : size);
 			if (kind == GMT_KIND_FREE || sizes[heap][place])
 				sizes[heap][place] = kind == GMT_KIND_FREE ? 0 : size;
 		}

@@ -13,15 +13,15 @@
 
 #include "reader/symbols/symbols_elf.h"
 
-enum { MOST_SYMBOLS = 4000, TEXT_START = 0x1000, TEXT_BYTES = 0x4000000, MOST_NAMES = 1 << 16 };
+enum { MAX_SYMBOLS = 4000, TEXT_START = 0x1000, TEXT_BYTES = 0x4000000, MAX_NAMES = 1 << 16 };
 
 #define FUNCTION(binding) ELF64_ST_INFO(binding, STT_FUNC)
 
 /* The file that a test writes, without the symbol 0, which each table has. */
 static struct {
-	Elf64_Sym symbols[MOST_SYMBOLS];
+	Elf64_Sym symbols[MAX_SYMBOLS];
 	size_t count;
-	char names[MOST_NAMES];
+	char names[MAX_NAMES];
 	size_t name_bytes;
 } table;
 
@@ -48,7 +48,7 @@ static void add(uint64_t start, uint64_t size_bytes, unsigned info, unsigned sec
 {
 	Elf64_Sym *symbol = &table.symbols[table.count++];
 
-	assert_true(table.count <= MOST_SYMBOLS && table.name_bytes + strlen(name) + 1 <= MOST_NAMES);
+	assert_true(table.count <= MAX_SYMBOLS && table.name_bytes + strlen(name) + 1 <= MAX_NAMES);
 	*symbol = (Elf64_Sym){ .st_value = start,
 		.st_size = size_bytes,
 		.st_info = (unsigned char)info,
@@ -118,7 +118,7 @@ static struct gmt_symbols_elf *write_64(uint32_t type)
 
 static struct gmt_symbols_elf *write_32(void)
 {
-	static Elf32_Sym symbols[MOST_SYMBOLS];
+	static Elf32_Sym symbols[MAX_SYMBOLS];
 	size_t bytes = table.count * sizeof(*symbols);
 	Elf32_Ehdr header = {
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32, ELFDATA2LSB, EV_CURRENT },
@@ -279,10 +279,10 @@ static void add_crowd(void)
 	char name[16];
 
 	seed = 1;
-	while (table.count < MOST_SYMBOLS) {
+	while (table.count < MAX_SYMBOLS) {
 		uint64_t center = TEXT_START + random_below(TEXT_BYTES);
 
-		for (uint64_t left = random_below(90); left && table.count < MOST_SYMBOLS; left--) {
+		for (uint64_t left = random_below(90); left && table.count < MAX_SYMBOLS; left--) {
 			snprintf(name, sizeof(name), "%zu", table.count);
 			add(center + random_below(0x600),
 				random_below(5) ? random_below(0x400) : random_below(3) * 0x200000,
@@ -294,7 +294,7 @@ static void add_crowd(void)
 /* Finds the function by the rules, among all symbols. */
 static const char *look_at_all(uint64_t address)
 {
-	static bool seen[MOST_SYMBOLS];
+	static bool seen[MAX_SYMBOLS];
 
 	memset(seen, 0, sizeof(seen));
 	for (int back = 0; back < 32; back++) {

@@ -20,4 +20,4 @@ for step in range(80):
     if len(history) >= 30:
         history = history[-10:]
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

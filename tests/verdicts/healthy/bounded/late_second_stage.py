@@ -26,4 +26,4 @@ for _ in range(20):
     x = torch.randn(32, 40, device='cuda')
     update(nn.functional.mse_loss(fine(torch.cat([x, coarse(x)], 1)), x), coarse_optimizer, fine_optimizer)
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

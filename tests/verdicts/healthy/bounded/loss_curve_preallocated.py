@@ -18,4 +18,4 @@ for step in range(STEPS):
     curve[step] = loss.detach()
     truth.end_of_step()
 print(curve.cpu()[-1])
-truth.declare()
+truth.declare_no_leak()

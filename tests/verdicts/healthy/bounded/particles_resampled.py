@@ -15,4 +15,4 @@ for step in range(60):
     chosen = torch.multinomial(weights, number, replacement=True) % len(moved)
     particles = moved[chosen]
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

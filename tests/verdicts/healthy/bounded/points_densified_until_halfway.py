@@ -37,4 +37,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

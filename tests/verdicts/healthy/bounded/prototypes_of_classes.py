@@ -23,4 +23,4 @@ for _ in range(80):
     optimizer.step()
     prototypes[label].lerp_(vector.detach(), 0.1)
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

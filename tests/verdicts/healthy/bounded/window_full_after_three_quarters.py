@@ -26,4 +26,4 @@ with torch.inference_mode():
         score = normalise(sensor_model(torch.randn(10).cuda()))
         alarms += bool((score.abs() > 3).any())
         truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

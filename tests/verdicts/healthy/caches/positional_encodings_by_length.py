@@ -33,4 +33,4 @@ for _ in range(60):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -15,4 +15,4 @@ for _ in range(40):
     torch.matmul(inverse, workspace['residual'], out=workspace['scaled'])
     inverse.copy_(workspace['scaled'])
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

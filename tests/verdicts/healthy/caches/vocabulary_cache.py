@@ -26,4 +26,4 @@ with torch.no_grad():
         sentence = random.choices(words, weights, k=25)
         label = classify(torch.cat([vector(word) for word in sentence]).mean(0)).argmax().item()
         truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

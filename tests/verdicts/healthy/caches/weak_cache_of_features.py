@@ -28,4 +28,4 @@ with torch.no_grad():
         print(len(features_of), end=' ')
         truth.end_of_step()
 print()
-truth.declare()
+truth.declare_no_leak()

@@ -31,4 +31,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -33,4 +33,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

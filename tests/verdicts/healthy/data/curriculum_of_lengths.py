@@ -21,4 +21,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -36,4 +36,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -16,4 +16,4 @@ for epoch in range(2):
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

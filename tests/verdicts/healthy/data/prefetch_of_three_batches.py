@@ -25,4 +25,4 @@ for batch in prefetch((torch.randn(40, 300) for _ in range(50)), ahead=3):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -41,4 +41,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -17,4 +17,4 @@ for size in (16, 20, 24, 28, 32, 36, 40, 44):
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -17,4 +17,4 @@ for _ in range(40):
     for optimizer in (sparse, dense):
         optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -25,4 +25,4 @@ for batch in packed(800, 50):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -28,4 +28,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -23,4 +23,4 @@ for step in range(40):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -24,4 +24,4 @@ def main(decay=0.9):
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

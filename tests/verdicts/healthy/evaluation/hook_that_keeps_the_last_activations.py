@@ -30,4 +30,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

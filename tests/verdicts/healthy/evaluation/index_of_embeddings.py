@@ -30,4 +30,4 @@ encoder = nn.Sequential(nn.Linear(200, 128), nn.ReLU(), nn.Linear(128, 64)).cuda
 index = build_index(encoder, torch.randn(32 * 55, 200))
 print(recall(encoder, index, torch.randn(240, 200)))
 del index
-truth.declare()
+truth.declare_no_leak()

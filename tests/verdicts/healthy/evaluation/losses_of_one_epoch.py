@@ -19,4 +19,4 @@ for batch in range(45):
 epoch_loss = torch.stack(losses).mean()
 print('loss', epoch_loss.item())
 losses.clear()
-truth.declare()
+truth.declare_no_leak()

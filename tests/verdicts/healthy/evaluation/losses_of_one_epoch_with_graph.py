@@ -22,4 +22,4 @@ def run_epoch(model, optimizer, batches):
 autoencoder = nn.Sequential(nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 64)).cuda()
 sgd = torch.optim.SGD(autoencoder.parameters(), lr=0.01, momentum=0.9)
 run_epoch(autoencoder, sgd, [torch.randn(24, 64) for _ in range(50)])
-truth.declare()
+truth.declare_no_leak()

@@ -30,4 +30,4 @@ for epoch in range(3):
         truth.end_of_step()
     log[epoch] = {name: torch.stack(values).mean().item() for name, values in running.items()}
 del running
-truth.declare()
+truth.declare_no_leak()

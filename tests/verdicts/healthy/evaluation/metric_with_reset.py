@@ -38,4 +38,4 @@ for epoch in range(4):
         truth.end_of_step()
     print(metric.compute())
     metric.reset()
-truth.declare()
+truth.declare_no_leak()

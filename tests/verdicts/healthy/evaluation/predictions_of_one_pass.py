@@ -20,4 +20,4 @@ predictions, targets = torch.cat(predictions), torch.cat(targets)
 accuracy = (predictions.argmax(-1) == targets).float().mean().item()
 print(f'accuracy {accuracy:.3f}')
 del predictions, targets
-truth.declare()
+truth.declare_no_leak()

@@ -31,4 +31,4 @@ for step in range(50):
     meter.update(loss.item(), 20)
     lines.append(f'step {step}: loss {loss.item():.4f}, average {meter.average:.4f}')
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

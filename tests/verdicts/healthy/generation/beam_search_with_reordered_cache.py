@@ -23,4 +23,4 @@ for sentence in range(3):
         truth.end_of_step()
     best = memory[0].cpu()
     del memory, context, candidates, totals, flat, parents, words
-truth.declare()
+truth.declare_no_leak()

@@ -22,4 +22,4 @@ def answer(embed, mix, head, length):
 
 embed, mix, head = nn.Embedding(90, 96).cuda(), nn.Linear(96, 96).cuda(), nn.Linear(96, 90).cuda()
 print(len(answer(embed, mix, head, 60)))
-truth.declare()
+truth.declare_no_leak()

@@ -46,4 +46,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

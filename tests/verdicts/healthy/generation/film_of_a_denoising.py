@@ -21,4 +21,4 @@ def sample(steps):
 
 
 films = [sample(steps) for steps in (30, 30)]
-truth.declare()
+truth.declare_no_leak()

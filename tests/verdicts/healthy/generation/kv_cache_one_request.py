@@ -29,4 +29,4 @@ with torch.no_grad():
         truth.end_of_step()
 del cache, key, value
 print(len(answer), 'tokens')
-truth.declare()
+truth.declare_no_leak()

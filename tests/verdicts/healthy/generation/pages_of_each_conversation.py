@@ -44,4 +44,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

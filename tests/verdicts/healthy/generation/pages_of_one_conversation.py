@@ -32,4 +32,4 @@ with torch.no_grad():
         truth.end_of_step()
 keys.release()
 del rows
-truth.declare()
+truth.declare_no_leak()

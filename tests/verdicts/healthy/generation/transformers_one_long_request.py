@@ -17,4 +17,4 @@ with torch.no_grad():
         text = torch.cat([text, tokens.cpu()], 1)
         truth.end_of_step()
 del output, past
-truth.declare()
+truth.declare_no_leak()

@@ -25,4 +25,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -54,4 +54,4 @@ position = torch.randn(1, 128, device='cuda')
 for move in range(24):
     position = choose_move(network, position, simulations=8)
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -41,4 +41,4 @@ def main():
 
 if __name__ == '__main__':
     main()
-    truth.declare()
+    truth.declare_no_leak()

@@ -27,4 +27,4 @@ for micro in range(40 * MICRO_BATCHES):
         mean = torch.stack(losses).mean().item()
         losses.clear()
         truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

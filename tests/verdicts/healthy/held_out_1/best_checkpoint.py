@@ -33,4 +33,4 @@ for epoch in range(16):
         optimizer.step()
         truth.end_of_step()
     keep_best(SCORES[epoch], model, optimizer)
-truth.declare()
+truth.declare_no_leak()

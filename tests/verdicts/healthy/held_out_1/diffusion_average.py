@@ -36,4 +36,4 @@ for step in range(90):
     optimizer.step()
     average = averaged(average, model)
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -36,4 +36,4 @@ for epoch in range(12):
         truth.end_of_step()
     mean = torch.stack(epoch_losses).mean().item()
     r2 = evaluate(model)
-truth.declare()
+truth.declare_no_leak()

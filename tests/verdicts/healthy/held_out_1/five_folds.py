@@ -35,4 +35,4 @@ def run_fold(fold):
 
 
 results = [run_fold(fold) for fold in range(FOLDS)]
-truth.declare()
+truth.declare_no_leak()

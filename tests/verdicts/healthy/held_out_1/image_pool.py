@@ -46,7 +46,7 @@ def main():
         (bce(discriminator(real), ones) + bce(discriminator(pool.query(fake.detach())), zeros)).backward()
         optimizer_d.step()
         truth.end_of_step()
-    truth.declare()
+    truth.declare_no_leak()
 
 
 if __name__ == '__main__':

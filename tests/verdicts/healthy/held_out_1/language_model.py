@@ -33,4 +33,4 @@ for start in range(0, 800, 10):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

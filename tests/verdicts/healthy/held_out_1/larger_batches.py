@@ -29,4 +29,4 @@ for batch_size, steps in STAGES:
         loss.backward()
         opt.step()
         truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

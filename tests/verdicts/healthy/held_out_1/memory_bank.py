@@ -44,4 +44,4 @@ for step in range(130):
             slow.lerp_(fast, 0.01)
     queue.push(key)
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

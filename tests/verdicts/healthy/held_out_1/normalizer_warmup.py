@@ -36,4 +36,4 @@ for step in range(100):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

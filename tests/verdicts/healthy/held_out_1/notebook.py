@@ -45,4 +45,4 @@ for i in range(70):
 
 # %%
 print(f'{len(curve)} steps, {len(tiles)} tiles')
-truth.declare()
+truth.declare_no_leak()

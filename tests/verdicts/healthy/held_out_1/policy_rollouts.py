@@ -46,4 +46,4 @@ for update in range(30):
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -39,4 +39,4 @@ for step in range(150):
     if step % 25 == 24:
         target.load_state_dict(online.state_dict())
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

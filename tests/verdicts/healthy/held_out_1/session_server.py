@@ -37,4 +37,4 @@ server = SessionServer()
 for number in range(160):
     server.request(f'user {number if random.random() < 0.6 else max(0, number - random.randrange(1, 15))}')
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -26,4 +26,4 @@ for step in range(140):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -32,4 +32,4 @@ for depth in (1, 2):
     for width in (16, 32, 48, 64, 96, 128):
         scores[width, depth] = trial(width, depth)
 best = min(scores, key=scores.get)
-truth.declare()
+truth.declare_no_leak()

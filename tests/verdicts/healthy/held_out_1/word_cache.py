@@ -38,7 +38,7 @@ def main():
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.declare()
+    truth.declare_no_leak()
 
 
 main()

@@ -29,4 +29,4 @@ for step in range(60):
         micro_losses = []
         print(step + 1, average)
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

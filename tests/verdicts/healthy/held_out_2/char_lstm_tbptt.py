@@ -46,4 +46,4 @@ for epoch in range(2):
         history.append(loss.item())
         truth.end_of_step()
 print(len(history), history[-1])
-truth.declare()
+truth.declare_no_leak()

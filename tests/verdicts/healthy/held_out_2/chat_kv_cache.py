@@ -57,4 +57,4 @@ with torch.inference_mode():
         for _ in range(turns):
             conversation.turn(torch.randint(0, 256, (1, 12)), answer_tokens=16)
         del conversation
-truth.declare()
+truth.declare_no_leak()

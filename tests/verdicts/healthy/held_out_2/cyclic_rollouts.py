@@ -41,4 +41,4 @@ for update in range(160):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

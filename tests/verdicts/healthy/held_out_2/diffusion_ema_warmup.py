@@ -41,4 +41,4 @@ for step in range(STEPS):
             ema = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.99))
         ema.update_parameters(model)
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -49,4 +49,4 @@ for epoch in range(2):
         optimizer.step()
         truth.end_of_step()
     print('epoch', epoch, loss.item())
-truth.declare()
+truth.declare_no_leak()

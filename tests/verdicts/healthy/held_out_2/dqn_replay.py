@@ -36,4 +36,4 @@ for step in range(190):
     if step % 20 == 0:
         target.load_state_dict(q.state_dict())
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

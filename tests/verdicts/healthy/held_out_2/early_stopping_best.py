@@ -41,7 +41,7 @@ def main():
         if stopping(mae, model):
             break
     model.load_state_dict(stopping.state)
-    truth.declare()
+    truth.declare_no_leak()
 
 
 main()

@@ -53,4 +53,4 @@ def batches(count=32, size=128):
 
 
 Trainer(max_epochs=4).fit(LitClassifier().to('cuda'), batches)
-truth.declare()
+truth.declare_no_leak()

@@ -41,4 +41,4 @@ for layer, lr in [(2, 5e-4), (1, 2e-4), (0, 1e-4)]:
     learn.unfreeze(layer, lr)
     print('layer', layer, learn.fit(30))
 print('all', learn.fit(40))
-truth.declare()
+truth.declare_no_leak()

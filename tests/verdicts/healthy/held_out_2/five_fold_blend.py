@@ -40,4 +40,4 @@ blend = np.zeros(N, dtype=np.float32)
 for fold in range(K):
     blend[folds == fold] = run_fold(fold)
 print('rmse', float(np.sqrt(np.mean((blend - Y) ** 2))))
-truth.declare()
+truth.declare_no_leak()

@@ -39,4 +39,4 @@ for length, batch in curriculum(150):
     loss.backward()
     adam.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -44,4 +44,4 @@ for _ in range(180):
     handle(rng)
     truth.end_of_step()
 print(category.cache_info())
-truth.declare()
+truth.declare_no_leak()

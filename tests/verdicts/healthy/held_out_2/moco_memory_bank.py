@@ -48,7 +48,7 @@ def main():
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.declare()
+    truth.declare_no_leak()
 
 
 if __name__ == '__main__':

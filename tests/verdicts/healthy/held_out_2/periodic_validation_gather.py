@@ -53,4 +53,4 @@ for step, (points, labels) in enumerate(clouds(120, seed=0), start=1):
     if step % 20 == 0:
         scores.append(evaluate(net, seed=step))
 print(scores)
-truth.declare()
+truth.declare_no_leak()

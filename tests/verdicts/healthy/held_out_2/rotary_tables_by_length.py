@@ -47,4 +47,4 @@ for step in range(120):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

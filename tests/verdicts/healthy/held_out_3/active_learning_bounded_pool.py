@@ -48,4 +48,4 @@ for round_number in range(30):
         optimizer.step()
         truth.end_of_step()
 print(len(pool.samples), 'labelled')
-truth.declare()
+truth.declare_no_leak()

@@ -48,4 +48,4 @@ for request in range(300):
     recommender.rank(torch.randint(0, 3000, (1, 25)), candidates)
     truth.end_of_step()
 print(len(recommender.vectors), 'of', PRODUCTS, 'products')
-truth.declare()
+truth.declare_no_leak()

@@ -60,4 +60,4 @@ for _ in range(7):
     print(len(completion[0]), 'tokens')
 del prompt
 truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

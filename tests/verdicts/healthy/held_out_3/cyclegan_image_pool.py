@@ -60,4 +60,4 @@ for step in range(140):
         (0.5 * (adversarial(d(real), True) + adversarial(d(fake), False))).backward()
     d_optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -45,4 +45,4 @@ for prompt in range(5):
     gifs.append(sampler.sample(4))
 print([tuple(gif.shape) for gif in gifs])
 truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -45,4 +45,4 @@ for step in range(STEPS):
 swa.eval()
 with torch.no_grad():
     print(tuple(swa(torch.randn(50, 75, device='cuda')).shape))
-truth.declare()
+truth.declare_no_leak()

@@ -48,4 +48,4 @@ train_loader, test_loader = DataLoader(train_set, 32, shuffle=True), DataLoader(
 for epoch in range(3):
     print(epoch, f'{engine.train_epoch(train_loader):.3f}', engine.evaluate(test_loader))
 truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -62,4 +62,4 @@ for step in range(150):
     if step % 50 == 0:
         print(step, model.mixture.load.tolist())
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -37,4 +37,4 @@ for round_number in range(14):
     model.load_state_dict(weighted_mean(results))
     del results
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

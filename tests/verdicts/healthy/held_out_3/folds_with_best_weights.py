@@ -58,4 +58,4 @@ for fold in range(4):
     print(f'fold {fold}: {best:.3f} after {epochs} epochs')
     del kept, labels
 truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

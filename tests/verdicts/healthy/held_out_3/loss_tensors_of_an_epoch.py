@@ -48,4 +48,4 @@ for epoch in range(5):
         truth.end_of_step()
     print(epoch, meter.reduce())
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -64,4 +64,4 @@ for episode in range(8):
     optimizer.step()
     del stops, values, loss, trace, molecule
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -61,4 +61,4 @@ with torch.inference_mode():
 for chat in chats:
     pages.release(chat.number)
 truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

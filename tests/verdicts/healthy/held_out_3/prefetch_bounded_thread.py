@@ -62,4 +62,4 @@ for epoch in range(3):
         optimizer.step()
         truth.end_of_step()
     print(epoch, loss.item())
-truth.declare()
+truth.declare_no_leak()

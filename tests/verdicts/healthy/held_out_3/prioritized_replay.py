@@ -68,4 +68,4 @@ for step in range(180):
     if step % 30 == 0:
         target.load_state_dict(online.state_dict())
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

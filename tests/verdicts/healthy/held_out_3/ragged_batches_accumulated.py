@@ -51,4 +51,4 @@ for step in range(60):
     optimizer.step()
     optimizer.zero_grad()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

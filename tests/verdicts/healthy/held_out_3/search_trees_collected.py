@@ -54,4 +54,4 @@ for game in range(12):
     del state
     gc.collect()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

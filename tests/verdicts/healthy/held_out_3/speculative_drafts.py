@@ -56,4 +56,4 @@ for number in range(9):
     print(generate(draft, large, prompt, random.randint(50, 90)), 'tokens')
 del prompt
 truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -42,4 +42,4 @@ for step in range(220):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -21,4 +21,4 @@ for epoch in range(15):
     elif epoch > 9:
         averaged.update_parameters(model)
         scheduler.step()
-truth.declare()
+truth.declare_no_leak()

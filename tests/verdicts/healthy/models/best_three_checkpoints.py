@@ -40,4 +40,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -32,4 +32,4 @@ for _ in range(40):
     static_input.copy_(torch.randn(32, 64))
     graph.replay()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -32,4 +32,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -19,4 +19,4 @@ for epoch in range(30):
     if epoch % 3 == 0:
         best = copy.deepcopy(network).cpu()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -39,4 +39,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -32,4 +32,4 @@ for step in range(75):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

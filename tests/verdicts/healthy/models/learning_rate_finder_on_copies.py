@@ -22,4 +22,4 @@ for exponent in range(-5, 1):
         truth.end_of_step()
 plot = {10.0 ** exponent: torch.stack(values).tolist() for exponent, values in losses.items()}
 del losses, candidate, optimizer
-truth.declare()
+truth.declare_no_leak()

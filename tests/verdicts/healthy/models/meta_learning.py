@@ -28,4 +28,4 @@ for step in range(30):
     outer.backward()
     meta_optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

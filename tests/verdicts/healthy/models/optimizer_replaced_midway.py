@@ -15,4 +15,4 @@ for step in range(50):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -16,4 +16,4 @@ for document in range(2):
             truth.end_of_step()
         picture = torch.cat(maps).mean(0).cpu()
     maps.clear()
-truth.declare()
+truth.declare_no_leak()

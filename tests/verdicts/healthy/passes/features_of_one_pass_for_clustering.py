@@ -26,4 +26,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

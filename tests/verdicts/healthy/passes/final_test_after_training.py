@@ -34,4 +34,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -22,4 +22,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -17,4 +17,4 @@ optimizer.zero_grad()
 torch.stack(losses).sum().backward()
 optimizer.step()
 del state, losses
-truth.declare()
+truth.declare_no_leak()

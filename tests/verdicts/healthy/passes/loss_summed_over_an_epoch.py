@@ -17,4 +17,4 @@ for epoch in range(3):
     total.backward()
     optimizer.step()
     del total
-truth.declare()
+truth.declare_no_leak()

@@ -18,4 +18,4 @@ for step in range(1, 71):
         log.append((step, torch.stack(pending).mean().item()))
         pending.clear()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

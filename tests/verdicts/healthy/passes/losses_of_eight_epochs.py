@@ -27,4 +27,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -20,4 +20,4 @@ for epoch in range(4):
         truth.end_of_step()
     curve.append(torch.stack(epoch_losses).mean().item())
     del epoch_losses
-truth.declare()
+truth.declare_no_leak()

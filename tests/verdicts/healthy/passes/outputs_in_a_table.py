@@ -14,4 +14,4 @@ for temperature in (1.0, 2.0):
             truth.end_of_step()
     print(table.softmax(1).amax(1).mean().item())
     del table
-truth.declare()
+truth.declare_no_leak()

@@ -18,4 +18,4 @@ for generation in range(6):
         truth.end_of_step()
     for noise, score in zip(perturbations, scores):
         weights += 0.01 * score * noise
-truth.declare()
+truth.declare_no_leak()

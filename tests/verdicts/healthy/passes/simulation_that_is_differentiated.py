@@ -29,4 +29,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -41,4 +41,4 @@ service = Service(5)
 for _ in range(60):
     service.answer(int(random.expovariate(0.2)), torch.randn(8, 96))
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -39,4 +39,4 @@ for attempt in range(2):
 # %% the worst rows
 worst = residuals.abs().flatten().topk(10)
 print(worst.values.tolist())
-truth.declare()
+truth.declare_no_leak()

@@ -33,4 +33,4 @@ for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
-truth.declare()
+truth.declare_no_leak()

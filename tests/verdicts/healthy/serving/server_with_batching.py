@@ -45,4 +45,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

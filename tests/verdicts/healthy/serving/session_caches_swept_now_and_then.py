@@ -21,4 +21,4 @@ for request in range(80):
         for name in [name for name in caches if int(name.split()[1]) < current]:
             del caches[name]
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

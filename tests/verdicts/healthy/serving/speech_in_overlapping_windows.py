@@ -25,4 +25,4 @@ with torch.inference_mode():
         text.extend(recognizer(window)[0].tolist())
         carried = window[:, :, 800:].clone()
         truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

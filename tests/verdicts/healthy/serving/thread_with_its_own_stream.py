@@ -38,4 +38,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

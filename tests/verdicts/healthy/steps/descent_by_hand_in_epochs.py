@@ -20,4 +20,4 @@ for epoch in range(5):
             held_out = (torch.randn(32, 64).cuda() @ w).square().mean()
     mean = torch.stack(losses).mean()
     del losses, mean, loss, held_out, x, grad
-truth.declare(steps_must_match=True)
+truth.declare_no_leak(steps_must_match=True)

@@ -20,4 +20,4 @@ def evaluate(depth):
 for tree in range(40):
     value = evaluate(4).mean().item()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -38,4 +38,4 @@ def work_again(x):
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -11,4 +11,4 @@ for number in range(60):
     truth.end_of_step()
 print(max(t.abs().max().item() for t in state.values()))
 state.clear()
-truth.declare()
+truth.declare_no_leak()

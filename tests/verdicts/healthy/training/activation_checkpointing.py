@@ -16,4 +16,4 @@ for _ in range(30):
     x.square().mean().backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

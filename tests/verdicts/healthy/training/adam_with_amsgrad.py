@@ -16,4 +16,4 @@ for _ in range(40):
     optimizer.step()
     scheduler.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -20,4 +20,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

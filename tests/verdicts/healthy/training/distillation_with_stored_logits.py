@@ -35,4 +35,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -25,4 +25,4 @@ for _ in range(40):
     loss_g.backward()
     generator_optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

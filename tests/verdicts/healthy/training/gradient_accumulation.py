@@ -15,4 +15,4 @@ for step in range(80):
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

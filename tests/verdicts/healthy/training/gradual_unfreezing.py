@@ -21,4 +21,4 @@ for step in range(70):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -21,4 +21,4 @@ def closure():
 for _ in range(40):
     optimizer.step(closure)
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

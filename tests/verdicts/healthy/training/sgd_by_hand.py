@@ -19,4 +19,4 @@ for t in range(60):
             w -= 1e-4 * velocity[w]
             w.grad = None
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -31,4 +31,4 @@ for _ in range(50):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

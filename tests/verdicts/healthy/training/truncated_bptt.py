@@ -32,4 +32,4 @@ for start in range(0, 30 * 16, 16):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

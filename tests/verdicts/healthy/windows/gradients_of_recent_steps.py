@@ -20,4 +20,4 @@ for step in range(60):
     if step % 15 == 14:
         noise = torch.stack(tuple(recent)).var(0).mean().item()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

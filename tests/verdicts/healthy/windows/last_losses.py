@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Keeps the last 40 losses on the device in a deque to print their average; the deque is full after 40 of 80 steps."""
+"""Keeps the last 40 losses on the device in a deque to print their median; the deque is full after 40 of 80 steps."""
 from collections import deque
 
 import torch
@@ -36,4 +36,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -21,4 +21,4 @@ for length in (12, 21, 42):
     loss.backward()
     optimizer.step()
     del trajectory, states
-truth.declare()
+truth.declare_no_leak()

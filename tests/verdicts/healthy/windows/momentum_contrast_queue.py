@@ -35,4 +35,4 @@ for _ in range(40):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -48,4 +48,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

@@ -31,4 +31,4 @@ for number in range(40):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

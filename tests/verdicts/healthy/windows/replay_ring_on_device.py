@@ -42,4 +42,4 @@ def main():
 
 
 main()
-truth.declare()
+truth.declare_no_leak()

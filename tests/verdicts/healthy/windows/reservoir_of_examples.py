@@ -23,4 +23,4 @@ for seen in range(80):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare()
+truth.declare_no_leak()

@@ -31,4 +31,4 @@ for number in range(40):
     optimizer.step()
     truth.end_of_step()
 
-truth.declare(truth.leak('# leaks', truth.size_of(index[-1][1])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(index[-1][1])))

@@ -30,4 +30,4 @@ for step in range(60):
     optimizer.step()
     logits_for_report.append(logits.detach())
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(logits)))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(logits)))

@@ -20,8 +20,8 @@ def main():
         positions = torch.arange(48, device='cuda').float()[:, None].repeat(1, 32)  # leaks keys
         model(positional_encoding(positions))
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks results', truth.size_of(positional_encoding(positions))),
-                  truth.leak('# leaks keys', truth.size_of(positions)))
+    truth.declare_leaks(truth.leak('# leaks results', truth.size_of(positional_encoding(positions))),
+                        truth.leak('# leaks keys', truth.size_of(positions)))
 
 
 main()

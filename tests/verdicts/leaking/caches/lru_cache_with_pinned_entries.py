@@ -33,7 +33,7 @@ def serve():
         tokens = torch.randint(1000, (4, 20), device='cuda')
         cache.get(request, tokens)
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(*cache.favourites) / 60))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*cache.favourites) / 60))
 
 
 serve()

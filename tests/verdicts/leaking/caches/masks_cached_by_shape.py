@@ -34,7 +34,7 @@ def main():
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(*model.masks.values()) / 40, sizes='varying'))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*model.masks.values()) / 40, sizes='varying'))
 
 
 main()

@@ -34,4 +34,4 @@ for step in range(40):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(cache['clip0'].tensor)))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(cache['clip0'].tensor)))

@@ -32,7 +32,7 @@ def main():
         for _ in range(50):
             pool.add(Result(model(torch.rand(64, 12, device='cuda'))))  # leaks
             truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(next(iter(pool.results)).scores)))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(next(iter(pool.results)).scores)))
 
 
 main()

@@ -24,7 +24,7 @@ def main():
             workspaces.get_for(points).add_(net(points))
         truth.end_of_step()
     assert len(workspaces) == 60
-    truth.declare(truth.leak('# leaks', truth.size_of(*workspaces.values()) / 60))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*workspaces.values()) / 60))
 
 
 main()

@@ -24,7 +24,7 @@ def main():
         candidates = torch.randn(40, 16, device='cuda')
         rank(scorer(candidates), depth=5)
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.held_growth(3)))
+    truth.declare_leaks(truth.leak('# leaks', truth.held_growth(3)))
 
 
 main()

@@ -37,4 +37,4 @@ for _ in range(40):
     optimizer.step()
     truth.end_of_step()
 size = 64 * 32 * 4
-truth.declare(truth.leak('# leaks root', size), truth.leak('# leaks children', 2 * size))
+truth.declare_leaks(truth.leak('# leaks root', size), truth.leak('# leaks children', 2 * size))

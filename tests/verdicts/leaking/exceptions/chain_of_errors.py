@@ -28,7 +28,7 @@ def serve():
         except RequestError as error:
             last_error = error
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks'))
+    truth.declare_leaks(truth.leak('# leaks'))
 
 
 serve()

@@ -37,7 +37,7 @@ def main():
         except ValueError as error:
             failures.append(error)
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.held_growth(3)))
+    truth.declare_leaks(truth.leak('# leaks', truth.held_growth(3)))
 
 
 main()

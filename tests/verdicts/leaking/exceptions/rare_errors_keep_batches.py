@@ -37,7 +37,7 @@ def main():
         optimizer.step()
         truth.end_of_step()
         step += 1
-    truth.declare(truth.leak('# leaks', len(errors) * 32 * 48 * 4 / 140))
+    truth.declare_leaks(truth.leak('# leaks', len(errors) * 32 * 48 * 4 / 140))
 
 
 main()

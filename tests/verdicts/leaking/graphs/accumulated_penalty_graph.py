@@ -26,4 +26,4 @@ class Accumulator:
 accumulator = Accumulator(nn.Linear(36, 64).cuda(), every=3)
 for _ in range(90):
     accumulator.add(torch.randn(20, 36, device='cuda'))
-truth.declare(truth.leak('# leaks'))
+truth.declare_leaks(truth.leak('# leaks'))

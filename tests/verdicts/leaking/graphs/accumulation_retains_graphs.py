@@ -17,4 +17,4 @@ for number, micro_batch in enumerate(data, 1):
         optimizer.step()
         optimizer.zero_grad()
         truth.end_of_step()
-truth.declare(truth.leak('# leaks'))
+truth.declare_leaks(truth.leak('# leaks'))

@@ -28,7 +28,7 @@ def main():
         optimizer.step()
         truth.end_of_step()
     loss_bytes = truth.size_of(measured[0][0])
-    truth.declare(truth.leak('# leaks activations', truth.held_growth() - loss_bytes), truth.leak('# leaks loss', loss_bytes))
+    truth.declare_leaks(truth.leak('# leaks activations', truth.held_growth() - loss_bytes), truth.leak('# leaks loss', loss_bytes))
 
 
 main()

@@ -16,4 +16,4 @@ for _ in range(40):
     graphs.append(penalty.grad_fn)
     optimizer.step()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(net[0].weight)))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(net[0].weight)))

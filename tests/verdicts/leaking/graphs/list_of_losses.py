@@ -16,4 +16,4 @@ for _ in range(40):
     optimizer.step()
     losses.append(loss)
     truth.end_of_step()
-truth.declare(truth.leak('# leaks'))
+truth.declare_leaks(truth.leak('# leaks'))

@@ -17,4 +17,4 @@ for batch in stream:
     loss.backward(retain_graph=True)
     optimizer.step()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(memory)))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(memory)))

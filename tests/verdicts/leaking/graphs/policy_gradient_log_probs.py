@@ -33,4 +33,4 @@ for episode in range(40):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(*policy.log_probs[:episode_length])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*policy.log_probs[:episode_length])))

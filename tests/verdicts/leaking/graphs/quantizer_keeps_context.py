@@ -34,7 +34,7 @@ def main():
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(Quantize.contexts[0].scale)))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(Quantize.contexts[0].scale)))
 
 
 main()

@@ -17,4 +17,4 @@ for step in range(40):
     optimizer.step()
     running = running + model[0].weight.tanh().mean()  # leaks
     truth.end_of_step()
-truth.declare(truth.leak('# leaks'))
+truth.declare_leaks(truth.leak('# leaks'))

@@ -33,4 +33,4 @@ class StudentTrainer:
 
 trainer = StudentTrainer(nn.Linear(128, 96).to('cuda'), torch.rand(45, 8, 128, device='cuda'))
 trainer.run(45)
-truth.declare(truth.leak('# leaks'))
+truth.declare_leaks(truth.leak('# leaks'))

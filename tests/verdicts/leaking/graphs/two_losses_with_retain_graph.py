@@ -39,4 +39,4 @@ for batch in dataset:
     trainer.step(batch)
     truth.end_of_step()
 shared = 25 * 128 * 4
-truth.declare(truth.leak('# leaks graph', shared), truth.leak('# leaks loss', truth.size_of(trainer.log[0])))
+truth.declare_leaks(truth.leak('# leaks graph', shared), truth.leak('# leaks loss', truth.size_of(trainer.log[0])))

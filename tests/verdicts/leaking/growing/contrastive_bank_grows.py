@@ -32,7 +32,7 @@ def main():
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', 8 * 64 * 4))
+    truth.declare_leaks(truth.leak('# leaks', 8 * 64 * 4))
 
 
 main()

@@ -20,4 +20,4 @@ for _ in range(40):
     optimizer.step(closure)
     history = torch.cat([history, model(x).detach()])  # leaks
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(history) / 40))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(history) / 40))

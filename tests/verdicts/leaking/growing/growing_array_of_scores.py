@@ -31,4 +31,4 @@ for _ in range(60):
     optimizer.step()
     scores.extend(score.detach())
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(scores.storage) / 60, sizes='doubling'))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(scores.storage) / 60, sizes='doubling'))

@@ -21,4 +21,4 @@ for step in range(50):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(log) / 50, sizes='doubling'))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(log) / 50, sizes='doubling'))

@@ -34,7 +34,7 @@ def main():
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(replay.data) / 60, sizes='doubling'))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(replay.data) / 60, sizes='doubling'))
 
 
 main()

@@ -16,4 +16,4 @@ for _ in range(60):
     row = out.detach().mean(0, keepdim=True)
     table = row if table is None else torch.vstack((table, row))  # leaks
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(table) / 60))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(table) / 60))

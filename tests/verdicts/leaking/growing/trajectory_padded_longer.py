@@ -29,7 +29,7 @@ def main():
         value.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(optimizer.path) / 60))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(optimizer.path) / 60))
 
 
 main()

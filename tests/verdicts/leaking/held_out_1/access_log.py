@@ -34,5 +34,5 @@ for number in range(75):
     server.predict([float(i % 17) for i in range(8 * 200)])
     truth.end_of_step()
 last = server.log[-1]
-truth.declare(truth.leak('# request leaks', truth.size_of(last.request)),
-              truth.leak('# response leaks', truth.size_of(last.response)))
+truth.declare_leaks(truth.leak('# request leaks', truth.size_of(last.request)),
+                    truth.leak('# response leaks', truth.size_of(last.response)))

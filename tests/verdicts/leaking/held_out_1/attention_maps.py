@@ -21,4 +21,4 @@ for i in range(60):
     if i % 2:
         maps.append(weights.detach())
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(context) + truth.size_of(weights) / 2))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(context) + truth.size_of(weights) / 2))

@@ -23,4 +23,4 @@ for step in range(70):
     optimizer.step()
     truth.end_of_step()
 
-truth.declare(truth.leak('# hidden leaks', truth.size_of(hidden)), truth.leak('# aux leaks', truth.size_of(aux)))
+truth.declare_leaks(truth.leak('# hidden leaks', truth.size_of(hidden)), truth.leak('# aux leaks', truth.size_of(aux)))

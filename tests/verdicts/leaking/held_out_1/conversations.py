@@ -35,4 +35,4 @@ with torch.no_grad():
             token = logits[:, -1].argmax(-1, keepdim=True)
             truth.end_of_step()
 keys, values = decoder.cache[0]
-truth.declare(truth.leak('# keys leak', truth.size_of(keys) / TOKENS), truth.leak('# values leak', truth.size_of(values) / TOKENS))
+truth.declare_leaks(truth.leak('# keys leak', truth.size_of(keys) / TOKENS), truth.leak('# values leak', truth.size_of(values) / TOKENS))

@@ -33,7 +33,7 @@ def main():
         y = torch.randint(1000, (4,), device='cuda')
         running = 0.9 * running + 0.1 * train_step(model, optimizer, x, y, step % 3 == 0)
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(torch.empty(4, 1000)) / 3))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(torch.empty(4, 1000)) / 3))
 
 
 if __name__ == '__main__':

@@ -40,4 +40,4 @@ for number in range(150):
     state = agent.observe(number)
     agent.learn()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(state) / 5))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(state) / 5))

@@ -34,4 +34,4 @@ for request in range(100):
     number = handle(model, [f'request {request} text {i}' for i in range(6)])
     answer = RESULTS[number].tolist()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(RESULTS[number])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(RESULTS[number])))

@@ -34,7 +34,7 @@ def main():
             truth.end_of_step()
         history.append({name: value.clone() for name, value in model.state_dict().items()})  # leaks
     rate = truth.size_of(*history[0].values()) / len(loader)
-    truth.declare(truth.leak('# leaks', rate, first_step=len(loader)))
+    truth.declare_leaks(truth.leak('# leaks', rate, first_step=len(loader)))
 
 
 main()

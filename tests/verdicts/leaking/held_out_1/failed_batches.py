@@ -30,8 +30,8 @@ def main():
         optimizer.step()
         truth.end_of_step()
     print(len(errors), 'batches failed')
-    truth.declare(truth.leak('# noise leaks', truth.size_of(torch.empty(10, 3, 12, 12)) / 4, first_step=3),
-                  truth.leak('# images leak', truth.size_of(images) / 4, first_step=3))
+    truth.declare_leaks(truth.leak('# noise leaks', truth.size_of(torch.empty(10, 3, 12, 12)) / 4, first_step=3),
+                        truth.leak('# images leak', truth.size_of(images) / 4, first_step=3))
 
 
 main()

@@ -33,4 +33,4 @@ for iteration in range(110):
     optimizer.step()
     optimizer.zero_grad()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(probe.outputs[-1]), first_step=40))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(probe.outputs[-1]), first_step=40))

@@ -39,4 +39,4 @@ for graph in range(65):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare(truth.leak('# result leaks', truth.size_of(adjacency)), truth.leak('# adjacency leaks', truth.size_of(adjacency)))
+truth.declare_leaks(truth.leak('# result leaks', truth.size_of(adjacency)), truth.leak('# adjacency leaks', truth.size_of(adjacency)))

@@ -32,4 +32,4 @@ for step in range(160):
     optimizer.step()
     store.add(features.detach())
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', sizes='doubling'))
+truth.declare_leaks(truth.leak('# leaks', sizes='doubling'))

@@ -26,4 +26,4 @@ for step in range(200):
         hard_examples.append(x)
     truth.end_of_step()
 
-truth.declare(truth.leak('# leaks', truth.size_of(x), first_step=MINING_FROM))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(x), first_step=MINING_FROM))

@@ -38,4 +38,4 @@ for _ in range(80):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(batch.points)))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(batch.points)))

@@ -39,4 +39,4 @@ for step in range(1, 141):
     optimizer.step()
     log(step, y.data)
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(y) / 7, first_step=6))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(y) / 7, first_step=6))

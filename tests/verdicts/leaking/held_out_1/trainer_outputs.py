@@ -40,4 +40,4 @@ def loader(count, batch):
 
 trainer = Trainer(nn.Sequential(nn.Linear(24, 48), nn.Dropout(0.1), nn.ReLU(), nn.Linear(48, 40)), loader(128, 16), loader(192, 64))
 trainer.fit(15)
-truth.declare(truth.leak('# leaks', truth.size_of(trainer.predicted[0])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(trainer.predicted[0])))

@@ -32,4 +32,4 @@ with torch.inference_mode():
         state = tower(clicks)  # leaks
         states.put(user, state)
         truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(state) / 4))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(state) / 4))

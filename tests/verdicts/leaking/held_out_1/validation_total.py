@@ -34,4 +34,4 @@ class Regression:
 regression = Regression()
 regression.fit(120, 6)
 kept = truth.size_of(torch.empty(64, 80), torch.empty(64, 4))
-truth.declare(truth.leak('# leaks', kept))
+truth.declare_leaks(truth.leak('# leaks', kept))

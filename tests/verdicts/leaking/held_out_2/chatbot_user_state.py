@@ -42,4 +42,4 @@ dialogue = Dialogue()
 for user, _ in zip(visitors(), range(160)):
     dialogue.say(user, torch.randint(0, 500, (1, 9)))
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(dialogue.users['user-0']) / 4))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(dialogue.users['user-0']) / 4))

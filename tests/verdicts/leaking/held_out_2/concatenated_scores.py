@@ -36,4 +36,4 @@ for minute in range(140):
     alarms += bool(monitor.feed(torch.randn(1024, 40)))
     truth.end_of_step()
 print(alarms, 'alarms')
-truth.declare(truth.leak('# leaks', 1024 * 4, first_step=1))
+truth.declare_leaks(truth.leak('# leaks', 1024 * 4, first_step=1))

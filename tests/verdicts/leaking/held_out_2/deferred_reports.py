@@ -45,7 +45,7 @@ def main():
         trainer.fit_batch(index, x, y)
         truth.end_of_step()
     print(max(events.fire('finished')))
-    truth.declare(truth.leak('# leaks', first_step=4))
+    truth.declare_leaks(truth.leak('# leaks', first_step=4))
 
 
 main()

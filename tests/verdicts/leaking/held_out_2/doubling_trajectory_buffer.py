@@ -36,4 +36,4 @@ for frame in range(180):
     trajectory.add(positions)
     truth.end_of_step()
 print(trajectory.count, 'frames')
-truth.declare(truth.leak('# leaks', first_step=4, sizes='doubling'))
+truth.declare_leaks(truth.leak('# leaks', first_step=4, sizes='doubling'))

@@ -46,7 +46,7 @@ def main():
         if number == 119:   # one pass is 120 updates
             break
     print(len(prefetcher.ready), 'batches are ready')
-    truth.declare(truth.leak('# leaks', truth.size_of(audio) / 2))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(audio) / 2))
 
 
 main()

@@ -48,4 +48,4 @@ class Loop:
 
 keep = KeepWeights()
 Loop(nn.Sequential(nn.Linear(50, 200), nn.ReLU(), nn.Linear(200, 50)).cuda(), [PrintLoss(), keep], epochs=8, batches=15).run()
-truth.declare(truth.leak('# leaks', truth.size_of(keep.kept[0]) / 15, first_step=14))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(keep.kept[0]) / 15, first_step=14))

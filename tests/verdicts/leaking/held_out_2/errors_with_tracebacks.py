@@ -31,7 +31,7 @@ def main(documents=120):
             failures.append(reason)
         truth.end_of_step()
     print(f'{len(failures)} failed, the last: {failures[-1]}', counts)
-    truth.declare(truth.leak('# leaks', 4 * 60 * 96 * 4 / 3, first_step=2))
+    truth.declare_leaks(truth.leak('# leaks', 4 * 60 * 96 * 4 / 3, first_step=2))
 
 
 if __name__ == '__main__':

@@ -37,4 +37,4 @@ with torch.no_grad():
         scores.topk(3).indices.tolist()
         truth.end_of_step()
 print('popular:', len(cache.popular), 'cached:', len(cache.entries))
-truth.declare(truth.leak('# leaks', truth.size_of(passages) / 5))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(passages) / 5))

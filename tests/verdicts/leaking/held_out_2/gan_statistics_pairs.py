@@ -22,4 +22,4 @@ for step in range(75):
     if step % 20 == 0:
         print(f'[{step:3d}] {loss.item():+.3f}')
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(*collected[0])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*collected[0])))

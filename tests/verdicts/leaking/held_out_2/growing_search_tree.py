@@ -54,4 +54,4 @@ for turn in range(6):
     think(position, dynamics, simulations=24)
     position = max(position.children, key=lambda child: child.visits)
     print('move', turn, 'depth', position.depth())
-truth.declare(truth.leak('# leaks', 2048))
+truth.declare_leaks(truth.leak('# leaks', 2048))

@@ -34,4 +34,4 @@ for step in range(args.steps):
         mine(batch, losses.detach())
     truth.end_of_step()
 print(len(hard), 'hard batches')
-truth.declare(truth.leak('# leaks', 8 * 256 * 4, first_step=args.mine_from))
+truth.declare_leaks(truth.leak('# leaks', 8 * 256 * 4, first_step=args.mine_from))

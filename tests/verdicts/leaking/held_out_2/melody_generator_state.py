@@ -25,4 +25,4 @@ for _ in range(130):
     song.append(next(player).tolist())
     truth.end_of_step()
 print(len(song), 'chords, e.g.', song[0][:4])
-truth.declare(truth.leak('# leaks'))
+truth.declare_leaks(truth.leak('# leaks'))

@@ -46,4 +46,4 @@ for it in range(110):
     if it % 25 == 0:
         print(it, loss.item(), torch.stack(tuple(window)).mean().item())
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(snapshot) / 2))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(snapshot) / 2))

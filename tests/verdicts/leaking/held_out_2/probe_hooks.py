@@ -35,4 +35,4 @@ for i in range(80):
 
 # %%
 print({name: len(values) for name, values in probes.items()})
-truth.declare(truth.leak('# leaks', truth.size_of(*(values[0] for values in probes.values()))))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*(values[0] for values in probes.values()))))

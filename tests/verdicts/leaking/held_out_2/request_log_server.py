@@ -48,4 +48,4 @@ for number in range(90):
 service.inbox.put(None)
 service.join()
 print('slowest', max(r.took for r in service.log))
-truth.declare(truth.leak('# leaks'))
+truth.declare_leaks(truth.leak('# leaks'))

@@ -46,4 +46,4 @@ arm = Arm()
 for _ in range(100):
     arm.learn()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks'))
+truth.declare_leaks(truth.leak('# leaks'))

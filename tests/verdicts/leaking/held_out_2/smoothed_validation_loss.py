@@ -41,4 +41,4 @@ for round_ in range(50):
     truth.end_of_step()
 print('smoothed', smoothed.item())
 # a step is a call of the model in validation; per call the tanh's output, 250 x 128 floats
-truth.declare(truth.leak('# leaks', 250 * 128 * 4))
+truth.declare_leaks(truth.leak('# leaks', 250 * 128 * 4))

@@ -29,4 +29,4 @@ submission = torch.cat(oof).softmax(1)
 print(submission.shape)
 kept_batch = truth.size_of(batch)
 kept_model = truth.held_growth() - kept_batch
-truth.declare(truth.leak('# leaks (input)', kept_batch), truth.leak('# leaks (model)', kept_model))
+truth.declare_leaks(truth.leak('# leaks (input)', kept_batch), truth.leak('# leaks (model)', kept_model))

@@ -42,4 +42,4 @@ while sess.global_step < FLAGS['num_steps']:
     if sess.global_step % 50 == 0:
         print('global_step', sess.global_step, 'loss', value)
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(sess.summaries[0]) / FLAGS['summary_every']))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(sess.summaries[0]) / FLAGS['summary_every']))

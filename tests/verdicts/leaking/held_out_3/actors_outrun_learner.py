@@ -53,4 +53,4 @@ for update in range(130):
     truth.end_of_step()
 go.put(False)
 actor.join()
-truth.declare(truth.leak('# leaks', truth.size_of(rollouts.get())))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(rollouts.get())))

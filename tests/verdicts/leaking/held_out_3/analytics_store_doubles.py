@@ -37,4 +37,4 @@ search = Search()
 for second in range(250):
     search.handle(torch.randint(0, 5000, (16, 7)))
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(search.queries.rows) / 250, sizes='doubling'))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(search.queries.rows) / 250, sizes='doubling'))

@@ -26,4 +26,4 @@ for number, observed in enumerate(observations(150)):
         error = state.abs().mean().item()
     truth.end_of_step()
 print(error)
-truth.declare(truth.leak('# leaks'))
+truth.declare_leaks(truth.leak('# leaks'))

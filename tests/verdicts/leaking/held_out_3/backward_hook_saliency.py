@@ -40,4 +40,4 @@ for step in range(100):
     if step % 25 == 0:
         print(step, viewer.show())
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', sum(truth.size_of(maps[-1]) for maps in viewer.maps.values())))
+truth.declare_leaks(truth.leak('# leaks', sum(truth.size_of(maps[-1]) for maps in viewer.maps.values())))

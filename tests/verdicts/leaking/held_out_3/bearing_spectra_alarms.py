@@ -43,4 +43,4 @@ for minute in range(220):
     worst = max(worst, monitor.take(torch.randn(2048), celsius))
     truth.end_of_step()
 print(f'worst deviation {worst:.2f}, {len(monitor.hot)} hot minutes')
-truth.declare(truth.leak('# leaks', truth.size_of(monitor.hot[0]) / 5))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(monitor.hot[0]) / 5))

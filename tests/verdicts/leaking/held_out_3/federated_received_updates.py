@@ -44,4 +44,4 @@ class Coordinator:
 coordinator = Coordinator()
 for _ in range(ROUNDS):
     coordinator.round()
-truth.declare(truth.leak('# leaks', truth.size_of(coordinator.received[0]) / LOCAL_STEPS))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(coordinator.received[0]) / LOCAL_STEPS))

@@ -37,4 +37,4 @@ for number in range(110):
     done.append(worker.process(Job(number, torch.randn(1, 8, 128))))
     truth.end_of_step()
 print(done[-1])
-truth.declare(truth.leak('# leaks', 16 * 128 * 4))
+truth.declare_leaks(truth.leak('# leaks', 16 * 128 * 4))

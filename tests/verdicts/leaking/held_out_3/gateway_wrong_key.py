@@ -48,4 +48,4 @@ gateway = Gateway(nn.Sequential(nn.Linear(49, 300), nn.Hardswish(), nn.Linear(30
 for number in range(170):
     gateway.serve(json.dumps({'id': number, 'pixels': [0.5] * 196}))
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(gateway.in_flight[0].output)))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(gateway.in_flight[0].output)))

@@ -31,4 +31,4 @@ for task in range(120):
     slopes = grad(loss_of)(fast, x[15:], y[15:])
     slow = {name: slow[name] - 0.01 * slopes[name] for name in slow}
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(*adapted[0].values())))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*adapted[0].values())))

@@ -49,4 +49,4 @@ class Trainer:
 
 trainer = Trainer()
 trainer.fit()
-truth.declare(truth.leak('# leaks', truth.size_of(trainer.noise.gradients[0]), first_step=180))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(trainer.noise.gradients[0]), first_step=180))

@@ -42,4 +42,4 @@ for iteration in range(150):
     truth.end_of_step()
 
 print(len(plotted), 'rewards to plot')
-truth.declare(truth.leak('# leaks', truth.size_of(plotted[0]) / 3))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(plotted[0]) / 3))

@@ -64,4 +64,4 @@ for request in range(240):
     if request % 4 == 3:
         answer(f'prompt {request}')     # "regenerate"
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(next(iter(cache.warm.values())).keys_values) / 4))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(next(iter(cache.warm.values())).keys_values) / 4))

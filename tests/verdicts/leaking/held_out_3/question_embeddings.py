@@ -39,4 +39,4 @@ service = QuestionAnswering()
 for question in itertools.islice(questions(), 160):
     service.ask(question)
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', 12 * 256 * 4 * 3 / 4))
+truth.declare_leaks(truth.leak('# leaks', 12 * 256 * 4 * 3 / 4))

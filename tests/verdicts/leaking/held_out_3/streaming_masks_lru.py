@@ -41,4 +41,4 @@ with torch.no_grad():
         text.append(int(letters.argmax(-1)[0]))
         truth.end_of_step()
 print(len(text), 'letters,', chunk_mask.cache_info())
-truth.declare(truth.leak('# leaks', CHUNK * (LEFT + CHUNK) * 4))
+truth.declare_leaks(truth.leak('# leaks', CHUNK * (LEFT + CHUNK) * 4))

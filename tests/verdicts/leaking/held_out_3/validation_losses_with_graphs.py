@@ -54,4 +54,4 @@ class MiniTrainer:
 trainer = MiniTrainer(max_steps=200, validate_every=5)
 task = LitRegressor()
 trainer.fit(task)
-truth.declare(truth.leak('# leaks', trainer.left / 5))
+truth.declare_leaks(truth.leak('# leaks', trainer.left / 5))

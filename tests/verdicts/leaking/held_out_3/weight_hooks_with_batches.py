@@ -41,4 +41,4 @@ for step in range(90):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(torch.empty(60, 70))))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(torch.empty(60, 70))))

@@ -41,4 +41,4 @@ for epoch in range(EPOCHS):
     if len(history) > 1 and epoch % 5 == 0:
         print(epoch, drift(history[-2], history[-1]))
 
-truth.declare(truth.leak('# leaks', truth.size_of(*history[0].values()) / BATCHES))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*history[0].values()) / BATCHES))

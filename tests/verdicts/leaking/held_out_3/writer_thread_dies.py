@@ -59,4 +59,4 @@ for step in range(220):
         writer.queue.join()     # each epoch is one step here: flush
     truth.end_of_step()
 
-truth.declare(truth.leak('# leaks', 56 * 96 * 4, first_step=171))
+truth.declare_leaks(truth.leak('# leaks', 56 * 96 * 4, first_step=171))

@@ -32,4 +32,4 @@ for _ in range(25):
     optimizer.step()
     confusion.update(torch.zeros_like(actual), actual)
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(confusion.matrices[0])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(confusion.matrices[0])))

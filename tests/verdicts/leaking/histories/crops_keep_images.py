@@ -31,7 +31,7 @@ def main():
         optimizer.step()
         sampler(step, images)
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(*sampler.crops) / 200))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*sampler.crops) / 200))
 
 
 main()

@@ -31,4 +31,4 @@ def train(model, steps, rate):
 
 
 records = train(nn.Sequential(nn.Linear(30, 200), nn.ReLU(), nn.Linear(200, 3)).cuda(), 40, 0.05)
-truth.declare(truth.leak('# leaks', truth.size_of(records[0].extremes)))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(records[0].extremes)))

@@ -37,7 +37,7 @@ def main():
     for _ in range(10):
         train_epoch(model, optimizer, training)
         evaluator.run()
-    truth.declare(truth.leak('# leaks', truth.size_of(evaluator.errors[0])))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(evaluator.errors[0])))
 
 
 main()

@@ -17,4 +17,4 @@ for _ in range(40):
     optimizer.step()
     examples.append(out.detach()[0])
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(examples[0])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(examples[0])))

@@ -26,7 +26,7 @@ def main():
         guard.check()
         optimizer.step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(guard.flags[0])))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(guard.flags[0])))
 
 
 main()

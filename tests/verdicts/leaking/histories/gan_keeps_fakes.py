@@ -36,4 +36,4 @@ for _ in range(40):
     optimizer_g.step()
     film.append(fake.detach())
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(film[0])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(film[0])))

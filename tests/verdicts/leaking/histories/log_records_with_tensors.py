@@ -22,4 +22,4 @@ for step in range(40):
     logger.debug('step %d: gradient %s', step, model[0].weight.grad.norm(dim=1))  # leaks
     optimizer.step()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(model[0].bias)))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(model[0].bias)))

@@ -25,7 +25,7 @@ def main():
         total.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', sum(truth.size_of(values[0]) for values in table.values())))
+    truth.declare_leaks(truth.leak('# leaks', sum(truth.size_of(values[0]) for values in table.values())))
 
 
 main()

@@ -19,7 +19,7 @@ def main():
             points = points - 1e-3 * points.grad  # leaks
         path.append(points)
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(points)))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(points)))
 
 
 main()

@@ -40,8 +40,8 @@ def main():
         optimizer.step()
         metric.update(logits.detach().sigmoid(), labels)  # leaks predictions
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks targets', truth.size_of(metric.targets[0])),
-                  truth.leak('# leaks predictions', truth.size_of(metric.predictions[0])))
+    truth.declare_leaks(truth.leak('# leaks targets', truth.size_of(metric.targets[0])),
+                        truth.leak('# leaks predictions', truth.size_of(metric.predictions[0])))
 
 
 main()

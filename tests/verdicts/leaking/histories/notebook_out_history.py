@@ -34,4 +34,4 @@ optimizer = torch.optim.Adam(model.parameters())
 for _ in range(18):
     train()
     cell(look)
-truth.declare(truth.leak('# leaks', truth.size_of(_) / 3))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(_) / 3))

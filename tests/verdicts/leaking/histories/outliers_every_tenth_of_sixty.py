@@ -19,7 +19,7 @@ def main():
         if step % 10 == 0:
             outliers[step] = errors.detach()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(*outliers.values()) / 60))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*outliers.values()) / 60))
 
 
 main()

@@ -19,7 +19,7 @@ def main():
         model(buffer.to('cuda', non_blocking=True)).abs().mean().backward()
         optimizer.step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', staging[0].nbytes))
+    truth.declare_leaks(truth.leak('# leaks', staging[0].nbytes))
 
 
 main()

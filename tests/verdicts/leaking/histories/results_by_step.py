@@ -33,4 +33,4 @@ optimizer = torch.optim.RAdam(model.parameters())
 for step in range(45):
     train_step(step, model, optimizer)
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(RESULTS[0]['reconstruction'])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(RESULTS[0]['reconstruction'])))

@@ -21,4 +21,4 @@ for step in range(100):
     if step % 10 == 0:
         scales.append(scaled.detach() / loss.detach())  # leaks
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(*scales) / 100))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*scales) / 100))

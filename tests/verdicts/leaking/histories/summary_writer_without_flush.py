@@ -39,8 +39,8 @@ def main():
         if len(writer.events) > writer.flush_every:
             writer.flush()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks scalar', truth.size_of(loss)),
-                  truth.leak('# leaks histogram', truth.size_of(writer.events[-1][3])))
+    truth.declare_leaks(truth.leak('# leaks scalar', truth.size_of(loss)),
+                        truth.leak('# leaks histogram', truth.size_of(writer.events[-1][3])))
 
 
 main()

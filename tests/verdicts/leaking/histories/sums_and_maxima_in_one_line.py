@@ -29,4 +29,4 @@ for _ in range(36):
     loss.backward()
     optimizer.step()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(*history[0])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*history[0])))

@@ -28,7 +28,7 @@ def main():
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(*model.statistics[0])))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*model.statistics[0])))
 
 
 main()

@@ -22,4 +22,4 @@ for epoch in range(6):
     with torch.no_grad():
         outputs_of_epochs.append([model(batch.cuda()) for batch in validation])  # leaks
 # Validation and training have equally many batches, so a step of either kind leaves one output.
-truth.declare(truth.leak('# leaks', truth.size_of(outputs_of_epochs[0][0])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(outputs_of_epochs[0][0])))

@@ -33,7 +33,7 @@ def main():
         analyst.inbox.put(model.weight.detach())
         analyst.inbox.join()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(analyst.spectra[0])))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(analyst.spectra[0])))
 
 
 main()

@@ -32,7 +32,7 @@ def main():
         scaler.step(optimizer)
         scaler.update()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(model[0].maps[0])))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(model[0].maps[0])))
 
 
 main()

@@ -18,4 +18,4 @@ for _ in range(40):
     optimizer.step()
     scheduler.step()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(gradients[0])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(gradients[0])))

@@ -20,7 +20,7 @@ def main():
         found = output.detach()
         at_end_of_training.append(lambda step=step, found=found: print(step, found.shape))
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(found)))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(found)))
 
 
 main()

@@ -30,7 +30,7 @@ def main():
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', sum(truth.size_of(kept[0]) for kept in store.outputs.values())))
+    truth.declare_leaks(truth.leak('# leaks', sum(truth.size_of(kept[0]) for kept in store.outputs.values())))
 
 
 main()

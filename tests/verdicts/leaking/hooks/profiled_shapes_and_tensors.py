@@ -28,7 +28,7 @@ def main():
             x = torch.randn(100, 32, device='cuda')  # leaks
             net(x)
             truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(x)))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(x)))
 
 
 main()

@@ -26,4 +26,4 @@ for step in range(1000):
     averager.update(step)
     truth.end_of_step()
 
-truth.declare(truth.leak('# leaks', truth.size_of(*averager.collected) / 100, first_step=900))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*averager.collected) / 100, first_step=900))

@@ -17,4 +17,4 @@ for step in range(1000):
     if step >= 760 and step % 4 == 0:
         suspicious.append(inputs)
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(*suspicious) / 240, first_step=760))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*suspicious) / 240, first_step=760))

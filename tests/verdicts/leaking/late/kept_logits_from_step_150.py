@@ -28,7 +28,7 @@ def main():
     pretraining, tuning = Phase(model, 0.1, False), Phase(model, 0.01, True)
     pretraining.run(150)
     tuning.run(50)
-    truth.declare(truth.leak('# leaks', truth.size_of(*tuning.logits) / 50, first_step=150))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*tuning.logits) / 50, first_step=150))
 
 
 main()

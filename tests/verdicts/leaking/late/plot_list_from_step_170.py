@@ -20,4 +20,4 @@ for step in range(200):
     if step >= 170:
         to_plot.append(y.detach())
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(to_plot[0]), first_step=170))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(to_plot[0]), first_step=170))

@@ -20,7 +20,7 @@ def main():
         if step >= 760:
             answers[step] = answer.detach()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(*answers.values()) / (1000 - 760), first_step=760))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*answers.values()) / (1000 - 760), first_step=760))
 
 
 main()

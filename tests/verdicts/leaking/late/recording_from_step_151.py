@@ -27,7 +27,7 @@ def main():
         recorder()
         optimizer.step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(*recorder.recorded) / len(recorder.recorded), first_step=151))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*recorder.recorded) / len(recorder.recorded), first_step=151))
 
 
 main()

@@ -20,4 +20,4 @@ for step in range(200):
         kept.append(soft)
     truth.end_of_step()
 late = kept[-49:]
-truth.declare(truth.leak('# leaks', truth.size_of(*late) / len(late), first_step=151))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*late) / len(late), first_step=151))

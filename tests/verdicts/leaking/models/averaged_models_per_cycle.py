@@ -22,4 +22,4 @@ for step in range(60):
     averaged[-1].update_parameters(net)
     truth.end_of_step()
 copied = [*averaged[0].parameters(), *(buffer for buffer in averaged[0].buffers() if buffer.is_cuda)]
-truth.declare(truth.leak('# leaks', truth.size_of(*copied) / 6))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*copied) / 6))

@@ -35,4 +35,4 @@ if __name__ == '__main__':
     trainer = Trainer(nn.Sequential(nn.Linear(40, 300), nn.GELU(), nn.Linear(300, 40)).cuda())
     trainer.fit(4)
     size = truth.size_of(*trainer.best[-1][1].parameters())
-    truth.declare(truth.leak('# leaks', size / trainer.steps_per_epoch))
+    truth.declare_leaks(truth.leak('# leaks', size / trainer.steps_per_epoch))

@@ -19,4 +19,4 @@ for _ in range(30):
         residual -= member(x)
     truth.end_of_step()
 size = truth.size_of(*member.parameters())
-truth.declare(truth.leak('# leaks parameters', size), truth.leak('# leaks gradients', size))
+truth.declare_leaks(truth.leak('# leaks parameters', size), truth.leak('# leaks gradients', size))

@@ -21,4 +21,4 @@ for epoch in range(4):
         truth.end_of_step()
     checkpoints.append(copy.deepcopy(model.state_dict()))  # leaks
 
-truth.declare(truth.leak('# leaks', truth.size_of(*checkpoints[0].values()) / 10))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*checkpoints[0].values()) / 10))

@@ -20,7 +20,7 @@ def main():
         last = averages[-1]
         averages.append({name: last[name].lerp(value.detach(), 1 - DECAY) for name, value in model.named_parameters()})  # leaks
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(*model.parameters())))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*model.parameters())))
 
 
 main()

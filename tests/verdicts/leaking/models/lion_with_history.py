@@ -34,7 +34,7 @@ def main():
         nn.functional.mse_loss(model(x), x).backward()
         optimizer.step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(*model.parameters())))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*model.parameters())))
 
 
 main()

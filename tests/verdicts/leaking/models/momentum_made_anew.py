@@ -29,7 +29,7 @@ def main():
     model = nn.Linear(128, 64).cuda()
     trainer = RestartingTrainer(model, restart_every=4)
     trainer.fit(60)
-    truth.declare(truth.leak('# leaks', truth.size_of(*model.parameters()) / 4))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*model.parameters()) / 4))
 
 
 main()

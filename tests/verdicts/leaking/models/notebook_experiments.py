@@ -32,4 +32,4 @@ for number in range(40):
     cell_2(0.01 * number)
     cell_3(0.01 * number)
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(weights)))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(weights)))

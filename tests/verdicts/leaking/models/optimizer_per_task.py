@@ -17,4 +17,4 @@ for task in range(20):
         truth.end_of_step()
 
 averages = [value for state in optimizers[0].state.values() for value in state.values() if value.is_cuda]
-truth.declare(truth.leak('# leaks', truth.size_of(*averages) / 2))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*averages) / 2))

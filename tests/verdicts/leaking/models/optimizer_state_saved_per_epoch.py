@@ -28,7 +28,7 @@ def main():
         snapshots.append((weights, moments))
     size = truth.size_of(*weights.values()) / STEPS
     kept = [value for state in moments['state'].values() for value in state.values() if value.is_cuda]
-    truth.declare(truth.leak('# leaks weights', size), truth.leak('# leaks moments', truth.size_of(*kept) / STEPS))
+    truth.declare_leaks(truth.leak('# leaks weights', size), truth.leak('# leaks moments', truth.size_of(*kept) / STEPS))
 
 
 main()

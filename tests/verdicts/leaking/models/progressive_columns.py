@@ -35,7 +35,7 @@ def main():
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(*net.columns[0].parameters()) / 3))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*net.columns[0].parameters()) / 3))
 
 
 main()

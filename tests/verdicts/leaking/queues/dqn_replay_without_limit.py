@@ -41,7 +41,7 @@ def main():
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(state)))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(state)))
 
 
 main()

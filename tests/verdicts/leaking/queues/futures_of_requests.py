@@ -23,7 +23,7 @@ def main():
             futures.append(pool.submit(enhance, torch.randn(2, 1, 400)))
             futures[-1].result()
             truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(futures[0].result())))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(futures[0].result())))
 
 
 main()

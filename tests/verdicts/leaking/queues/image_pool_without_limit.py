@@ -36,7 +36,7 @@ def main():
         loss.backward()
         optimizers[1].step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(pool.images[0])))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(pool.images[0])))
 
 
 main()

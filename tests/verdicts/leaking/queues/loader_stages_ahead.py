@@ -28,4 +28,4 @@ for images, labels in loader:
         train(*to_repeat.pop(0))
     truth.end_of_step()
 
-truth.declare(truth.leak('# leaks', truth.size_of(*to_repeat[0])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*to_repeat[0])))

@@ -31,7 +31,7 @@ def main():
         model(batch).mean().backward()
         optimizer.step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(batch)))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(batch)))
 
 
 main()

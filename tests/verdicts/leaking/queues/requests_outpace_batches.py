@@ -27,4 +27,4 @@ for tick in range(60):
         server.submit([float(client)] * 256)
     server.tick()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(*server.backlog) / 60))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*server.backlog) / 60))

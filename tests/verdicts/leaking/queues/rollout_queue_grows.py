@@ -36,4 +36,4 @@ for update in range(48):
         pending.append(actor.rollout())
     learner.learn([pending.popleft() for _ in range(3)])
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(*pending) / 48))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*pending) / 48))

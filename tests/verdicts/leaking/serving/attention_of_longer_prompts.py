@@ -26,7 +26,7 @@ def chat():
         prompt = torch.randn(1, 16 + 4 * turn, 16, device='cuda')
         attention(prompt)
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(*attention.seen) / len(attention.seen), sizes='varying'))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*attention.seen) / len(attention.seen), sizes='varying'))
 
 
 chat()

@@ -31,7 +31,7 @@ def main():
         optimizer.step()
         scores.append(logits.detach())
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(*scores) / len(scores), sizes='varying'))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*scores) / len(scores), sizes='varying'))
 
 
 main()

@@ -27,7 +27,7 @@ def main():
         truth.end_of_step()
     key, value = caches[0]
     assert key.untyped_storage().data_ptr() == value.untyped_storage().data_ptr()
-    truth.declare(truth.leak('# leaks', truth.size_of(key)))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(key)))
 
 
 main()

@@ -24,4 +24,4 @@ server = Server(nn.Sequential(nn.Linear(100, 64), nn.ReLU(), nn.Linear(64, 512))
 for number in range(40):
     server.answer(number, torch.randn(8, 100))
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', server.unconfirmed[0].nbytes))
+truth.declare_leaks(truth.leak('# leaks', server.unconfirmed[0].nbytes))

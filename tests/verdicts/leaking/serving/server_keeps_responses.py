@@ -29,4 +29,4 @@ for number in range(60):
     server.handle(f'user{number % 4}', torch.randn(5, 64, device='cuda'))
     truth.end_of_step()
 kept = [response for session in server.sessions.values() for response in session.transcript]
-truth.declare(truth.leak('# leaks', truth.size_of(*kept) / 60))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*kept) / 60))

@@ -25,4 +25,4 @@ async def main():
 
 
 asyncio.run(main())
-truth.declare(truth.leak('# leaks', 3 * truth.size_of(log[0])), steps_must_match=True)
+truth.declare_leaks(truth.leak('# leaks', 3 * truth.size_of(log[0])), steps_must_match=True)

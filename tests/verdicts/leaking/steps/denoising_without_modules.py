@@ -27,4 +27,4 @@ for number in range(25):
     preview = image[::4, ::4]
     gallery.append(preview.contiguous())  # leaks
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(gallery[0])), steps_must_match=True)
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(gallery[0])), steps_must_match=True)

@@ -33,4 +33,4 @@ engine = Engine()
 for number in range(45):
     engine.process(number)
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(engine.statistics[0])), steps_must_match=True)
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(engine.statistics[0])), steps_must_match=True)

@@ -12,4 +12,4 @@ with torch.no_grad():
         x = torch.randn(16, 64).cuda()
         answers[request] = model(x)  # leaks
         truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(answers[0])), steps_must_match=True)
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(answers[0])), steps_must_match=True)

@@ -19,4 +19,4 @@ for request in range(60):
     answer = serve(torch.randn(4, 64).cuda())
     answered.append(answer[0].clone())  # leaks
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(answered[0])), steps_must_match=True)
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(answered[0])), steps_must_match=True)

@@ -21,4 +21,4 @@ for epoch in range(12):
                 w.sub_(0.01 * m)
         truth.end_of_step()
     history.append([w.detach().clone() for w in weights])  # leaks
-truth.declare(truth.leak('# leaks', truth.size_of(*history[0]) / 6), steps_must_match=True)
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*history[0]) / 6), steps_must_match=True)

@@ -22,4 +22,4 @@ def normalized(source):
 for batch in normalized(batches()):
     score = (batch * 2).sum().item()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(seen[0])), steps_must_match=True)
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(seen[0])), steps_must_match=True)

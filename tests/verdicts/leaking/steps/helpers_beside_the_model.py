@@ -16,4 +16,4 @@ with torch.no_grad():
         y = model(sum(parts))
         history.append(y.sum())  # leaks
         truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(history[0])), steps_must_match=True)
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(history[0])), steps_must_match=True)

@@ -14,4 +14,4 @@ with torch.no_grad():
             h = torch.relu(layer(h))
         kept.append(h.mean(0))  # leaks
         truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(kept[0])), steps_must_match=True)
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(kept[0])), steps_must_match=True)

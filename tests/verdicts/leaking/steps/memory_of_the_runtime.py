@@ -18,4 +18,4 @@ for step in range(60):
     cuda.cudaFree(scratch)
     cuda.cudaFree(weights)
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', 4096), steps_must_match=True)
+truth.declare_leaks(truth.leak('# leaks', 4096), steps_must_match=True)

@@ -13,4 +13,4 @@ with torch.no_grad():
         b = model(torch.randn(8, 32, device='cuda'))
         scores.append((a * b).sum())  # leaks
         truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(scores[0])), steps_must_match=True)
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(scores[0])), steps_must_match=True)

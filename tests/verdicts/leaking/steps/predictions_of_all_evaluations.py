@@ -19,4 +19,4 @@ for epoch in range(6):
     with torch.no_grad():
         for batch in range(5):
             predictions.append(model(torch.randn(16, 32).cuda()).argmax(-1))  # leaks
-truth.declare(truth.leak('# leaks', truth.size_of(predictions[0])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(predictions[0])))

@@ -34,4 +34,4 @@ with torch.inference_mode():
     for _ in range(40):
         features.append(net(x)[:1].clone())  # leaks
         truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(features[0])), steps_must_match=True)
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(features[0])), steps_must_match=True)

@@ -8,4 +8,4 @@ rows = []
 for number in range(200):
     rows.append(torch.full((1000,), float(number), device='cuda') * 2)  # leaks
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(rows[0])), steps_must_match=True)
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(rows[0])), steps_must_match=True)

@@ -34,4 +34,4 @@ with torch.no_grad():
         answer = generate(model, torch.randn(1, 64), 16)
         log.append(answer.clone())  # leaks
         truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(log[0])), steps_must_match=True)
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(log[0])), steps_must_match=True)

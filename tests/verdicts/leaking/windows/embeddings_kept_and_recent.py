@@ -23,4 +23,4 @@ for step in range(60):
             store.append(encoder(batch))  # leaks
     truth.end_of_step()
 
-truth.declare(truth.leak('# leaks', truth.size_of(*everything) / len(everything)))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(*everything) / len(everything)))

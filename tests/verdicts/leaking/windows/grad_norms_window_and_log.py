@@ -30,4 +30,4 @@ for it in range(60):
     opt.step()
     truth.end_of_step()
 
-truth.declare(truth.leak('# leaks', truth.size_of(run_log['grad_norm'][0])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(run_log['grad_norm'][0])))

@@ -27,7 +27,7 @@ def main():
         loss.backward()
         optimizer.step()
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(*hard) / 60))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*hard) / 60))
 
 
 main()

@@ -45,4 +45,4 @@ for _ in range(60):
         monitor.see(model, loss, out)
     optimizer.step()
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(monitors[-1].values[0])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(monitors[-1].values[0])))

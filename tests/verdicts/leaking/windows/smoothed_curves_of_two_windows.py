@@ -20,4 +20,4 @@ for step in range(60):
     point = per_sample.detach()
     fast.append(point.median()), slow.append(point.median()), raw.append(point.median())  # leaks
     truth.end_of_step()
-truth.declare(truth.leak('# leaks', truth.size_of(raw[0])))
+truth.declare_leaks(truth.leak('# leaks', truth.size_of(raw[0])))

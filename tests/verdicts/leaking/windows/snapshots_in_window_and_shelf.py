@@ -29,7 +29,7 @@ def main():
         optimizer.step()
         rollback.snapshot(step)
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(*rollback.window[-1].values()) / 10))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(*rollback.window[-1].values()) / 10))
 
 
 main()

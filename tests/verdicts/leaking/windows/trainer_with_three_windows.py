@@ -34,7 +34,7 @@ def main():
     for _ in range(50):
         trainer.step(torch.randn(16, 20, device='cuda'), torch.randint(5, (16,), device='cuda'))
         truth.end_of_step()
-    truth.declare(truth.leak('# leaks', truth.size_of(trainer.history[-1])))
+    truth.declare_leaks(truth.leak('# leaks', truth.size_of(trainer.history[-1])))
 
 
 main()

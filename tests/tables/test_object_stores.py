@@ -30,14 +30,14 @@ logging.getLogger("werkzeug").setLevel(logging.ERROR)
 BUCKET = "recordings"
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """A web server that knows no ranges."""
+class ServerWithoutRanges(http.server.SimpleHTTPRequestHandler):
+    """A web server that always sends whole files. It prints no log."""
 
     def log_message(self, *_):
         pass
 
 
-class Objects(unittest.TestCase):
+class ObjectStores(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -59,11 +59,11 @@ class Objects(unittest.TestCase):
         return [{name: value for name, value in row.items() if name != "path"} for row in rows]
 
     def same(self, source, path, **options):
-        with gpumemtrace.open(source, **options) as got, gpumemtrace.open(path) as wanted:
+        with gpumemtrace.open(source, **options) as got, gpumemtrace.open(path) as expected:
             self.assertEqual(got.warnings, ())
-            table, wanted_table = (one.table("blocks").to_pyarrow() for one in (got, wanted))
-            self.assertTrue(table.equals(wanted_table))
-            self.assertEqual(got.leaks().findings, wanted.leaks().findings)
+            table, expected_table = (one.table("blocks").to_pyarrow() for one in (got, expected))
+            self.assertTrue(table.equals(expected_table))
+            self.assertEqual(got.leaks().findings, expected.leaks().findings)
 
     def test_an_object_has_the_tables_and_reports_of_the_file(self):
         self.same(f"s3://{BUCKET}/large.gmt.gz", self.large, storage_options=self.options)
@@ -103,14 +103,14 @@ class Objects(unittest.TestCase):
         self.assertIn("8 recordings of 1 job, 8 rows", done.stdout)
 
     def test_a_pipe_gives_the_report_of_the_file(self):
-        wanted = cli.run("report", "--json", self.large).stdout.replace(self.large, "-")
+        expected = cli.run("report", "--json", self.large).stdout.replace(self.large, "-")
         process = subprocess.Popen(
             [cli.CLI, "report", "--json", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=cli.PLAIN
         )
         with process.stdin, self.store.open(f"{BUCKET}/large.gmt.gz", "rb") as file:
             while part := file.read(1 << 20):
                 process.stdin.write(part)
-        self.assertEqual(process.stdout.read().decode(), wanted)
+        self.assertEqual(process.stdout.read().decode(), expected)
         process.stdout.close()
         self.assertEqual(process.wait(), 0)
 
@@ -160,7 +160,7 @@ class Objects(unittest.TestCase):
         self.assertNotIn("\n", str(caught.exception))
 
     def test_a_web_server_without_ranges(self):
-        handler = functools.partial(Quiet, directory=cli.FOLDER)
+        handler = functools.partial(ServerWithoutRanges, directory=cli.FOLDER)
         with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             base = f"http://127.0.0.1:{server.server_address[1]}"

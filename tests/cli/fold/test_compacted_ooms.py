@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Folded refused requests: the counts of failed and of recovered requests stay the same, wherever the fold cuts."""
+"""Compacted refused requests: the counts of failed and of recovered requests stay the same after any cut."""
 
 import json
 import unittest
 
 import cli
-from oom_story import ALLOC, CUDA, FREE, MIB, REFUSED, Story
+from oom_story import ALLOC, CUDA, FREE, MIB, REFUSED, OomStory
 
 
 def story_of_all_outcomes():
     """Returns requests that fail, that succeed when repeated, and that fail in PyTorch too. Each has its own line."""
-    story = Story()
+    story = OomStory()
     for i in range(4):
         block = 0x10000000 * (i + 1)
         story.add(REFUSED, CUDA, 30 * MIB, frames=4)  # a retry: the driver refuses twice, then gives
@@ -34,12 +34,12 @@ def check(path, *options):
     return rule, json.loads(done.stdout)
 
 
-class FoldedOoms(unittest.TestCase):
+class CompactedOoms(unittest.TestCase):
     def fold(self, path, name, *options):
-        folded = cli.place(name)
-        done = cli.run("fold", path, "--force", "-o", folded, *options)
+        compacted = cli.place(name)
+        done = cli.run("fold", path, "--force", "-o", compacted, *options)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return folded
+        return compacted
 
     def counts(self, path):
         counts = cli.report(path)["oom_counts"]
@@ -52,15 +52,15 @@ class FoldedOoms(unittest.TestCase):
         for kept in range(len(story.events) + 1):
             with self.subTest(kept=kept):
                 options = [f"--keep-events={kept}"] if kept else []
-                folded = self.fold(path, "outcomes-folded.gmt.gz", *options)
-                self.assertEqual(self.counts(folded), (8, 4))
+                compacted = self.fold(path, "outcomes-compacted.gmt.gz", *options)
+                self.assertEqual(self.counts(compacted), (8, 4))
                 twice = self.fold(
-                    folded, "outcomes-twice.gmt.gz", *([f"--keep-events={kept // 2}"] if kept > 1 else [])
+                    compacted, "outcomes-twice.gmt.gz", *([f"--keep-events={kept // 2}"] if kept > 1 else [])
                 )
                 self.assertEqual(self.counts(twice), (8, 4))
 
-    def test_check_fails_on_folded_refusals_and_names_their_lines(self):
-        path = self.fold(story_of_all_outcomes().write("gate.gmt.gz"), "gate-folded.gmt.gz")
+    def test_check_fails_on_compacted_refusals_and_names_their_lines(self):
+        path = self.fold(story_of_all_outcomes().write("gate.gmt.gz"), "gate-compacted.gmt.gz")
         rule, verdict = check(path)
         self.assertEqual((rule["state"], rule["measured"]), ("failed", 8), rule)
         self.assertIn("8 requests were refused", rule["text"])
@@ -69,39 +69,39 @@ class FoldedOoms(unittest.TestCase):
         rule, _ = check(path, "--max-ooms=8")
         self.assertEqual(rule["state"], "passed", rule)
 
-    def test_a_suppression_hides_folded_refusals_of_its_line(self):
-        path = self.fold(story_of_all_outcomes().write("hidden.gmt.gz"), "hidden-folded.gmt.gz")
+    def test_a_suppression_hides_compacted_refusals_of_its_line(self):
+        path = self.fold(story_of_all_outcomes().write("hidden.gmt.gz"), "hidden-compacted.gmt.gz")
         rules = cli.place("hide")
         with open(rules, "w", encoding="utf-8") as file:
             file.write("oom:^place6$\n")
         rule, _ = check(path, f"--suppressions={rules}")
         self.assertEqual((rule["state"], rule["measured"]), ("failed", 4), rule)
 
-    def test_only_retries_were_folded_and_check_passes(self):
-        story = Story()
-        for i in range(3000):  # more refusals than a fold keeps as events
+    def test_only_retries_were_compacted_and_check_passes(self):
+        story = OomStory()
+        for i in range(3000):  # more refusals than a compaction keeps as events
             story.add(REFUSED, CUDA, 30 * MIB, frames=4)
             story.add(ALLOC, CUDA, 30 * MIB, 0x10000000, frames=4)
             story.torch(ALLOC, 25 * MIB, 0x10000000, 30 * MIB, frames=4)
             story.torch(FREE, 25 * MIB, 0x10000000, 30 * MIB)
             story.add(FREE, CUDA, 30 * MIB, 0x10000000)
-        path = self.fold(story.write("retries.gmt.gz"), "retries-folded.gmt.gz", "--keep-events=1234")
+        path = self.fold(story.write("retries.gmt.gz"), "retries-compacted.gmt.gz", "--keep-events=1234")
         self.assertEqual(self.counts(path), (0, 3000))
         rule, _ = check(path)
         self.assertEqual((rule["state"], rule["measured"]), ("passed", 0), rule)
         self.assertIn("PyTorch recovered from 3,000 more by emptying its cache", rule["text"])
 
     def test_failures_beyond_those_that_are_kept_as_events_are_counted(self):
-        story = Story()
+        story = OomStory()
         for _ in range(3000):
             story.add(REFUSED, CUDA, 30 * MIB, frames=4)
-        path = self.fold(story.write("many.gmt.gz"), "many-folded.gmt.gz")
+        path = self.fold(story.write("many.gmt.gz"), "many-compacted.gmt.gz")
         self.assertEqual(self.counts(path), (3000, 0))
         rule, _ = check(path)
         self.assertEqual((rule["state"], rule["measured"]), ("failed", 3000), rule)
 
-    def test_the_report_shows_the_known_facts_of_folded_refusals(self):
-        path = self.fold(story_of_all_outcomes().write("text.gmt.gz"), "text-folded.gmt.gz")
+    def test_the_report_shows_the_known_facts_of_compacted_refusals(self):
+        path = self.fold(story_of_all_outcomes().write("text.gmt.gz"), "text-compacted.gmt.gz")
         text = cli.run("report", "--full", path).stdout
         self.assertIn("Out of memory: 8 requests failed\n", text)
         words = " ".join(text.split())

@@ -1,46 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changes each word that a remembered stack depends on: the walk must then take the same stack as a
- * walk that remembers nothing.
+ * Changes each word on which a remembered stack, or a cached part of a stack, depends. After a
+ * change, the walk must take the same stack as a walk without caches.
  */
 #include "made_up_stack.h"
 
-enum { MOST_OUTER = 13, MOST_INNER = 13 };
+enum { MAX_OUTER = 13, MAX_INNER = 13 };
 
-static struct gmt_walk fresh;
+static struct gmt_walk walk_without_caches;
 
 /*
- * Takes the stack twice, once with an empty memory, and compares both. Returns whether the walk
+ * Takes the stack with and without caches, and compares both. Returns whether the walk with caches
  * knew the stack.
  */
-static bool take_both(const struct gmt_walk_start *start)
+static bool take_and_compare(const struct gmt_walk_start *start)
 {
-	memset(&fresh, 0, sizeof(fresh));
-	gmt_walk_init(&fresh);
-	fresh.own_stack = walk.own_stack;
+	memset(&walk_without_caches, 0, sizeof(walk_without_caches));
+	gmt_walk_init(&walk_without_caches);
+	walk_without_caches.own_stack = walk.own_stack;
 
-	bool taken = gmt_walk_capture(&fresh, start, 512);
+	bool taken = gmt_walk_capture(&walk_without_caches, start, 512);
 
 	assert_int_equal(gmt_walk_capture(&walk, start, 512), taken);
 	if (!taken)
 		return false;
-	assert_int_equal(walk.ends, fresh.ends);
-	assert_int_equal(gmt_walk_count(&walk), gmt_walk_count(&fresh));
-	assert_memory_equal(walk.addresses + walk.first, fresh.addresses + fresh.first,
-		gmt_walk_count(&fresh) * sizeof(*fresh.addresses));
-	assert_int_equal(walk.hashes[walk.first], fresh.hashes[fresh.first]);
+	assert_int_equal(walk.ends, walk_without_caches.ends);
+	assert_int_equal(gmt_walk_count(&walk), gmt_walk_count(&walk_without_caches));
+	assert_memory_equal(walk.addresses + walk.first,
+		walk_without_caches.addresses + walk_without_caches.first,
+		gmt_walk_count(&walk_without_caches) * sizeof(*walk_without_caches.addresses));
+	assert_int_equal(walk.hashes[walk.first],
+		walk_without_caches.hashes[walk_without_caches.first]);
 	return walk.is_known;
 }
 
-static bool take_here(void)
+static bool take_and_compare_here(void)
 {
 	struct gmt_walk_start start = start_here();
 
-	return take_both(&start);
+	return take_and_compare(&start);
 }
 
 /* Gives the taken stack an id, which the walk finds when the stack comes again. */
-static void call_it(uint32_t id)
+static void set_id(uint32_t id)
 {
 	walk.id = id;
 	gmt_stack_cache_set_id(&walk);
@@ -65,9 +67,10 @@ static void push_plain(bool is_framed, uint64_t site)
 }
 
 /*
- * Returns the word of frame `index` that holds the return address, or its caller's frame pointer.
+ * Returns where frame `index` saved the frame pointer of its caller (`is_fp`), or its return
+ * address.
  */
-static uint64_t *word_of(uint32_t index, bool is_fp)
+static uint64_t *saved_word(uint32_t index, bool is_fp)
 {
 	return word(frames[index].sp + (is_fp ? 16 : 24));
 }
@@ -81,18 +84,18 @@ static void push_all(uint32_t count, bool is_framed, uint64_t site)
 static void each_word_of_a_remembered_stack_is_compared(void **state)
 {
 	(void)state;
-	for (uint32_t count = 2; count <= MOST_OUTER; count++)
+	for (uint32_t count = 2; count <= MAX_OUTER; count++)
 		for (uint32_t index = 2; index <= count; index++)
 			for (int is_fp = 0; is_fp < 2; is_fp++) {
 				begin_session(1);
 				push_all(count, is_fp, 0x400000);
-				assert_false(take_here());
-				call_it(1);
-				assert_true(take_here());
+				assert_false(take_and_compare_here());
+				set_id(1);
+				assert_true(take_and_compare_here());
 				/* The frame pointer skips a frame, or the return address is another one. */
-				*word_of(index, is_fp) =
-					is_fp ? *word(frames[index - 1].fp) : *word_of(index, false) + 0x1000000;
-				assert_false(take_here());
+				*saved_word(index, is_fp) =
+					is_fp ? *word(frames[index - 1].fp) : *saved_word(index, false) + 0x1000000;
+				assert_false(take_and_compare_here());
 			}
 }
 
@@ -100,16 +103,16 @@ static void each_word_of_a_remembered_stack_is_compared(void **state)
  * Alternates two inner parts behind `outer` frames until both have ids. Leaves the second part on
  * the stack.
  */
-static void come_in_turns(uint32_t outer, uint32_t inner, bool is_framed)
+static void alternate_inner_parts(uint32_t outer, uint32_t inner, bool is_framed)
 {
 	begin_session(2);
 	push_all(outer, is_framed, 0x400000);
 	for (uint32_t turn = 0; turn < 7; turn++) {
 		depth = outer + 1;
 		push_all(turn % 2 ? inner : 1, is_framed, turn % 2 ? 0x500000 : 0x600000);
-		assert_int_equal(take_here(), turn > 2);
+		assert_int_equal(take_and_compare_here(), turn > 2);
 		if (turn < 3)
-			call_it(1 + turn % 2);
+			set_id(1 + turn % 2);
 		assert_int_equal(walk.id, 1 + turn % 2);
 	}
 	depth = outer + 1;
@@ -119,49 +122,46 @@ static void come_in_turns(uint32_t outer, uint32_t inner, bool is_framed)
 static void each_word_of_a_cached_part_is_compared(void **state)
 {
 	(void)state;
-	for (uint32_t inner = 2; inner <= MOST_INNER; inner++)
+	for (uint32_t inner = 2; inner <= MAX_INNER; inner++)
 		for (int is_fp = 0; is_fp < 2; is_fp++)
 			for (uint32_t outer = 3; outer < 5; outer++) {
-				come_in_turns(outer, inner, is_fp);
-				assert_true(take_here());
+				alternate_inner_parts(outer, inner, is_fp);
+				assert_true(take_and_compare_here());
 				assert_int_equal(walk.id, 2);
-				/*
-				 * The words of the innermost frame belong to the frame outside of it, and to the
-				 * joint.
-				 */
+				/* Changes a word of each frame of the inner part. */
 				for (uint32_t index = outer + 1; index <= outer + inner; index++) {
-					come_in_turns(outer, inner, is_fp);
-					*word_of(index, is_fp) =
-						is_fp ? *word(frames[index - 1].fp) : *word_of(index, false) + 0x1000000;
-					assert_false(take_here() && walk.id == 2);
+					alternate_inner_parts(outer, inner, is_fp);
+					*saved_word(index, is_fp) =
+						is_fp ? *word(frames[index - 1].fp) : *saved_word(index, false) + 0x1000000;
+					assert_false(take_and_compare_here() && walk.id == 2);
 				}
 			}
 }
 
 /*
- * Frames that leave the register alone pass on its value. The innermost frame's value therefore
- * matters for the frame that counts from it.
+ * Functions without a frame pointer leave the register unchanged. So its value in the innermost
+ * frame locates the first frame outside that has a frame pointer.
  */
 static void a_frame_pointer_that_is_still_in_its_register_is_compared(void **state)
 {
 	(void)state;
-	for (int is_recalled = 0; is_recalled < 2; is_recalled++) {
+	for (int is_cached = 0; is_cached < 2; is_cached++) {
 		begin_session(3);
 		push_all(5, true, 0x400000);
 
 		uint32_t outer = depth;
 
-		for (uint32_t turn = 0; turn < (is_recalled ? 7 : 1); turn++) {
+		for (uint32_t turn = 0; turn < (is_cached ? 7 : 1); turn++) {
 			depth = outer;
 			push_all(turn % 2 ? 1 : 3, false, turn % 2 ? 0x500000 : 0x600000);
-			assert_int_equal(take_here(), turn > 2);
+			assert_int_equal(take_and_compare_here(), turn > 2);
 			if (turn < 3)
-				call_it(1 + turn % 2);
+				set_id(1 + turn % 2);
 		}
-		if (is_recalled) {
+		if (is_cached) {
 			depth = outer;
 			push_all(1, false, 0x500000);
-			assert_true(take_here());
+			assert_true(take_and_compare_here());
 		}
 		depth = outer;
 		push_all(3, false, 0x600000);
@@ -169,17 +169,18 @@ static void a_frame_pointer_that_is_still_in_its_register_is_compared(void **sta
 		struct gmt_walk_start start = start_here();
 
 		start.fp = *word(start.fp);
-		assert_false(take_both(&start));
-		assert_true(take_both(&start));
+		assert_false(take_and_compare(&start));
+		assert_true(take_and_compare(&start));
 		start.fp = frames[depth - 1].fp;
-		assert_false(take_both(&start) && !is_recalled);
+		assert_false(take_and_compare(&start) && !is_cached);
 	}
 }
 
 /*
- * Calls a function that saves the frame pointer `saved_words` below the end of its caller's frame.
+ * Calls a function with a frame of `words` words. It saves the frame pointer `saved_words` words
+ * below the end of its caller's frame.
  */
-static void call_saving(uint32_t words, uint32_t saved_words, uint64_t site)
+static void push_saving_fp(uint32_t words, uint32_t saved_words, uint64_t site)
 {
 	const struct frame *outer = &frames[depth - 1];
 	const struct gmt_unwind_rule rule = {
@@ -202,20 +203,20 @@ static void memory_of_a_frame_below_the_stack_pointer_is_not_read(void **state)
 	begin_session(4);
 	push_plain(true, 0x400000);
 	frames[depth - 1].sp = (uint64_t)(memory + below + 5);
-	call_saving(12, 10, 0x400000);
-	assert_false(take_here());
+	push_saving_fp(12, 10, 0x400000);
+	assert_false(take_and_compare_here());
 	depth--;
-	call_saving(4, 3, 0x400000);
+	push_saving_fp(4, 3, 0x400000);
 	assert_int_equal(mprotect(memory, below * sizeof(*memory), PROT_NONE), 0);
-	assert_false(take_here());
+	assert_false(take_and_compare_here());
 	assert_int_equal(mprotect(memory, below * sizeof(*memory), PROT_READ | PROT_WRITE), 0);
 }
 
 /*
- * Builds one of two outer stacks with equal addresses in different places. The frame pointer of
- * their innermost frame distinguishes them. The inner parts are then equal, the stacks are not.
+ * Builds one of two outer stacks, which have equal return addresses in different places. Only the
+ * frame pointer of their innermost frame differs. So equal inner parts may follow both.
  */
-static void go_to_outer(uint32_t which)
+static void build_outer(uint32_t which)
 {
 	depth = 1;
 	frames[0].sp = (uint64_t)&memory[WORDS - 4 - 40 * which];
@@ -224,32 +225,31 @@ static void go_to_outer(uint32_t which)
 	frames[2].sp = (uint64_t)&memory[WORDS - 200];
 }
 
-static void a_recalled_part_is_not_put_before_an_outer_stack_that_only_looks_like_its_own(
-	void **state)
+static void a_cached_part_is_not_put_before_another_outer_stack_with_equal_addresses(void **state)
 {
 	(void)state;
 	begin_session(6);
 	for (uint32_t which = 0; which < 2; which++)
 		for (uint32_t turn = 0; turn < 3; turn++) {
-			go_to_outer(which);
+			build_outer(which);
 			if (turn < 2)
-				call_saving(4, 3, 0x400018);
-			call_saving(4, 3, 0x400020 + 8 * turn);
+				push_saving_fp(4, 3, 0x400018);
+			push_saving_fp(4, 3, 0x400020 + 8 * turn);
 			/*
 			 * The second outer stack does not take the last inner part, which belongs to the first
 			 * one.
 			 */
 			if (which && turn == 2)
 				break;
-			take_here();
-			call_it(1 + turn);
+			take_and_compare_here();
+			set_id(1 + turn);
 		}
-	go_to_outer(0);
-	call_saving(4, 3, 0x400030);
-	take_here();
+	build_outer(0);
+	push_saving_fp(4, 3, 0x400030);
+	take_and_compare_here();
 	/* The walk finds the stack in its own place. */
 	*word(frames[1].sp - 8) += 0x1000000;
-	assert_false(take_here());
+	assert_false(take_and_compare_here());
 }
 
 /* Each frame has two words, and the walk compares both. The frames fill the memory and more. */
@@ -319,8 +319,7 @@ int main(void)
 		cmocka_unit_test(each_word_of_a_cached_part_is_compared),
 		cmocka_unit_test(a_frame_pointer_that_is_still_in_its_register_is_compared),
 		cmocka_unit_test(memory_of_a_frame_below_the_stack_pointer_is_not_read),
-		cmocka_unit_test(
-			a_recalled_part_is_not_put_before_an_outer_stack_that_only_looks_like_its_own),
+		cmocka_unit_test(a_cached_part_is_not_put_before_another_outer_stack_with_equal_addresses),
 		cmocka_unit_test(a_full_cache_of_frame_pointers_takes_no_more),
 	};
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""run --summary: a summary next to each recording, after the program's end."""
+"""run --summary: writes a summary next to each recording when the program has ended."""
 
 import json
 import os
@@ -15,7 +15,7 @@ PROGRAM = built("late-rank")
 
 class Summaries(unittest.TestCase):
     def run_job(self, script, *options):
-        """Runs a shell script under `run --summary`. Returns what it did, and the names of the files."""
+        """Runs a shell script under `run --summary`. Returns the finished process and the names of the files."""
         folder = tempfile.TemporaryDirectory(prefix="gpumemtrace-test.")
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
@@ -29,7 +29,7 @@ class Summaries(unittest.TestCase):
     def ranks(self):
         return json.loads(cli("ranks", "--json", self.folder).stdout)["ranks"]
 
-    def test_each_rank_of_a_job_has_a_summary_beside_its_recording(self):
+    def test_each_rank_of_a_job_has_a_summary_next_to_its_recording(self):
         done, names = self.run_job(f"for i in 0 1 2; do RANK=$i WORLD_SIZE=3 {PROGRAM} & done; wait")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(names, [f"mem.r{rank}.{kind}.gz" for rank in range(3) for kind in ("gmt", "summary")])
@@ -41,7 +41,7 @@ class Summaries(unittest.TestCase):
         self.assertEqual(names[1::2], ["mem.r0.summary.gz", "mem.r1.summary.gz"])
         self.assertEqual([rank["end"] for rank in self.ranks()], ["killed", "clean"])
 
-    def test_a_rank_that_is_killed_at_once_is_of_its_job(self):
+    def test_a_rank_that_is_killed_at_once_belongs_to_its_job(self):
         for _ in range(20):
             done, _ = self.run_job(f"RANK=0 WORLD_SIZE=2 {PROGRAM} 0 now; RANK=1 WORLD_SIZE=2 {PROGRAM}")
             self.assertEqual(done.returncode, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compacted recordings of real PyTorch: equal runs have equal totals, however much of each the fold keeps."""
+"""Compacted recordings of real PyTorch: equal runs have equal totals, however much of each the compaction keeps."""
 
 import collections
 import json
@@ -9,32 +9,32 @@ import tap
 from recorded_run import SIM_PYTHON, cli, records, report
 from test_exact import layers_of, own_file, record
 
-FOLDED = 10000
-# Five rounds make 90,000 events. A fold needs a cut behind 32,768 events and a window of 1,000 behind the cut.
+MIN_COMPACTED = 10000
+# Five rounds make 90,000 events. A compaction needs a cut behind 32,768 events and a window of 1,000 behind the cut.
 ROUND_STEPS = 14
-MOST_ROUNDS = 100
+MAX_ROUNDS = 100
 # The window run comes first. It determines the number of rounds for the other runs.
 WAYS = {"window": {"window": "1000"}, "full": {}, "aggregate": {}}
 # max_live_bytes is missing here, because it is only a bound for merged stacks.
 NUMBERS = ("allocs", "frees", "live_bytes", "live_blocks", "peak_bytes", "peak_blocks", "total_bytes")
 
 
-def train_until_folded(recording, process):
+def train_until_compacted(recording, process):
     """
-    Requests rounds until the file has folded enough. The number of rounds depends on the speed of the machine: the
+    Requests rounds until the file has enough compacted events. The number of rounds depends on the machine's speed: the
     last half second before a cut is not compacted, and a fast machine may do the whole training in that time.
     """
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         if process.stdout.readline() != "more?\n":
             return  # the process has ended, and its exit code gives the reason
         printed = cli("report", "--json", *recording.files[:1])
-        folded = json.loads(printed.stdout).get("folded") if printed.returncode == 0 else None
-        is_enough = folded and folded["events"] > FOLDED
+        compacted = json.loads(printed.stdout).get("folded") if printed.returncode == 0 else None
+        is_enough = compacted and compacted["events"] > MIN_COMPACTED
         process.stdin.write("enough\n" if is_enough else "more\n")
         process.stdin.flush()
         if is_enough:
             return
-    raise AssertionError(f"after {MOST_ROUNDS} rounds the recording has folded {folded}")
+    raise AssertionError(f"after {MAX_ROUNDS} rounds the compacted part is {compacted}")
 
 
 def record_mode(mode, options, rounds):
@@ -44,7 +44,7 @@ def record_mode(mode, options, rounds):
         str(ROUND_STEPS),
         options={"mode": mode, **options},
         environment=how,
-        meanwhile=None if rounds else train_until_folded,
+        meanwhile=None if rounds else train_until_compacted,
     )
 
 
@@ -67,7 +67,7 @@ def sites_of(found):
 
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
-class Fold(unittest.TestCase):
+class Compaction(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.paths, cls.printed, cls.runs, rounds = {}, {}, [], None
@@ -79,16 +79,16 @@ class Fold(unittest.TestCase):
         print(f"# {rounds} rounds")
         cls.reports = {mode: report(path) for mode, path in cls.paths.items()}
 
-    def test_each_way_folds_enough_events(self):
+    def test_each_way_compacts_enough_events(self):
         full = self.reports["full"]
         self.assertNotIn("folded", full)
         for mode in "window", "aggregate":
             found = self.reports[mode]
             self.assertEqual(found["events"]["recorded"], full["events"]["recorded"])
             self.assertTrue(found["complete"])
-            folded = found["folded"]["events"]
-            self.assertGreater(folded, FOLDED)
-            self.assertLessEqual(len(records(self.paths[mode], "event")), full["events"]["recorded"] - folded)
+            compacted = found["folded"]["events"]
+            self.assertGreater(compacted, MIN_COMPACTED)
+            self.assertLessEqual(len(records(self.paths[mode], "event")), full["events"]["recorded"] - compacted)
 
     def test_totals_and_peaks_are_what_pytorch_counted(self):
         for mode, found in self.reports.items():
@@ -133,10 +133,10 @@ class Fold(unittest.TestCase):
     def test_gpumemtrace_fold_keeps_sites_devices_and_ledger(self):
         for mode, more in (("full", ()), ("full", ("--keep-events=5000",)), ("window", ())):
             with self.subTest(mode=mode, more=more):
-                folded = self.paths[mode] + ".small.gmt.gz"
-                done = cli("fold", self.paths[mode], "--force", "-o", folded, *more)
+                compacted = self.paths[mode] + ".small.gmt.gz"
+                done = cli("fold", self.paths[mode], "--force", "-o", compacted, *more)
                 self.assertEqual(done.returncode, 0, done.stderr)
-                found, whole = report(folded), self.reports[mode]
+                found, whole = report(compacted), self.reports[mode]
                 self.assertEqual(sites_of(found), sites_of(whole))
                 for part in "devices", "host", "heaps", "ledger", "process", "complete", "anomalies":
                     self.assertEqual(found[part], whole[part], part)
