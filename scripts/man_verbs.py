@@ -40,6 +40,11 @@ EXITS = {
         "A file cannot be read, is not a recording, or needs more memory than allowed (see\n.Fl -max-memory\nin\n"
         ".Xr gpumemtrace 1 ) ;\nor the output cannot be written.",
     ),
+    "no_import": (
+        "3",
+        "A file cannot be read, is of another kind, or needs more memory than allowed (see\n.Fl -max-memory\nin\n"
+        ".Xr gpumemtrace 1 ) ;\nor the recording cannot be written.",
+    ),
     "no_memory": (
         "3",
         "The file is incomplete and no memory was found for it, or it must not be replaced, or it cannot be read.",
@@ -188,6 +193,15 @@ ABOUT = {
         ("read", "usage", "no_file", "strict"),
         (("The calls of the first GPU at its peak:", "gpumemtrace flamegraph --device=0 train.gmt.gz"),),
         ("tree", "export", "report"),
+    ),
+    "import": About(
+        ("done", "usage", "no_import"),
+        (
+            ("Make snapshot.gmt.gz of a memory snapshot of PyTorch:", "gpumemtrace import snapshot.pickle"),
+            ("Choose the name of the recording:", "gpumemtrace import -o rank3.gmt.gz snapshot_rank3.pickle"),
+            ("Take one process of a report of Nsight Systems:", "gpumemtrace import --pid=4242 report.sqlite"),
+        ),
+        ("report", "diff", "export"),
     ),
     "sql": About(
         ("read", "usage", "no_file", "strict"),

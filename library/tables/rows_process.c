@@ -125,6 +125,7 @@ bool gmt_open_process(struct gmt_read_cursor *cursor)
 	GMT_SET_KNOWN(row, process, work_end_time_ns, work_end != UINT64_MAX,
 		gmt_read_recording_time_ns(cursor->recording, work_end));
 	set_job(cursor, loaded, row);
+	SET_TEXT(cursor, row, imported_from, loaded->imported_from);
 	return !cursor->failed;
 }
 

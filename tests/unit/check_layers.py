@@ -25,6 +25,10 @@ ORDER = [
     "source",
     "accounting",
     "compaction",
+    "import",
+    "import/pickle",
+    "import/torch",
+    "import/csv",
     "reader/load",
     "reader/symbols",
     "reader/stacks",
@@ -66,6 +70,7 @@ ORDER = [
     "tools/report",
     "tools/database",
     "tools/export",
+    "tools/import",
     "tools/live",
     "tools/doctor",
     "tools/commands",
@@ -116,7 +121,7 @@ FOREIGN = {
     r"libunwind.*\.h": r"preload/unwind/.*",
     r"pthread\.h": r"((preload|simcuda)/.*|src/source/read_ahead\.c|src/analysis/page/page_worker\.c|library/tables/recording\.h)",
     r"cuda.*\.h": r"(preload|simcuda)/.*",
-    r"sqlite3\.h": r"tools/database/.*",
+    r"sqlite3\.h": r"tools/(database|import)/.*",
 }
 
 

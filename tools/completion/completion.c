@@ -45,6 +45,7 @@ enum gmt_completion_kind gmt_completion_of_operand(const struct gmt_command *com
 		enum gmt_completion_kind kind;
 	} kinds[] = {
 		{ "command", GMT_COMPLETE_COMMAND },
+		{ "data", GMT_COMPLETE_FILE },
 		{ "file", GMT_COMPLETE_RECORDING },
 		{ "base", GMT_COMPLETE_RECORDING },
 		{ "pid", GMT_COMPLETE_PROCESS },

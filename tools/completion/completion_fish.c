@@ -107,6 +107,9 @@ static void write_operand(const struct gmt_command *command, FILE *file)
 	case GMT_COMPLETE_COMMAND:
 		fputs(" -f -a '(__gpumemtrace_command)'", file);
 		break;
+	case GMT_COMPLETE_FILE:
+		fputs(" -F", file);
+		break;
 	case GMT_COMPLETE_RECORDING:
 		fputs(" -k -f -a '(__fish_complete_suffix .gz)'", file);
 		break;

@@ -171,6 +171,7 @@ export interface Report {
     directory: string;
     machine: string;
     recorder_version: string;
+    imported_from?: string;
     start_time_ns: number;
     duration_ns: number;
   };

@@ -41,7 +41,7 @@ function mount(box: HTMLElement, context: Context): void {
         row("Command", h("code", { class: "wrap" }, process.command.join(" "))),
         row("Folder", h("code", { class: "wrap" }, process.directory)),
         row("Executable", h("code", { class: "wrap" }, process.executable)),
-        row("Process, host", `${process.pid} on ${process.host}`),
+        process.imported_from ? row("Imported from", process.imported_from) : row("Process, host", `${process.pid} on ${process.host}`),
         process.rank === null ? null : row("Rank", String(process.rank)),
         row("Started", Number.isFinite(started.getTime()) ? `${started.toISOString().slice(0, 19).replace("T", " ")} UTC` : "not known"),
         row("Lasts", duration(process.duration_ns)),

@@ -54,6 +54,9 @@ static void check_command(struct lister *lister)
 	const struct gmt_recording *base = lister->base, *now = lister->now;
 	const char *left, *right;
 
+	/* An import has no command. */
+	if (gmt_recording_is_imported(base) || gmt_recording_is_imported(now))
+		return;
 	for (size_t i = 0; (left = argument(base, i), right = argument(now, i), left || right); i++)
 		if (!left || !right || strcmp(left, right) != 0) {
 			add(lister, "the commands differ; the first difference is `%.200s` and `%.200s`",
@@ -108,7 +111,9 @@ static void check_devices(struct lister *lister)
 {
 	const struct gmt_recording *base = lister->base, *now = lister->now;
 
-	if (base->devices.count != now->devices.count)
+	/* An import may know only the numbers of the GPUs. */
+	if (base->devices.count != now->devices.count && !gmt_recording_is_imported(base) &&
+		!gmt_recording_is_imported(now))
 		add(lister, "the base recording has %zu GPUs, the new recording %zu", base->devices.count,
 			now->devices.count);
 	for (size_t i = 0; i < base->devices.count; i++) {
@@ -144,10 +149,17 @@ static void check_processes(struct lister *lister)
 
 	if (base->process.rank != now->process.rank)
 		add(lister, "the ranks differ: %d and %d", base->process.rank, now->process.rank);
+	if (gmt_recording_is_imported(base) != gmt_recording_is_imported(now))
+		add(lister,
+			"the %s recording was imported from %.100s, which may lack memory and stacks that a "
+			"recorder sees",
+			gmt_recording_is_imported(base) ? "base" : "new",
+			gmt_recording_is_imported(base) ? base->imported_from : now->imported_from);
 	if (strcmp(base->recorder_version, now->recorder_version) != 0)
 		add(lister, "the recorders differ: versions %.60s and %.60s", base->recorder_version,
 			now->recorder_version);
-	if (strcmp(left ? left : "", right ? right : "") != 0 && can_be_renamed(lister->diff))
+	if (*base->directory && *now->directory && strcmp(left ? left : "", right ? right : "") != 0 &&
+		can_be_renamed(lister->diff))
 		add(lister,
 			"the working directories differ, %.200s and %.200s: one source file can have two names",
 			base->directory, now->directory);

@@ -190,6 +190,11 @@ static bool is_old(const void *context, const struct gmt_history_block *block)
 
 static bool find_by_end(struct gmt_leak_builder *builder, enum gmt_leak_definition definition)
 {
+	if (gmt_recording_is_imported(builder->recording)) {
+		builder->leaks->why_end_not_judged =
+			"the recording was imported, so the end of the program's work is not known";
+		return true;
+	}
 	for (uint32_t group = 0; group < builder->groups.count; group++) {
 		struct gmt_leak *leak;
 		size_t count;

@@ -48,9 +48,12 @@ static void note_driver(struct gmt_ooms *ooms, const struct gmt_oom *oom)
 		struct gmt_oom_row *row = &ooms->rows.items[low];
 
 		if (gmt_recording_event(ooms->recording, row->event).thread != oom->thread ||
-			row->device != oom->device || !oom->total_bytes)
+			row->device != oom->device ||
+			(!oom->total_bytes && !gmt_recording_is_imported(ooms->recording)))
 			continue;
-		row->has_driver = true;
+		/* Without a total, the driver did not answer. Only an import may lack just the total. */
+		row->has_driver = oom->total_bytes;
+		row->has_free = true;
 		row->free_bytes = oom->free_bytes;
 		row->total_bytes = oom->total_bytes;
 	}

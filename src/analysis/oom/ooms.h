@@ -53,6 +53,7 @@ struct gmt_oom_row {
 	uint32_t driver_refusals; /* number of the driver's refusals in this row */
 
 	bool has_driver; /* the driver reported free_bytes and total_bytes */
+	bool has_free;   /* free_bytes is known */
 	uint64_t free_bytes, total_bytes;
 
 	/* The observer fills the fields below. */

@@ -148,6 +148,7 @@ static bool load_process(struct gmt_recording *recording, const struct gmt_proce
 	recording->directory = process->directory.text;
 	recording->recorder_version = process->recorder_version.text;
 	recording->machine = process->machine.text;
+	recording->imported_from = process->imported_from.text;
 
 	/* The copy ends with NUL, so a last argument that was cut is also a string. */
 	const char *end = process->command.text + process->command.length;

@@ -82,6 +82,7 @@ struct gmt_recording {
 	struct gmt_process process;
 	/* strings that end with NUL */
 	const char *host, *executable, *directory, *recorder_version, *machine;
+	const char *imported_from; /* "": the recorder wrote it; else `gpumemtrace import` made it */
 	GMT_VEC(const char *) command;
 	bool has_process;
 
@@ -217,6 +218,15 @@ const struct gmt_stack *gmt_recording_stack(const struct gmt_recording *recordin
 
 /* Returns the value of a recorder option that was in force, or "" if the file does not have it. */
 const char *gmt_recording_option(const struct gmt_recording *recording, const char *key);
+
+/*
+ * Returns whether `gpumemtrace import` made the recording of another tool's data. Such data may
+ * lack what a recorder writes, for example the end of the program.
+ */
+static inline bool gmt_recording_is_imported(const struct gmt_recording *recording)
+{
+	return recording->imported_from && *recording->imported_from;
+}
 
 /* Returns how many events the recorder reported as lost. */
 uint64_t gmt_recording_dropped(const struct gmt_recording *recording);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "reader/symbols/symbols_elf.h"
+
 /* Lists a pseudo frame in place of missing Python frames. */
 static bool list_mark(struct gmt_traces_merger *merger)
 {
@@ -46,13 +48,55 @@ static void add_frame_kinds(struct gmt_traces_merger *merger, bool *has_optimize
 	merger->frame_kinds |= frame_kinds;
 }
 
+/*
+ * Gets the place of a frame. Sets *ret_is_hidden for a native frame of an import that the merged
+ * stack does not keep.
+ */
+static bool find_python_place(struct gmt_traces_merger *merger, uint32_t frame, bool has_python,
+	uint32_t *ret_place, bool *ret_is_hidden)
+{
+	const struct gmt_place *place;
+	const char *function;
+
+	*ret_is_hidden = false;
+	if (!gmt_traces_python_place(merger, frame, ret_place))
+		return false;
+	place = gmt_traces_place(merger->traces, *ret_place);
+	function = gmt_traces_string(merger->traces, place->function);
+	*ret_is_hidden = has_python && place->kind == GMT_PLACE_NATIVE &&
+		merger->native != GMT_TRACES_ALL &&
+		(merger->native == GMT_TRACES_NONE || strncmp(function, "_Py", 3) == 0 ||
+			strncmp(function, "Py", 2) == 0 ||
+			gmt_symbols_elf_is_python(gmt_traces_string(merger->traces, place->module)));
+	return true;
+}
+
+/* Finds whether a stack has a Python frame. Only stacks of imports may have none. */
+static bool find_whether_has_python(struct gmt_traces_merger *merger,
+	const struct gmt_frames *frames, bool *ret_has)
+{
+	uint32_t place;
+
+	*ret_has = !gmt_recording_is_imported(merger->recording);
+	for (uint32_t i = 0; !*ret_has && i < gmt_traces_depth(&frames->items); i++) {
+		uint64_t item = frames->items.items[i];
+
+		if (item && !gmt_traces_python_place(merger, (uint32_t)(item >> 1), &place))
+			return false;
+		*ret_has = item && gmt_traces_place(merger->traces, place)->kind == GMT_PLACE_PYTHON;
+	}
+	return true;
+}
+
 static bool list_python(struct gmt_traces_merger *merger, const struct gmt_frames *frames)
 {
-	bool has_optimizer = false;
+	bool has_optimizer = false, has_python = false, is_hidden;
 
 	merger->python.count = 0;
 	merger->outer_at = SIZE_MAX;
 	merger->outer_runs = 0;
+	if (frames && !find_whether_has_python(merger, frames, &has_python))
+		return false;
 	for (uint32_t i = 0; frames && i < gmt_traces_depth(&frames->items); i++) {
 		uint64_t item = frames->items.items[i];
 		struct gmt_traces_python *slot;
@@ -65,11 +109,13 @@ static bool list_python(struct gmt_traces_merger *merger, const struct gmt_frame
 			continue;
 		}
 		slot = gmt_vec_push(&merger->python);
-		if (!slot || !gmt_traces_python_place(merger, (uint32_t)(item >> 1), &slot->place))
+		if (!slot ||
+			!find_python_place(merger, (uint32_t)(item >> 1), has_python, &slot->place, &is_hidden))
 			return false;
 		slot->is_entry = item & 1;
 		add_frame_kinds(merger, &has_optimizer);
 		merger->outer_runs += slot->is_entry;
+		merger->python.count -= is_hidden;
 	}
 	return !frames || !frames->truncated || list_mark(merger);
 }

@@ -199,11 +199,17 @@ bool gmt_traces_python_place(struct gmt_traces_merger *merger, uint32_t frame_id
 	const struct gmt_frame *frame = gmt_recording_frame(merger->recording, frame_id);
 	const struct gmt_code *code = frame ? gmt_recording_code(merger->recording, frame->code) : NULL;
 	struct gmt_intern *strings = &merger->traces->strings;
-	struct gmt_place place = { .kind = GMT_PLACE_PYTHON, .line = frame ? frame->line : 0 };
+	struct gmt_place place = {
+		.kind = code && code->is_native ? GMT_PLACE_NATIVE : GMT_PLACE_PYTHON,
+		.line = frame ? frame->line : 0,
+	};
+
+	/* A native frame without a line has a library in place of a file. */
+	uint32_t *file = place.kind == GMT_PLACE_NATIVE && !place.line ? &place.module : &place.file;
 
 	merger->traces->missing += !code;
 	return gmt_intern_text(strings, code ? code->function.text : "<unknown>", &place.function) &&
-		gmt_intern_text(strings, code ? code->file.text : "", &place.file) &&
+		gmt_intern_text(strings, code ? code->file.text : "", file) &&
 		intern_place(merger, &place, ret_place) &&
 		gmt_map_put(&merger->python_places, frame_id, *ret_place);
 }

@@ -95,6 +95,8 @@ void gmt_info_json(const struct gmt_info *info, struct gmt_json *json)
 	gmt_json_key_u64(json, "duration_ns", gmt_recording_duration_ns(recording));
 	gmt_json_key_text(json, "recorder_version", recording->recorder_version);
 	gmt_json_key_text(json, "machine", recording->machine);
+	if (gmt_recording_is_imported(recording))
+		gmt_json_key_text(json, "imported_from", recording->imported_from);
 	gmt_info_recorder_json(recording, &info->overhead, json);
 	render_lists(info, json);
 	if (info->coverage) {

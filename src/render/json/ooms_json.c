@@ -42,7 +42,7 @@ static void render_row(const struct gmt_report *report, const struct gmt_ooms_st
 	gmt_json_key_text(json, "layer", gmt_layer_name(row->layer));
 	gmt_json_key_device(json, row->device);
 	gmt_json_key_u64(json, "requested_bytes", row->requested_bytes);
-	gmt_json_key_known(json, "free_bytes", row->has_driver, row->free_bytes);
+	gmt_json_key_known(json, "free_bytes", row->has_free, row->free_bytes);
 	gmt_json_key_known(json, "total_bytes", row->has_driver, row->total_bytes);
 	gmt_json_key_u64(json, "live_bytes", row->live_bytes);
 	gmt_json_key_u64(json, "cuda_live_bytes", row->cuda_bytes);

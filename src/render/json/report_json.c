@@ -63,6 +63,8 @@ static void render_process(const struct gmt_report *report, struct gmt_json *jso
 	gmt_json_key_u64(json, "start_time_ns", process->start_time_ns);
 	gmt_json_key_u64(json, "duration_ns", gmt_recording_duration_ns(recording));
 	gmt_json_key_text(json, "recorder_version", recording->recorder_version);
+	if (gmt_recording_is_imported(recording))
+		gmt_json_key_text(json, "imported_from", recording->imported_from);
 	gmt_json_end_object(json);
 }
 

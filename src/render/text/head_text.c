@@ -26,15 +26,26 @@ void gmt_head_text(const struct gmt_console *console, const struct gmt_recording
 	gmt_console_text(console, recording->path);
 	gmt_console_style(console, GMT_CONSOLE_NORMAL);
 	fputc('\n', console->file);
-	write_command(console, recording);
-	fprintf(console->file, "  process   %u on ", process->pid);
-	gmt_console_text(console, recording->host);
+	if (gmt_recording_is_imported(recording)) {
+		fputs("  imported  from ", console->file);
+		gmt_console_text(console, recording->imported_from);
+	} else {
+		write_command(console, recording);
+		fprintf(console->file, "  process   %u on ", process->pid);
+		gmt_console_text(console, recording->host);
+	}
 	if (process->rank >= 0)
 		fprintf(console->file, ", rank %d", process->rank);
-	fprintf(console->file, ", %zu GPU%s\n", recording->devices.count,
-		recording->devices.count == 1 ? "" : "s");
+	/* An import may not describe its GPUs. */
+	if (recording->devices.count || !gmt_recording_is_imported(recording))
+		fprintf(console->file, ", %zu GPU%s", recording->devices.count,
+			recording->devices.count == 1 ? "" : "s");
+	fputc('\n', console->file);
 	fputs("  recorded  ", console->file);
-	gmt_console_date(console, process->start_time_ns);
+	if (process->start_time_ns)
+		gmt_console_date(console, process->start_time_ns);
+	else
+		fputs("at a time that is not known", console->file);
 	fprintf(console->file, ", for %s, %s events, ",
 		gmt_text_duration(gmt_recording_duration_ns(recording)).text,
 		gmt_text_count(recording->seen_events).text);

@@ -92,10 +92,13 @@ static void write_info(const struct gmt_info *info, FILE *file)
 		gmt_text_size(recording->file_bytes).text,
 		recording->seen_events ? (double)recording->file_bytes / (double)recording->seen_events
 							   : 0.0);
-	fputs("  recorder  version ", file);
+	fputs(gmt_recording_is_imported(recording) ? "  importer  version " : "  recorder  version ",
+		file);
 	gmt_console_text(&console, recording->recorder_version);
-	fputs(" on ", file);
-	gmt_console_text(&console, recording->machine);
+	if (!gmt_recording_is_imported(recording)) {
+		fputs(" on ", file);
+		gmt_console_text(&console, recording->machine);
+	}
 	fputs("\n  options  ", file);
 	for (size_t i = 0; i < recording->options.count; i++) {
 		fputc(' ', file);

@@ -296,7 +296,9 @@ static void write_verdict(const struct gmt_leaks_view *view, const struct gmt_co
 	write_not_judged(console, "growth was not judged", view->leaks->why_growth_not_judged);
 	write_not_judged(console, "leaks from phases were not judged",
 		view->leaks->why_phases_not_judged);
-	write_not_judged(console, "age, exit and cached memory were not judged",
+	write_not_judged(console,
+		gmt_recording_is_imported(view->recording) ? "age and exit were not judged"
+												   : "age, exit and cached memory were not judged",
 		view->leaks->why_end_not_judged);
 }
 

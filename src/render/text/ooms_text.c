@@ -114,6 +114,8 @@ static void write_usable(const struct writer *writer, const struct gmt_oom_row *
 	if (row->has_driver)
 		fprintf(writer->file, "The driver had %s of %s free", gmt_text_size(row->free_bytes).text,
 			gmt_text_size(row->total_bytes).text);
+	else if (row->has_free)
+		fprintf(writer->file, "The driver had %s free", gmt_text_size(row->free_bytes).text);
 	else if (row->device != GMT_DEVICE_HOST)
 		fputs("The driver's free memory is not known", writer->file);
 	else

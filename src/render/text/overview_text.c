@@ -87,8 +87,13 @@ static void write_title(struct writer *writer)
 
 	gmt_text_copy(name, sizeof(name), gmt_recorded_program(recording));
 	gmt_console_text(&writer->screen.line, name);
-	write(writer, " on ");
-	gmt_console_text(&writer->screen.line, recording->host);
+	if (gmt_recording_is_imported(recording)) {
+		write(writer, ", imported from ");
+		gmt_console_text(&writer->screen.line, recording->imported_from);
+	} else {
+		write(writer, " on ");
+		gmt_console_text(&writer->screen.line, recording->host);
+	}
 	if (recording->process.rank >= 0)
 		write(writer, ", rank %d", recording->process.rank);
 	if (leaks->timeline->series_count) {

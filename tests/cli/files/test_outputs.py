@@ -3,6 +3,7 @@
 
 import errno
 import os
+import pickle
 import re
 import resource
 import shutil
@@ -52,6 +53,8 @@ def outputs(recording, other, out):
         ["fold", recording, "-o", out],
         ["ranks", recording, "-o", out],
         ["summarize", recording, "-o", out],
+        # The fixture puts a snapshot of PyTorch there.
+        ["import", recording + ".pickle", "-o", out],
     )
 
 
@@ -63,6 +66,8 @@ class Case(unittest.TestCase):
         shutil.copy(cli.make("outputs.gmt.gz", events=300), self.recording)
         shutil.copy(cli.make("outputs-other.gmt.gz", events=400), self.other)
         self.whole = read(self.recording)
+        with open(self.recording + ".pickle", "wb") as file:
+            pickle.dump({"segments": [], "device_traces": [[{"action": "alloc", "addr": 1, "size": 1}]]}, file)
 
     def place(self, name):
         return os.path.join(self.folder, name)
@@ -470,7 +475,7 @@ class Special(Case):
 class EveryOutput(unittest.TestCase):
     def test_every_option_that_names_an_output_is_tried_here(self):
         tried = {argument for arguments in outputs("a", "b", "c") for argument in arguments}
-        for verb in "report leaks diff check fold ranks summarize dump info ps env doctor".split():
+        for verb in "report leaks diff check fold import ranks summarize dump info ps env doctor".split():
             for letter, name, meaning in re.findall(
                 r"^ +(-\w, |)(--[\w-]+)=FILE +(.*)", cli.run(verb, "-h").stdout, re.M
             ):

@@ -2,6 +2,7 @@
 """The operand `-`: each verb reads standard input as it reads a file, or says in one line why it does not."""
 
 import os
+import pickle
 import re
 import socket
 import subprocess
@@ -121,6 +122,17 @@ class Verbs(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
             with open(outputs[0], "rb") as expected, open(outputs[1], "rb") as got:
                 self.assertEqual(expected.read(), got.read())
+
+    def test_import_reads_a_file_of_another_tool(self):
+        snapshot = pickle.dumps({"device_traces": [[{"action": "alloc", "addr": 1, "size": 7}]]})
+        out = cli.place("imported.gmt.gz")
+        self.assertEqual(self.piped("import", "-o", out, "-", data=snapshot).returncode, 0)
+        self.assertEqual(cli.report(out)["devices"][0]["layers"][1]["live_bytes"], 7)
+        done = self.piped("import", "-", data=snapshot)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"import: `-`: it has no name", done.stderr)
+        done = self.piped("import", "--force", "-o", out, "-", data=b"")
+        self.assertEqual(done.stderr, b"gpumemtrace: error: standard input: is empty\n")
 
     def test_a_summary_and_a_page_get_a_name(self):
         outputs = []

@@ -27,6 +27,7 @@ CASES = [
     ("gpumemtrace leaks --until pe", "peak"),
     ("gpumemtrace report trai", "train.gmt.gz"),
     ("gpumemtrace check --baseline no", "notes.txt"),
+    ("gpumemtrace import no", "notes.txt"),
     ("gpumemtrace run --stacks=py", "--stacks=python"),
     ("gpumemtrace run -o x.gz -- cat note", "notes.txt"),
     ("gpumemtrace run --depth 5 gpumemtrac", "gpumemtrace"),
