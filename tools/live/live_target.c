@@ -80,9 +80,26 @@ static bool read_more(struct gmt_live_target *target, uint64_t max_bytes)
 
 	target->has_everything = status != GMT_OK;
 	/* What was read before the damage is shown. */
-	if (status == GMT_DAMAGED)
+	if (status == GMT_DAMAGED && target->follow->recording->has_process) {
+		target->damage = target->error;
 		target->error.text[0] = 0;
+	}
 	return status == GMT_OK || status == GMT_END || status == GMT_DAMAGED;
+}
+
+/* Returns whether the file has what says whose recording it is. Else sets target->error. */
+static bool has_begun(struct gmt_live_target *target)
+{
+	const struct gmt_error before = target->error;
+	const char *why = before.text;
+
+	if (target->follow->recording->has_process)
+		return true;
+	gmt_error_set(&target->error, GMT_FORMAT, "%s: cannot be read: %.400s", target->path,
+		target->is_running ? "its process has written no data yet"
+			: *why         ? why
+						   : "it holds no recording");
+	return false;
 }
 
 /* Begins again if what was read is no longer what the name means, or is not in order. */
@@ -119,7 +136,7 @@ void gmt_live_target_update(struct gmt_live_target *target, const struct gmt_liv
 		gmt_shared_recording_close(left);
 	else if (!open_follow(target, left))
 		return;
-	if (!read_more(target, max_bytes))
+	if (!read_more(target, max_bytes) || !has_begun(target))
 		return;
 	target->state = state_of(target);
 	if (gmt_live_names_add(&target->names, target->follow, traces, max_names,

@@ -25,6 +25,7 @@ struct gmt_live_target {
 	const char *state;  /* see struct gmt_live_process */
 	/* why nothing can be shown; "": something can */
 	struct gmt_error error;
+	struct gmt_error damage; /* why only a part can be read; "": all can */
 	struct gmt_follow *follow; /* NULL: nothing was read yet */
 	struct gmt_live_names names;
 	struct gmt_live_view view;

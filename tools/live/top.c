@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "reader/symbols/symbols_cache.h"
 #include "source/read_ahead.h"
 #include "tools/live/full_screen.h"
@@ -141,6 +142,19 @@ static int check_targets(const struct gmt_top *top)
 	return gmt_message_failure(&top->targets.items[0]->error);
 }
 
+/* Warns, once, of a recording of which only a part can be read. */
+static void warn_of_damage(struct gmt_top *top)
+{
+	for (size_t i = 0; i < top->targets.count; i++) {
+		struct gmt_live_target *target = top->targets.items[i];
+
+		if (target->has_view && *target->damage.text)
+			gmt_message_warning("%s: %s; the output covers the %s events before that", target->path,
+				target->damage.text, gmt_text_count(target->view.events).text);
+		target->damage.text[0] = 0;
+	}
+}
+
 /* Waits until a moment, and serves the metrics meanwhile. Returns early when a key was pressed. */
 static void wait_until(struct gmt_top *top, uint64_t until_ns, bool has_keys)
 {
@@ -201,6 +215,7 @@ static int run_rounds(struct gmt_top *top, bool prints, uint64_t rounds)
 			return GMT_EXIT_UNREADABLE;
 		}
 		code = check_targets(top);
+		warn_of_damage(top);
 		if (!code)
 			code = gmt_top_files_write(top);
 		if (!code && prints && !print(top))

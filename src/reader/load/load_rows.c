@@ -16,7 +16,7 @@ bool gmt_load_rows_init(struct gmt_load_rows *loader, const char *path)
 	loader->events.order.shapes = &recording->shapes;
 	/* Whoever reads the recording before its process record is there finds empty texts. */
 	recording->host = recording->executable = recording->directory = "";
-	recording->recorder_version = recording->machine = "";
+	recording->recorder_version = recording->machine = recording->imported_from = "";
 	recording->path = gmt_arena_copy(&recording->arena, path, strlen(path));
 	return recording->path;
 }

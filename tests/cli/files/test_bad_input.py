@@ -121,7 +121,8 @@ class BadInput(unittest.TestCase):
         for command in commands(path, verbs=PRINTING_VERBS):
             # The events before the cut leak, so `check` fails, also with --strict.
             self.check_damaged(cli.run(*command), path, 1 if command[0] == "check" else 0)
-        for command in commands(path, "--strict", verbs=PRINTING_VERBS):
+        # A recording that `top` shows may be incomplete at any time, so it has no --strict.
+        for command in commands(path, "--strict", verbs=set(PRINTING_VERBS) - {"top"}):
             self.check_damaged(cli.run(*command), path, 1 if command[0] == "check" else 4)
         report = json.loads(cli.run("report", "--json", path).stdout)
         self.assertFalse(report["complete"])
