@@ -8,10 +8,12 @@
 static struct gmt_live_device *get_device(struct gmt_live_view *view, int16_t device)
 {
 	struct gmt_live_device *row;
+	uint64_t index;
 
-	for (size_t i = 0; i < view->devices.count; i++)
-		if (view->devices.items[i].device == device)
-			return &view->devices.items[i];
+	if (gmt_map_find(&view->device_ids, (uint16_t)device, &index))
+		return &view->devices.items[index];
+	if (!gmt_map_put(&view->device_ids, (uint16_t)device, view->devices.count))
+		return NULL;
 	row = gmt_vec_push(&view->devices);
 	if (row)
 		*row = (struct gmt_live_device){ .device = device, .name = "" };
@@ -239,6 +241,7 @@ bool gmt_live_view_make(struct gmt_live_view *view, const struct gmt_follow *fol
 	view->second = (uint32_t)(view->time_ns / 1000000000);
 	view->devices.count = view->lines.count = 0;
 	gmt_map_fini(&view->line_ids);
+	gmt_map_fini(&view->device_ids);
 	set_head(view, follow);
 	if (!add_devices(view, follow) || !add_lines(view, follow, names, choice))
 		return false;
@@ -253,4 +256,5 @@ void gmt_live_view_fini(struct gmt_live_view *view)
 	gmt_vec_fini(&view->devices);
 	gmt_vec_fini(&view->lines);
 	gmt_map_fini(&view->line_ids);
+	gmt_map_fini(&view->device_ids);
 }

@@ -66,7 +66,8 @@ struct gmt_live_view {
 	 * the last seconds; else all lines that ever got some.
 	 */
 	GMT_VEC(struct gmt_live_line) lines;
-	struct gmt_map line_ids;
+	struct gmt_map line_ids;   /* from account and name to the index in `lines` */
+	struct gmt_map device_ids; /* to the index in `devices`, before these are sorted */
 };
 
 /*

@@ -213,6 +213,7 @@ static bool set_compacted(struct gmt_follow *follow)
 	/* The survivors are no events of the last seconds, and their stamps are not in order. */
 	follow->is_late = false;
 	follow->event_counts = (struct gmt_follow_seconds){ 0 };
+	follow->refusals = 0;
 	for (size_t i = 0; i < follow->accounting.sites.count; i++) {
 		follow->sites.items[i].growth = (struct gmt_follow_seconds){ 0 };
 		follow->refusals += follow->accounting.sites.items[i].refused_count;
@@ -241,25 +242,33 @@ static bool take_marks(struct gmt_follow *follow)
 	return true;
 }
 
+/* Returns the place of a device's last sample, and sets *ret_is_new if it had none. */
+static struct gmt_sample *get_sample(struct gmt_follow *follow, uint16_t device, bool *ret_is_new)
+{
+	uint64_t index;
+
+	*ret_is_new = !gmt_map_find(&follow->sample_ids, device, &index);
+	if (!*ret_is_new)
+		return &follow->samples.items[index];
+	return gmt_map_put(&follow->sample_ids, device, follow->samples.count)
+		? gmt_vec_push(&follow->samples)
+		: NULL;
+}
+
 static bool take_samples(struct gmt_follow *follow)
 {
 	struct gmt_recording *recording = follow->recording;
 
 	for (size_t i = 0; i < recording->samples.count; i++) {
 		const struct gmt_sample *sample = &recording->samples.items[i];
-		struct gmt_sample *slot;
-		size_t at = 0;
+		bool is_new;
+		struct gmt_sample *slot = get_sample(follow, sample->device, &is_new);
 
-		while (at < follow->samples.count && follow->samples.items[at].device != sample->device)
-			at++;
-		/* An answer of NVML alone does not replace what the driver said. */
-		if (at < follow->samples.count && !(sample->known & GMT_SAMPLE_DRIVER))
-			continue;
-		slot = at < follow->samples.count ? &follow->samples.items[at]
-										  : gmt_vec_push(&follow->samples);
 		if (!slot)
 			return false;
-		*slot = *sample;
+		/* An answer of NVML alone does not replace what the driver said. */
+		if (is_new || sample->known & GMT_SAMPLE_DRIVER)
+			*slot = *sample;
 	}
 	recording->samples.count = 0;
 	return true;
@@ -454,6 +463,7 @@ void gmt_follow_close(struct gmt_follow *follow)
 	gmt_recording_free(follow->recording);
 	gmt_follow_marks_fini(&follow->marks);
 	gmt_map_fini(&follow->heap_names);
+	gmt_map_fini(&follow->sample_ids);
 	gmt_vec_fini(&follow->heap_groups);
 	gmt_vec_fini(&follow->sites);
 	gmt_vec_fini(&follow->curves);

@@ -71,6 +71,7 @@ struct gmt_follow {
 	struct gmt_source *source;
 	struct gmt_read_ahead *read_ahead;
 	struct gmt_event_interpreter interpreter;
+	struct gmt_map sample_ids; /* from a device to its index in `samples` */
 	struct gmt_map heap_names; /* from the number of a heap to its index in `heaps` */
 	GMT_VEC(struct gmt_follow_heap_name) heaps;
 	uint64_t compacted_mismatches;
