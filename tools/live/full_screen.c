@@ -69,6 +69,8 @@ static void on_end(int number)
 	leave();
 	set_handler(number, SIG_DFL, 0);
 	raise(number);
+	/* Only a signal that stops the program comes here, when the program continues. */
+	has_changed = 1;
 	errno = error_number;
 }
 

@@ -173,6 +173,8 @@ static void wait_until(struct gmt_top *top, uint64_t until_ns, bool has_keys)
 /* Shows the screen until the user leaves it. */
 static int run_screen(struct gmt_top *top)
 {
+	const struct gmt_top_options *options = top->options;
+	bool has_files = options->metrics_file || top->server || options->tensorboard;
 	uint64_t next_ns = 0;
 	int code = 0;
 
@@ -182,10 +184,13 @@ static int run_screen(struct gmt_top *top)
 	}
 	while (!code && gmt_top_screen_keys(top)) {
 		if (monotonic_ns() >= next_ns) {
-			next_ns = monotonic_ns() + top->options->interval_ns;
-			if (!update(top, false))
+			/* A frozen screen does not stop the metrics. */
+			bool updates = !top->is_frozen || has_files;
+
+			next_ns = monotonic_ns() + options->interval_ns;
+			if (updates && !update(top, false))
 				break;
-			if (has_more(top))
+			if (updates && has_more(top))
 				next_ns = 0;
 			code = gmt_top_files_write(top);
 		}

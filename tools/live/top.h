@@ -43,6 +43,7 @@ struct gmt_top {
 	size_t shown;          /* index of the target that is shown */
 	size_t first_line;
 	bool is_frozen;        /* the screen keeps its numbers */
+	bool has_new_choice;   /* a key has changed what is shown */
 	bool shows_help;
 };
 

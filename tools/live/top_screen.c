@@ -79,8 +79,12 @@ bool gmt_top_screen_show(struct gmt_top *top)
 	size_t bytes = 0;
 	bool done;
 
-	if (top->is_frozen && !gmt_full_screen_has_changed())
+	/* Asked each time: this also brings the screen back after the program was stopped. */
+	bool has_changed = gmt_full_screen_has_changed();
+
+	if (top->is_frozen && !has_changed && !top->has_new_choice)
 		return true;
+	top->has_new_choice = false;
 	if (top->shown >= top->targets.count)
 		top->shown = top->targets.count ? top->targets.count - 1 : 0;
 	screen.file = open_memstream(&text, &bytes);
@@ -215,6 +219,7 @@ static bool act_on(struct gmt_top *top, int key)
 		top->shows_help = !top->shows_help;
 		break;
 	}
+	top->has_new_choice = true;
 	choose_again(top);
 	return true;
 }

@@ -121,6 +121,38 @@ class Screen(unittest.TestCase):
                 self.assertEqual(os.WTERMSIG(status), number)
                 self.assertTrue(shown.endswith(LEAVE), shown[-100:])
 
+    def test_a_stop_leaves_the_terminal_and_the_screen_comes_back(self):
+        # The terminal's only process cannot be stopped, so it continues at once.
+        with Running() as run:
+            run.send("alloc 1048576")
+            terminal = Terminal(run, run.path)
+            terminal.wait_for("take (")
+            os.kill(terminal.pid, signal.SIGTSTP)
+            tasks.wait_until(
+                lambda: terminal.read().count(b"\x1b[?1049h") == 2 and LEAVE in terminal.shown, "the screen again"
+            )
+            terminal.wait_for("take (")
+            terminal.press(b"q")
+            self.assertEqual(terminal.end()[0], 0)
+
+    def test_a_frozen_screen_keeps_its_numbers_and_follows_keys(self):
+        with Running() as run:
+            run.send("alloc 1048576")
+            terminal = Terminal(run, run.path)
+            terminal.wait_for("1.00 MiB")
+            terminal.press(b" ")
+            terminal.wait_for("space go on")
+            run.send("alloc 1048576")
+            terminal.press(b"h")
+            terminal.wait_for("sort by growth")
+            terminal.press(b"h")
+            terminal.wait_for("take (")
+            self.assertIn("1.00 MiB", terminal.frame())
+            terminal.press(b" ")
+            terminal.wait_for("2.00 MiB")
+            terminal.press(b"q")
+            terminal.end()
+
     def test_a_smaller_terminal_gets_shorter_lines(self):
         with Running() as run:
             run.send("alloc 1048576")
