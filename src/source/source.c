@@ -25,10 +25,11 @@ static int64_t read_bytes(struct gmt_source *source, uint8_t *to, size_t bytes)
 	errno = 0;
 	if (source->stream)
 		return source->stream->read(source->stream->user, to, bytes);
+	if ((source->is_part || source->has_limit) && left < bytes)
+		bytes = (size_t)left;
 	do
-		got = source->is_part
-			? pread(source->fd, to, left < bytes ? left : bytes, (off_t)source->progress.read_bytes)
-			: read(source->fd, to, bytes);
+		got = source->is_part ? pread(source->fd, to, bytes, (off_t)source->progress.read_bytes)
+							  : read(source->fd, to, bytes);
 	while (got < 0 && errno == EINTR);
 	return got;
 }

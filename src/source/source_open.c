@@ -28,7 +28,8 @@ static enum gmt_status open_file(struct gmt_source *source, struct gmt_error *er
 	if (S_ISREG(status.st_mode) && !status.st_size)
 		return gmt_error_set(error, GMT_FORMAT,
 			"%s: is empty: the recording ended before anything was written", source->path);
-	source->progress.file_bytes = (uint64_t)status.st_size;
+	source->progress.file_bytes = source->part_bytes = (uint64_t)status.st_size;
+	source->has_limit = S_ISREG(status.st_mode);
 	return GMT_OK;
 }
 
@@ -118,8 +119,10 @@ enum gmt_status gmt_source_open_growing(int fd, const char *path, struct gmt_sou
 {
 	enum gmt_status status = gmt_source_open_descriptor(fd, path, NULL, ret_source, error);
 
-	if (!status)
+	if (!status) {
 		(*ret_source)->is_growing = true;
+		(*ret_source)->has_limit = false;
+	}
 	return status;
 }
 

@@ -20,7 +20,13 @@ struct gmt_source {
 	bool is_growing;     /* a process still writes the file: its end is not the end */
 	bool has_failed_read; /* the stream gave an error: `failed` is set too */
 	bool is_part;        /* the caller owns the descriptor */
+	/* its size; or that of the file, if has_limit */
 	uint64_t part_bytes;
+	/*
+	 * The file ends where it ended when it was opened. Its recorder may still write, and faster
+	 * than the reader reads.
+	 */
+	bool has_limit;
 	bool in_member;      /* inside a gzip member, not between two members */
 	bool is_cut;         /* the file ended inside a member */
 	bool failed;         /* a read or inflate error: no more data can come */
