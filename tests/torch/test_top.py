@@ -75,7 +75,11 @@ class Top(unittest.TestCase):
             def look():
                 done = subprocess.run([CLI, "top", "--json", path], capture_output=True, text=True, check=False)
                 (row,) = json.loads(done.stdout)["processes"] if done.returncode == 0 else [{}]
-                return [row] if (row.get("steps") or {}).get("count") == STEPS else None
+                if (row.get("steps") or {}).get("count") != STEPS:
+                    return None
+                # Marks are shown at once, events half a second later.
+                allocated = [device["allocated_bytes"] for device in row["devices"] if device["device"] == 0]
+                return [row] if allocated == said[:1] else None
 
             row = tasks.wait_until(look, "the last step in top")[0]
             (gpu,) = [device for device in row["devices"] if device["device"] == 0]
