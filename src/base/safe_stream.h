@@ -51,7 +51,7 @@ void gmt_safe_stream_progress(const char *text);
 enum gmt_terminal_command {
 	GMT_TERMINAL_ENTER, /* shows an empty screen instead of the text so far, without a cursor */
 	GMT_TERMINAL_HOME,  /* the next output overwrites the screen from its first line on */
-	GMT_TERMINAL_CLEAR_BELOW, /* clears what is behind the last output */
+	GMT_TERMINAL_CLEAR_BELOW, /* clears the screen after the end of the last output */
 	GMT_TERMINAL_LEAVE, /* shows the text before GMT_TERMINAL_ENTER again */
 };
 

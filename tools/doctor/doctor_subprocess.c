@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/doctor/doctor_subprocess.h"
+#include "system/monotonic_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,10 +27,7 @@ struct channel {
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)(gmt_monotonic_ns() / 1000000);
 }
 
 static void change_environment(const char *const changes[])

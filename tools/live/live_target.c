@@ -2,21 +2,13 @@
 #include "tools/live/live_target.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/pages.h"
 #include "shared_memory/shared_recording_file.h"
+#include "system/monotonic_clock.h"
 #include "tools/recordings/shared_recordings.h"
 
 #define RESTART_NS UINT64_C(30000000000)
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* Forgets what was read. The names go too, because a new file has other traces. */
 static void forget(struct gmt_live_target *target)
@@ -106,7 +98,7 @@ static bool has_begun(struct gmt_live_target *target)
 static void begin_again(struct gmt_live_target *target)
 {
 	const struct gmt_follow *follow = target->follow;
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns = gmt_monotonic_ns();
 
 	if (!follow || (!follow->is_replaced && !(follow->is_late && now_ns > target->next_restart_ns)))
 		return;

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "render/live/live.h"
+#include "system/monotonic_clock.h"
 #include "tools/output/message.h"
 
 enum { MAX_CLIENTS = 16, MAX_REQUEST_BYTES = 8192, CLIENT_MS = 10000, WAITING = 16 };
@@ -38,10 +38,7 @@ struct gmt_metrics_server {
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return gmt_monotonic_ns() / 1000000;
 }
 
 /* Splits an address into host and port. Returns false if it has no valid port. */

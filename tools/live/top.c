@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "reader/symbols/symbols_cache.h"
 #include "source/read_ahead.h"
+#include "system/monotonic_clock.h"
 #include "tools/live/full_screen.h"
 #include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
@@ -22,14 +22,6 @@ enum {
 	NAMES_AT_ONCE = 500,
 	KEY_MS = 50,
 };
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* Updates all targets. `all`: reads everything that the files have now, however long that takes. */
 static bool update(struct gmt_top *top, bool all)
@@ -158,7 +150,7 @@ static void warn_of_damage(struct gmt_top *top)
 /* Waits until a moment, and serves the metrics meanwhile. Returns early when a key was pressed. */
 static void wait_until(struct gmt_top *top, uint64_t until_ns, bool has_keys)
 {
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns = gmt_monotonic_ns();
 	int wait_ms = until_ns > now_ns ? (int)((until_ns - now_ns) / 1000000) : 0;
 	struct pollfd keyboard = { .fd = STDIN_FILENO, .events = POLLIN };
 
@@ -183,11 +175,11 @@ static int run_screen(struct gmt_top *top)
 		return GMT_EXIT_USAGE;
 	}
 	while (!code && gmt_top_screen_keys(top)) {
-		if (monotonic_ns() >= next_ns) {
+		if (gmt_monotonic_ns() >= next_ns) {
 			/* A frozen screen does not stop the metrics. */
 			bool updates = !top->is_frozen || has_files;
 
-			next_ns = monotonic_ns() + options->interval_ns;
+			next_ns = gmt_monotonic_ns() + options->interval_ns;
 			if (updates && !update(top, false))
 				break;
 			if (updates && has_more(top))
@@ -213,7 +205,7 @@ static int run_rounds(struct gmt_top *top, bool prints, uint64_t rounds)
 	int code = 0;
 
 	for (uint64_t round = 1; !code; round++) {
-		uint64_t next_ns = monotonic_ns() + options->interval_ns;
+		uint64_t next_ns = gmt_monotonic_ns() + options->interval_ns;
 
 		if (!update(top, true)) {
 			gmt_message_error("top: out of memory");

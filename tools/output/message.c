@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/output/message.h"
+#include "system/monotonic_clock.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/safe_text.h"
@@ -75,18 +75,10 @@ int gmt_message_failure(const struct gmt_error *error)
 	return gmt_status_exit_code(error->status);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 void gmt_progress_step(struct gmt_progress *progress, const char *what, uint64_t done, uint64_t all)
 {
 	enum { FIRST_AFTER_NS = 500000000, NEXT_AFTER_NS = 100000000 };
-	uint64_t now = now_ns();
+	uint64_t now = gmt_monotonic_ns();
 
 	if (!progress->start_ns)
 		progress->start_ns = now;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/recordings/run_child.h"
+#include "system/monotonic_clock.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -24,10 +25,7 @@ enum { SAME_SIGNAL_S = 2 };
 
 static sig_atomic_t now_s(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (sig_atomic_t)now.tv_sec;
+	return (sig_atomic_t)(gmt_monotonic_ns() / 1000000000);
 }
 
 /*

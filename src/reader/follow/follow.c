@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/budget.h"
@@ -13,6 +12,7 @@
 #include "reader/load/clock.h"
 #include "reader/replay/interpret_event.h"
 #include "source/read_ahead.h"
+#include "system/monotonic_clock.h"
 
 enum { MAX_CLOCKS = 4096, KEPT_CLOCKS = 64 };
 
@@ -109,14 +109,10 @@ static void set_second(struct gmt_follow *follow, uint64_t stamp)
 {
 	const struct gmt_recording *recording = follow->recording;
 	uint64_t time_ns = gmt_clock_time_ns(recording, stamp);
-	uint64_t ticks_per_second = SECOND_NS, second_ns = gmt_clock_span_ns(recording, SECOND_NS);
 
-	if (second_ns)
-		ticks_per_second = (uint64_t)((__uint128_t)SECOND_NS * SECOND_NS / second_ns);
 	if (time_ns / SECOND_NS > follow->second && time_ns / SECOND_NS < UINT32_MAX)
 		follow->second = (uint32_t)(time_ns / SECOND_NS);
-	follow->next_second_stamp = stamp +
-		(uint64_t)((__uint128_t)(SECOND_NS - time_ns % SECOND_NS) * ticks_per_second / SECOND_NS);
+	follow->next_second_stamp = stamp + gmt_clock_ticks(recording, SECOND_NS - time_ns % SECOND_NS);
 }
 
 static bool interpret(struct gmt_follow *follow, const struct gmt_recording_event *event)
@@ -164,12 +160,13 @@ static bool interpret_until(struct gmt_follow *follow, uint64_t stamp)
 	return done;
 }
 
-/* Interprets what is certainly complete after a sync record with this stamp. */
+/*
+ * A sync record with this stamp was read. Interprets the events before it, except those of the last
+ * GMT_FOLLOW_WAIT_NS.
+ */
 static bool interpret_synced(struct gmt_follow *follow, uint64_t stamp)
 {
-	uint64_t second_ns = gmt_clock_span_ns(follow->recording, SECOND_NS);
-	uint64_t wait = second_ns ? (uint64_t)((__uint128_t)GMT_FOLLOW_WAIT_NS * SECOND_NS / second_ns)
-							  : GMT_FOLLOW_WAIT_NS;
+	uint64_t wait = gmt_clock_ticks(follow->recording, GMT_FOLLOW_WAIT_NS);
 
 	return interpret_until(follow, stamp > wait ? stamp - wait : 0);
 }
@@ -184,12 +181,7 @@ static bool take_compacted_trace(void *user, const struct gmt_past_site *row, ui
 
 static const char *take_compacted_name(void *user, uint32_t name)
 {
-	const struct gmt_recording *recording = ((struct gmt_follow *)user)->recording;
-	uint64_t index;
-
-	return gmt_map_find(&recording->name_ids, name, &index)
-		? recording->names.items[index].text.text
-		: "";
+	return gmt_recording_name(((const struct gmt_follow *)user)->recording, name);
 }
 
 static bool take_compacted_site(void *user, const struct gmt_past_site *row, uint32_t site)
@@ -436,7 +428,6 @@ uint64_t gmt_follow_now_ns(const struct gmt_follow *follow)
 {
 	const struct gmt_recording *recording = follow->recording;
 	const struct gmt_recording_clock *last;
-	struct timespec now;
 	uint64_t now_ns;
 
 	if (follow->marks.work_end)
@@ -444,8 +435,7 @@ uint64_t gmt_follow_now_ns(const struct gmt_follow *follow)
 	if (follow->fd < 0 || follow->has_ended || !recording->clocks.count)
 		return follow->covered_ns;
 	last = &recording->clocks.items[recording->clocks.count - 1];
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	now_ns = (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+	now_ns = gmt_monotonic_ns();
 	now_ns = now_ns > last->monotonic_ns ? now_ns - last->monotonic_ns : 0;
 	now_ns += gmt_clock_time_ns(recording, last->stamp);
 	return now_ns > follow->covered_ns ? now_ns : follow->covered_ns;

@@ -92,9 +92,9 @@ enum gmt_follow_way {
 
 /*
  * Begins to follow the recording at `path`. For a file that has ended, `shared_recording` is the
- * memory that its killed recorder left, or NULL; it must outlive the result. Reads nothing but the
- * header. Fails like gmt_source_open; GMT_FORMAT may only mean that the recorder has not yet
- * written its header. The caller frees *ret_follow with gmt_follow_close.
+ * memory that its killed recorder left, or NULL. It must outlive the result. This function reads
+ * only the header. It fails like gmt_source_open. GMT_FORMAT may only mean that the recorder has
+ * not yet written its header. The caller frees *ret_follow with gmt_follow_close.
  */
 enum gmt_status gmt_follow_open(const char *path, enum gmt_follow_way way,
 	struct gmt_shared_recording *shared_recording, struct gmt_follow **ret_follow,

@@ -126,12 +126,9 @@ bool gmt_follow_marks_add_compacted(struct gmt_follow_marks *marks,
 	for (size_t i = 0; i < recording->compacted.counters.count; i++) {
 		const struct gmt_past_counter *row = &recording->compacted.counters.items[i];
 		struct gmt_follow_counter *counter;
-		uint64_t index;
-		const char *name = gmt_map_find(&recording->name_ids, row->name, &index)
-			? recording->names.items[index].text.text
-			: "";
 
-		counter = get_counter(marks, row->source, row->object, name);
+		counter =
+			get_counter(marks, row->source, row->object, gmt_recording_name(recording, row->name));
 		if (!counter)
 			return false;
 		counter->steps += row->marks;

@@ -136,3 +136,21 @@ uint64_t gmt_clock_span_ns(const struct gmt_recording *recording, uint64_t ticks
 
 	return span_ns < UINT64_MAX ? (uint64_t)span_ns : UINT64_MAX;
 }
+
+uint64_t gmt_clock_ticks(const struct gmt_recording *recording, uint64_t time_ns)
+{
+	const struct gmt_recording_clock *clocks = recording->clocks.items;
+	const struct gmt_recording_clock *last;
+
+	if (recording->clocks.count < 2)
+		return time_ns;
+	last = &clocks[recording->clocks.count - 1];
+	/* Clock records advance, but the time of some machines may stand still. */
+	if (last->monotonic_ns == clocks->monotonic_ns)
+		return time_ns;
+
+	unsigned __int128 ticks = (unsigned __int128)time_ns * (last->stamp - clocks->stamp) /
+		(last->monotonic_ns - clocks->monotonic_ns);
+
+	return ticks < UINT64_MAX ? (uint64_t)ticks : UINT64_MAX;
+}

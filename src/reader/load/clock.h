@@ -42,4 +42,7 @@ uint64_t gmt_clock_time_of_epoch_ns(const struct gmt_recording *recording, uint6
  */
 uint64_t gmt_clock_span_ns(const struct gmt_recording *recording, uint64_t ticks);
 
+/* Converts nanoseconds to a number of ticks, at the same rate. Rounds down. */
+uint64_t gmt_clock_ticks(const struct gmt_recording *recording, uint64_t time_ns);
+
 #endif

@@ -209,8 +209,6 @@ static bool load_clock(struct gmt_recording *recording, const struct gmt_clock *
 
 static bool load_mark(struct gmt_recording *recording, const struct gmt_mark *row)
 {
-	uint64_t index;
-
 	if (!gmt_mark_kind_name(row->kind) || !gmt_mark_source_name(row->source)) {
 		recording->unknown_marks++;
 		return true;
@@ -227,9 +225,7 @@ static bool load_mark(struct gmt_recording *recording, const struct gmt_mark *ro
 		.source = row->source,
 		.position = (uint32_t)recording->marks.count,
 		/* The name's record comes before the mark in the file. */
-		.name = gmt_map_find(&recording->name_ids, row->name, &index)
-			? recording->names.items[index].text.text
-			: "",
+		.name = gmt_recording_name(recording, row->name),
 	};
 	gmt_load_note_stamp(recording, row->stamp);
 	return true;

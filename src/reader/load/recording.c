@@ -55,6 +55,14 @@ const struct gmt_stack *gmt_recording_stack(const struct gmt_recording *recordin
 	FIND(stack_ids, stacks, id);
 }
 
+const char *gmt_recording_name(const struct gmt_recording *recording, uint32_t id)
+{
+	uint64_t index;
+
+	return gmt_map_find(&recording->name_ids, id, &index) ? recording->names.items[index].text.text
+														  : "";
+}
+
 const char *gmt_recording_option(const struct gmt_recording *recording, const char *key)
 {
 	for (size_t i = 0; i < recording->options.count; i++)

@@ -216,6 +216,9 @@ const struct gmt_frame *gmt_recording_frame(const struct gmt_recording *recordin
 const struct gmt_frames *gmt_recording_frames(const struct gmt_recording *recording, uint32_t id);
 const struct gmt_stack *gmt_recording_stack(const struct gmt_recording *recording, uint32_t id);
 
+/* Returns the text of the name with an id, or "" if the file does not have it. */
+const char *gmt_recording_name(const struct gmt_recording *recording, uint32_t id);
+
 /* Returns the value of a recorder option that was in force, or "" if the file does not have it. */
 const char *gmt_recording_option(const struct gmt_recording *recording, const char *key);
 

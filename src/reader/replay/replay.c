@@ -307,12 +307,7 @@ static bool take_compacted_place(void *user, const struct gmt_past_site *row, ui
 
 static const char *take_compacted_name(void *user, uint32_t name)
 {
-	const struct session *session = user;
-	uint64_t index;
-
-	return gmt_map_find(&session->recording->name_ids, name, &index)
-		? session->recording->names.items[index].text.text
-		: "";
+	return gmt_recording_name(((const struct session *)user)->recording, name);
 }
 
 static bool take_compacted_thread(void *user, const struct gmt_past_site *row, uint32_t site)

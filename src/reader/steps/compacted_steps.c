@@ -20,14 +20,6 @@ static uint64_t id_of(enum gmt_mark_source source, uint64_t object, uint32_t thr
 		: gmt_hash_u64(thread) ^ gmt_hash_bytes(name, strlen(name));
 }
 
-static const char *name_of(const struct gmt_recording *recording, uint32_t id)
-{
-	uint64_t name;
-
-	return gmt_map_find(&recording->name_ids, id, &name) ? recording->names.items[name].text.text
-														 : "";
-}
-
 /*
  * Fills `counts`. A mark has one row for each account, so all rows but the first are skipped. With
  * more than MAX_STEPS merged steps, leaves `counts` empty.
@@ -40,7 +32,7 @@ static bool find_counts(struct gmt_compacted_steps *compacted_steps, enum gmt_ma
 	for (size_t i = 0; i < compacted->steps.count; i++) {
 		const struct gmt_past_step *row = &compacted->steps.items[i];
 		uint64_t id = id_of(source, row->object, row->thread,
-						  name_of(compacted_steps->recording, row->name)) ^
+						  gmt_recording_name(compacted_steps->recording, row->name)) ^
 			gmt_hash_u64(row->stamp);
 
 		if (row->source != source || row->steps < 2 || id == before)
@@ -82,7 +74,7 @@ bool gmt_compacted_steps_init(struct gmt_compacted_steps *compacted_steps,
 
 		if (row->source != source)
 			continue;
-		id = id_of(source, row->object, row->thread, name_of(recording, row->name));
+		id = id_of(source, row->object, row->thread, gmt_recording_name(recording, row->name));
 		if (!gmt_map_find(&compacted_steps->ids, id, &first) &&
 			!gmt_map_put(&compacted_steps->ids, id, i))
 			return false;

@@ -13,6 +13,9 @@
 /* The viewer takes 10 s to show the allocator's history of so many events. */
 enum { DEFAULT_MAX_EVENTS = 200000 };
 
+/* In place of the number of a step: the event is outside of steps. */
+#define NO_STEP UINT32_MAX
+
 static const char *const actions[GMT_TORCH_ACTIONS] = { "alloc", "free_requested", "free_completed",
 	"segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom" };
 
@@ -45,13 +48,13 @@ static void key_metadata(struct gmt_torch_writer *writer, uint64_t stamp)
 {
 	const struct gmt_timeline *timeline = writer->export->timeline;
 	const struct gmt_phase *phase = gmt_timeline_phase(timeline, stamp, false);
-	uint32_t step = 0;
+	uint32_t step;
 	bool has_step = timeline->series_count && gmt_series_find(&timeline->series[0], stamp, &step);
 
+	if (!has_step)
+		step = NO_STEP;
 	if (!has_step && !phase)
 		return;
-	/* Steps count from 1 here, so that 0 is an event outside of steps. */
-	step = has_step ? step + 1 : 0;
 	gmt_torch_key(writer, GMT_TORCH_TEXT_user_metadata);
 	if (writer->metadata_memo && writer->step == step && writer->phase == phase) {
 		gmt_pickle_get(&writer->pickle, writer->metadata_memo);
@@ -59,7 +62,7 @@ static void key_metadata(struct gmt_torch_writer *writer, uint64_t stamp)
 	}
 	gmt_pickle_begin_dict(&writer->pickle);
 	if (has_step)
-		gmt_torch_key_number(writer, GMT_TORCH_TEXT_step, step - 1);
+		gmt_torch_key_number(writer, GMT_TORCH_TEXT_step, step);
 	if (phase) {
 		gmt_torch_key(writer, GMT_TORCH_TEXT_phase);
 		gmt_pickle_text(&writer->pickle, phase->name);
