@@ -49,6 +49,10 @@ static inline bool gmt_call_tree_shows(const struct gmt_call_tree_view *view,
 	return 100 * (double)node->value >= view->least_percent * (double)root->value;
 }
 
+/* Writes the name of a node that is no root: its group, or its frame, without a line break. */
+void gmt_call_tree_name(const struct gmt_call_tree_view *view, const struct gmt_console *console,
+	const struct gmt_call_node *node);
+
 /* Writes the heading of a tree: "peak memory, torch, GPU 0: 8.25 MiB". */
 void gmt_call_tree_heading(const struct gmt_call_tree_view *view, const struct gmt_console *console,
 	const struct gmt_call_node *root);

@@ -129,6 +129,25 @@ class Pprof(unittest.TestCase):
         only = pprof("-top", "-unit=B", "-tagfocus=device=GPU 1")
         self.assertTrue(re.search(r" head\n", only) and not re.search(r" build\n", only), only)
 
+    def test_a_group_is_the_outermost_frame_and_a_label(self):
+        read = Read(self.path, "--by=step")
+        stack, _values, labels = next(one for one in read.samples if one[0][0][0] == "build")
+        self.assertEqual([name for name, _file, _line in stack], ["build", "main", "step 0"])
+        self.assertEqual(labels["group"], "step 0")
+        self.assertEqual(read.sums("GPU 0"), Read(self.path).sums("GPU 0"))
+
+    @unittest.skipUnless(GO, "needs Go: run scripts/setup/packages --long")
+    def test_pprof_itself_shows_groups_as_roots(self):
+        path = viewers.write("pprof", self.path, "of-go-by-step.pb.gz", "--by=step")
+        words = [GO, "tool", "pprof", "-top", "-sample_index=alloc_objects", path]
+        done = subprocess.run(words, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # Columns: flat, its share, their sum, cumulative, its share, name. Step 0 also has the model and two others.
+        sums = {
+            name: int(line.split()[3]) for line in done.stdout.splitlines() for name in re.findall(r"step \d$", line)
+        }
+        self.assertEqual(sums, {"step 0": 6, **{f"step {number}": 2 for number in range(1, 6)}})
+
 
 if __name__ == "__main__":
     tap.main()

@@ -36,8 +36,8 @@ class Speedscope(unittest.TestCase):
     def test_a_file_keeps_the_schema_and_sums_to_the_report(self):
         with open(os.path.join(SPEEDSCOPE, "dist", "release", "file-format-schema.json"), encoding="utf-8") as file:
             schema = json.load(file)
-        for options in ([], ["--until=step:2"]):
-            numbers = exports.accounts(self.path, *options)
+        for options in ([], ["--until=step:2"], ["--by=owner"]):
+            numbers = exports.accounts(self.path, *(one for one in options if "--by" not in one))
             for layer in ("torch", "cuda"):
                 found = json.loads(exports.export("speedscope", self.path, f"--layer={layer}", *options))
                 jsonschema.validate(found, schema)

@@ -38,6 +38,7 @@ const struct gmt_option_row gmt_option_rows_export[] = {
 	{ "value", 0, GMT_OPTION_WORD, GMT_EXPORT_VALUE_WORDS, OFFSET_OF(value),
 		"the number of each stack: bytes or blocks that are live at --at (default: bytes), or the "
 		"bytes or number of all allocations" },
+	GMT_EXPORT_BY_OPTION(OFFSET_OF(by)),
 	{ "max-events", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(max_events),
 		"at most this many events, the newest (default of torch: 200000, more make its viewer "
 		"slow)" },

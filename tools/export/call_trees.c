@@ -68,7 +68,8 @@ int gmt_call_trees_run(const struct gmt_command *command, struct gmt_call_trees_
 		.name = command->name,
 		.kind = GMT_EXPORT_PROFILE,
 		.options = GMT_EXPORT_STACKS | GMT_EXPORT_UNTIL | GMT_EXPORT_FROM | GMT_EXPORT_AT |
-			GMT_EXPORT_LAYER | GMT_EXPORT_ONE_LAYER | GMT_EXPORT_DEVICE | GMT_EXPORT_VALUE,
+			GMT_EXPORT_LAYER | GMT_EXPORT_ONE_LAYER | GMT_EXPORT_DEVICE | GMT_EXPORT_VALUE |
+			GMT_EXPORT_BY,
 		.write = show,
 	};
 	double percent;

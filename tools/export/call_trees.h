@@ -27,6 +27,7 @@ struct gmt_call_trees_options {
 			GMT_CALL_TREES_OFFSET(export.value), \
 			"bytes or blocks that are live at --at (default: bytes), or the bytes or number of " \
 			"all allocations" }, \
+		GMT_EXPORT_BY_OPTION(GMT_CALL_TREES_OFFSET(export.by)), \
 		{ "least", 0, GMT_OPTION_TEXT, "PERCENT", GMT_CALL_TREES_OFFSET(least_percent), \
 			"leave out calls with a smaller share (default: 1)" }, \
 		GMT_NATIVE_OPTION(GMT_CALL_TREES_OFFSET(export.native)), \

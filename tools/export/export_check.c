@@ -12,6 +12,12 @@ const char gmt_export_layer_words[] =
 #undef GMT_LAYER
 	;
 
+const char gmt_export_by_words[] =
+#define GMT_TABLE_KEY(NAME, name, ...) "|" name
+#include "analysis/tables/table_keys.def"
+#undef GMT_TABLE_KEY
+	;
+
 /* Returns the first option that was given although the format does not have it, or NULL. */
 static const char *foreign_option(const struct gmt_export_options *options,
 	const struct gmt_export_format_info *format)
@@ -36,6 +42,7 @@ static const char *foreign_option(const struct gmt_export_options *options,
 		{ "layer", GMT_EXPORT_LAYER, options->layer != GMT_EXPORT_UNSET },
 		{ "device", GMT_EXPORT_DEVICE, options->device },
 		{ "value", GMT_EXPORT_VALUE, options->value != GMT_EXPORT_UNSET },
+		{ "by", GMT_EXPORT_BY, options->by != GMT_EXPORT_UNSET },
 		{ "max-events", GMT_EXPORT_MAX_EVENTS, options->max_events != UINT64_MAX },
 	};
 

@@ -29,10 +29,21 @@ struct state {
 	struct gmt_timeline timeline;
 	struct gmt_stretch_range range;
 	struct gmt_stretch stretch;
+	struct gmt_profile_groups groups;
 	struct gmt_replay replay;
 	struct gmt_profile profile;
 	struct gmt_export export;
 };
+
+static bool has_stretch(const struct state *state)
+{
+	return gmt_stretch_is_given(&state->options->stretch);
+}
+
+static bool has_groups(const struct state *state)
+{
+	return state->options->by != GMT_EXPORT_UNSET;
+}
 
 static enum gmt_status name_frames(struct state *state, struct gmt_error *error)
 {
@@ -74,7 +85,7 @@ static enum gmt_status find_range(struct state *state, struct gmt_error *error)
 	if (status)
 		return status;
 	state->range = (struct gmt_stretch_range){ .until_ns = until_ns, .phase = SIZE_MAX };
-	return gmt_stretch_is_given(&options->stretch)
+	return has_stretch(state)
 		? gmt_stretch_resolve(&options->stretch, state->recording, &state->traces, &state->timeline,
 			  until_ns, &state->range, error)
 		: GMT_OK;
@@ -83,12 +94,25 @@ static enum gmt_status find_range(struct state *state, struct gmt_error *error)
 /* Replays the recording, for the numbers of the profile and for the default layer. */
 static enum gmt_status replay(struct state *state, struct gmt_error *error)
 {
-	struct gmt_replay_options options = { .until_ns = state->range.until_ns };
+	struct gmt_replay_observer observers[2];
+	struct gmt_replay_options options = { .until_ns = state->range.until_ns,
+		.observers = observers };
+	const struct gmt_replay_observer *observer;
+	enum gmt_status status;
 
-	if (gmt_stretch_is_given(&state->options->stretch)) {
+	if (has_stretch(state)) {
 		gmt_stretch_init(&state->stretch, state->recording, state->range.first);
-		options.observers = &state->stretch.observer;
-		options.observer_count = 1;
+		observers[options.observer_count++] = state->stretch.observer;
+	}
+	if (has_groups(state)) {
+		status =
+			gmt_profile_groups_init(&state->groups, (enum gmt_table_grouping)state->options->by,
+				state->recording, &state->traces, &state->timeline,
+				has_stretch(state) ? &state->stretch : NULL, state->range.until_ns, error);
+		if (status)
+			return status;
+		if ((observer = gmt_profile_groups_observer(&state->groups)))
+			observers[options.observer_count++] = *observer;
 	}
 	return gmt_replay_run(&state->replay, state->recording, &state->traces, &options, error);
 }
@@ -197,8 +221,8 @@ static enum gmt_status prepare(struct state *state, struct gmt_error *error)
 		return GMT_OK;
 	state->export.profile = &state->profile;
 	return gmt_profile_compute(&state->profile, &state->export.choice, &state->replay,
-		&state->traces, gmt_stretch_is_given(&state->options->stretch) ? &state->stretch : NULL,
-		error);
+		&state->traces, has_stretch(state) ? &state->stretch : NULL,
+		has_groups(state) ? &state->groups : NULL, error);
 }
 
 /* Says what the file lacks, on stderr. */
@@ -258,6 +282,7 @@ static void fini(struct state *state)
 {
 	gmt_profile_fini(&state->profile);
 	gmt_replay_fini(&state->replay);
+	gmt_profile_groups_fini(&state->groups);
 	gmt_stretch_fini(&state->stretch);
 	gmt_timeline_fini(&state->timeline);
 	gmt_traces_fini(&state->traces);

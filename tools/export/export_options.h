@@ -39,11 +39,15 @@ struct gmt_export_options {
 	int layer; /* index in the words of layers.def, which are in order of their numbers */
 	const char *device;
 	int value; /* enum gmt_export_value_word */
+	int by; /* enum gmt_table_grouping */
 	uint64_t max_events; /* UINT64_MAX: not given */
 };
 
 /* The words of --layer: "|cuda|torch|...", as in layers.def. */
 extern const char gmt_export_layer_words[];
+
+/* The words of --by: "|line|function|...", as in table_keys.def. */
+extern const char gmt_export_by_words[];
 
 /*
  * The rows that choose which memory is shown. `OFFSET` is a macro: the offset of a field of struct
@@ -61,11 +65,17 @@ extern const char gmt_export_layer_words[];
 		{ "device", 0, GMT_OPTION_TEXT, "N|host", OFFSET(device), \
 			"the memory of this GPU, or of the host (default: all)" }
 
+/* The row of --by, for formats with stacks. */
+#define GMT_EXPORT_BY_OPTION(offset) \
+	{ "by", 0, GMT_OPTION_WORD, gmt_export_by_words + 1, offset, \
+		"put a frame below the GPU's: the line, owner, step ... of the stack, as in report --by" }
+
 /* Options of which none is given. */
 #define GMT_EXPORT_OPTIONS_UNSET \
 	{ .native = GMT_EXPORT_UNSET, \
 		.layer = GMT_EXPORT_UNSET, \
 		.value = GMT_EXPORT_UNSET, \
+		.by = GMT_EXPORT_UNSET, \
 		.max_events = UINT64_MAX }
 
 #endif

@@ -6,34 +6,27 @@
  * Attributes blocks to the step and the phase that made them. For each step and phase it sums what
  * lived at the account's peak, what lives at the end of the program's work, and all allocations.
  * Data flow: replay -> attribution -> tables.
- *
- * The phase of a block is the innermost phase of its thread. A thread that opened no phase (a
- * backward pass, for example) uses the phase of another thread, if exactly one thread is in a
- * phase.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "containers/intern.h"
-#include "containers/map.h"
+#include "analysis/history/block_origin.h"
 #include "analysis/history/peaks.h"
+#include "containers/map.h"
 #include "containers/vec.h"
 #include "reader/replay/replay.h"
 #include "reader/steps/timeline.h"
-
-/* Value of `series` for blocks made outside of all steps. */
-enum { GMT_ATTRIBUTION_NO_SERIES = GMT_TIMELINE_SERIES };
 
 enum { GMT_ATTRIBUTION_ROW_CACHES = 16 };
 
 struct gmt_attribution_row {
 	uint32_t account; /* index in the accounting */
-	/* For steps: index in the timeline's series, or GMT_ATTRIBUTION_NO_SERIES. For phases: 0. */
+	/* For steps: index in the timeline's series, or GMT_BLOCK_ORIGIN_NO_SERIES. For phases: 0. */
 	uint32_t series;
 	/*
-	 * For steps: number in the series, 0 outside of steps. For phases: id in phase_names, + 1; 0:
-	 * no phase.
+	 * For steps: number in the series, 0 outside of steps. For phases: id in origin.phase_names, +1;
+	 * 0: no phase.
 	 */
 	uint32_t number;
 	uint64_t peak_bytes, peak_blocks; /* alive when the account peaked */
@@ -59,27 +52,12 @@ struct gmt_attribution_row_cache {
 	uint32_t phase;
 };
 
-/* The open phases of a thread, innermost last. */
-struct gmt_attribution_thread {
-	uint32_t thread;
-	GMT_VEC(uint32_t) phases;
-};
-
 struct gmt_attribution {
 	struct gmt_replay_observer observer; /* registered with the replay */
-	const struct gmt_timeline *timeline;
+	struct gmt_block_origin origin;
 	struct gmt_attribution_rows steps, phases;
 	/* By account modulo GMT_ATTRIBUTION_ROW_CACHES, so accounts may share an entry. */
 	struct gmt_attribution_row_cache row_caches[GMT_ATTRIBUTION_ROW_CACHES];
-	struct gmt_intern phase_names;
-	GMT_VEC(uint32_t) phase_ids; /* by phase of the timeline: id in phase_names */
-	GMT_VEC(struct gmt_attribution_thread) threads;
-	struct gmt_map thread_ids;
-	size_t next_phase;           /* first phase that has not begun */
-	uint64_t next_begin;         /* stamp at which next_phase begins */
-	/* The last step of the first series that was looked up. 0, 0: no step yet. */
-	uint64_t step_begin, step_end;
-	uint32_t step_number;
 	/* For blocks made in a phase: address to phase number. */
 	struct gmt_map block_phases[GMT_ACCOUNTING_LAYERS];
 	/* Phase of the block that ended last, as the `phase` of gmt_peaks_block. */

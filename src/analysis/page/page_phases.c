@@ -19,7 +19,7 @@ static int by_length(const void *left, const void *right)
 
 bool gmt_page_phases_choose(struct gmt_page *page, const struct gmt_timeline *timeline)
 {
-	size_t names = page->attribution->phase_names.entries.count;
+	size_t names = page->attribution->origin.phase_names.entries.count;
 	GMT_VEC(struct length) lengths = { 0 };
 	bool done = gmt_vec_reserve(&lengths, names + 1) &&
 		gmt_vec_reserve(&page->phase_of_name, names + 1) &&
@@ -35,7 +35,7 @@ bool gmt_page_phases_choose(struct gmt_page *page, const struct gmt_timeline *ti
 	for (size_t i = 0; i < timeline->phases.count; i++) {
 		const struct gmt_phase *phase = &timeline->phases.items[i];
 
-		lengths.items[page->attribution->phase_ids.items[i]].ticks +=
+		lengths.items[page->attribution->origin.phase_ids.items[i]].ticks +=
 			(double)(phase->end - phase->begin);
 	}
 	if (names)

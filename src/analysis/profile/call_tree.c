@@ -44,12 +44,11 @@ static void add_value(struct gmt_call_tree *tree, uint32_t index, uint64_t value
 	tree->nodes.items[index].value = gmt_account_sum(tree->nodes.items[index].value, value);
 }
 
-static bool add_stack(struct growth *growth, uint32_t root, const uint32_t *places, uint32_t count,
+/* Adds the numbers of a stack below a root or a group. */
+static bool add_stack(struct growth *growth, uint32_t node, const uint32_t *places, uint32_t count,
 	uint64_t value)
 {
-	uint32_t node = root;
-
-	add_value(growth->tree, root, value);
+	add_value(growth->tree, node, value);
 	for (uint32_t i = count; i-- > 0;) {
 		if (!get_child(growth, node, places[i], &node))
 			return false;
@@ -77,10 +76,24 @@ static bool add_root(struct growth *growth, int32_t device, uint32_t *ret_root)
 	return true;
 }
 
+static bool add_group(struct growth *growth, uint32_t root, uint32_t group, uint32_t *ret_node)
+{
+	struct gmt_call_node node = {
+		.place = GMT_CALL_TREE_GROUP,
+		.group = group,
+		.device = growth->tree->nodes.items[root].device,
+		.parent = root,
+		.depth = 1,
+	};
+
+	return add_node(growth, &node, ret_node);
+}
+
 static bool grow(struct growth *growth, const struct gmt_profile *profile,
 	enum gmt_profile_value value, const struct gmt_traces *traces)
 {
-	uint32_t root = 0;
+	const struct gmt_call_tree *tree = growth->tree;
+	uint32_t root = 0, group = 0;
 
 	for (size_t i = 0; i < profile->rows.count; i++) {
 		const struct gmt_profile_row *row = &profile->rows.items[i];
@@ -89,10 +102,18 @@ static bool grow(struct growth *growth, const struct gmt_profile *profile,
 
 		if (!row->values[value])
 			continue;
-		if ((!growth->tree->roots.count || growth->tree->nodes.items[root].device != row->device) &&
-			!add_root(growth, row->device, &root))
-			return false;
-		if (!add_stack(growth, root, places, count, row->values[value]))
+		if (!tree->roots.count || tree->nodes.items[root].device != row->device) {
+			if (!add_root(growth, row->device, &root))
+				return false;
+			group = root;
+		}
+		if (profile->groups) {
+			if ((group == root || tree->nodes.items[group].group != row->group) &&
+				!add_group(growth, root, row->group, &group))
+				return false;
+			add_value(growth->tree, root, row->values[value]);
+		}
+		if (!add_stack(growth, group, places, count, row->values[value]))
 			return false;
 	}
 	return true;
@@ -146,8 +167,10 @@ enum gmt_status gmt_call_tree_compute(struct gmt_call_tree *ret_tree,
 	const struct gmt_traces *traces, struct gmt_error *error)
 {
 	struct growth growth = { .tree = ret_tree };
-	bool done = grow(&growth, profile, value, traces) && sort_children(ret_tree);
+	bool done;
 
+	ret_tree->groups = profile->groups;
+	done = grow(&growth, profile, value, traces) && sort_children(ret_tree);
 	gmt_map_fini(&growth.children);
 	return done ? GMT_OK : gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 }

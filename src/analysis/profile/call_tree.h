@@ -4,15 +4,20 @@
 
 /*
  * The stacks of a profile as one tree of calls for each device: the outermost frames are below the
- * root. A node has one number of the profile: the sum over all stacks that begin with its path.
+ * root. A node has one number of the profile: the sum over all stacks that begin with its path. If
+ * the profile has groups, they are below the root, and the outermost frames below them.
  */
 
 #include "analysis/profile/profile.h"
 
-enum { GMT_CALL_TREE_NO_PLACE = -1 }; /* the place of stacks without frames */
+enum {
+	GMT_CALL_TREE_NO_PLACE = -1, /* the place of stacks without frames */
+	GMT_CALL_TREE_GROUP = -2,    /* the place of a group of the profile */
+};
 
 struct gmt_call_node {
-	int64_t place;  /* id in traces, or GMT_CALL_TREE_NO_PLACE; of a root: none */
+	int64_t place;  /* id in traces, or one of the constants above; of a root: none */
+	uint32_t group; /* of the profile, for GMT_CALL_TREE_GROUP */
 	int32_t device; /* GMT_DEVICE_HOST: host memory */
 	uint32_t parent; /* index of the parent; of a root: its own index */
 	uint32_t depth;  /* 0: a root */
@@ -22,6 +27,7 @@ struct gmt_call_node {
 };
 
 struct gmt_call_tree {
+	const struct gmt_profile_groups *groups; /* borrowed; NULL: none */
 	GMT_VEC(struct gmt_call_node) nodes; /* a parent comes before its children */
 	GMT_VEC(uint32_t) order;
 	GMT_VEC(uint32_t) roots; /* in order of devices */

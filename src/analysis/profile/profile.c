@@ -2,6 +2,7 @@
 #include "analysis/profile/profile.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const struct gmt_profile_value_info gmt_profile_values[GMT_PROFILE_VALUES] = {
 #define GMT_PROFILE_VALUE(NAME, title, is_bytes, pprof_name) { title, is_bytes, pprof_name },
@@ -37,6 +38,39 @@ static void set_values_of_stretch(struct gmt_profile_row *row, const struct gmt_
 	row->values[GMT_PROFILE_PEAK_BYTES] = site->peak_bytes;
 }
 
+/* What collects the rows of a site. */
+struct collector {
+	struct gmt_profile *profile;
+	struct gmt_profile_row row; /* of the site, without numbers */
+};
+
+static bool add_row(void *user, const struct gmt_profile_part *part)
+{
+	struct collector *collector = user;
+	struct gmt_profile_row *slot = gmt_vec_push(&collector->profile->rows);
+
+	if (!slot)
+		return false;
+	*slot = collector->row;
+	slot->group = part->group;
+	memcpy(slot->values, part->values, sizeof(slot->values));
+	return true;
+}
+
+/* Adds the row of a site, or its rows in each of its groups. */
+static bool add_rows(struct gmt_profile *profile, struct gmt_profile_groups *groups,
+	const struct gmt_replay *replay, const struct gmt_profile_row *row)
+{
+	struct collector collector = { profile, *row };
+	struct gmt_profile_part whole = { 0 };
+
+	if (groups)
+		return gmt_profile_groups_divide(groups, replay, row->site, row->values, add_row,
+			&collector);
+	memcpy(whole.values, row->values, sizeof(whole.values));
+	return add_row(&collector, &whole);
+}
+
 static bool has_value(const struct gmt_profile_row *row)
 {
 	for (size_t i = 0; i < GMT_PROFILE_VALUES; i++)
@@ -51,6 +85,8 @@ static int compare(const void *left, const void *right)
 
 	if (a->device != b->device)
 		return a->device < b->device ? -1 : 1;
+	if (a->group != b->group)
+		return a->group < b->group ? -1 : 1;
 	if (a->stack != b->stack)
 		return a->stack < b->stack ? -1 : 1;
 	return (a->site > b->site) - (a->site < b->site);
@@ -58,11 +94,13 @@ static int compare(const void *left, const void *right)
 
 enum gmt_status gmt_profile_compute(struct gmt_profile *ret_profile,
 	const struct gmt_profile_choice *choice, const struct gmt_replay *replay,
-	const struct gmt_traces *traces, const struct gmt_stretch *stretch, struct gmt_error *error)
+	const struct gmt_traces *traces, const struct gmt_stretch *stretch,
+	struct gmt_profile_groups *groups, struct gmt_error *error)
 {
 	const struct gmt_accounting *accounting = &replay->accounting;
 
 	ret_profile->choice = *choice;
+	ret_profile->groups = groups;
 	for (uint32_t id = 0; id < accounting->sites.count; id++) {
 		const struct gmt_account_site *site = &accounting->sites.items[id];
 		const struct gmt_account *account = &accounting->accounts.items[site->account];
@@ -72,7 +110,6 @@ enum gmt_status gmt_profile_compute(struct gmt_profile *ret_profile,
 			.stack = replay->site_stacks.items[id],
 			.device = account->device,
 		};
-		struct gmt_profile_row *slot;
 
 		if (!gmt_profile_includes(choice, account->layer, account->device))
 			continue;
@@ -83,9 +120,8 @@ enum gmt_status gmt_profile_compute(struct gmt_profile *ret_profile,
 		if (!has_value(&row))
 			continue;
 		row.owner = gmt_owners_find(&traces->owners, row.stack, account->layer, account->device);
-		if (!(slot = gmt_vec_push(&ret_profile->rows)))
+		if (!add_rows(ret_profile, groups, replay, &row))
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-		*slot = row;
 	}
 	if (ret_profile->rows.count)
 		qsort(ret_profile->rows.items, ret_profile->rows.count, sizeof(*ret_profile->rows.items),

@@ -11,26 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analysis/profile/profile_groups.h"
 #include "analysis/stretch/stretch.h"
 #include "containers/vec.h"
 #include "reader/replay/replay.h"
 #include "reader/stacks/traces.h"
-
-enum gmt_profile_value {
-#define GMT_PROFILE_VALUE(NAME, ...) GMT_PROFILE_##NAME,
-#include "analysis/profile/profile_values.def"
-#undef GMT_PROFILE_VALUE
-	GMT_PROFILE_VALUES,
-};
-
-/* One number of a profile, for viewers. */
-struct gmt_profile_value_info {
-	const char *title;      /* "live memory" */
-	bool is_bytes;          /* otherwise a count */
-	const char *pprof_name; /* "inuse_space" */
-};
-
-extern const struct gmt_profile_value_info gmt_profile_values[GMT_PROFILE_VALUES];
 
 /* Which memory to export. A profile has one layer, because torch's blocks lie inside cuda's. */
 struct gmt_profile_choice {
@@ -45,12 +30,14 @@ struct gmt_profile_row {
 	uint32_t stack; /* id in traces->stacks */
 	uint32_t owner; /* id in traces->owners */
 	int32_t device; /* GMT_DEVICE_HOST: host memory */
+	uint32_t group; /* of the profile's groups; 0 without groups */
 	uint64_t values[GMT_PROFILE_VALUES];
 };
 
 struct gmt_profile {
 	struct gmt_profile_choice choice;
-	GMT_VEC(struct gmt_profile_row) rows; /* by device, then by stack, then by site */
+	const struct gmt_profile_groups *groups; /* NULL: the profile has no groups */
+	GMT_VEC(struct gmt_profile_row) rows; /* by device, then group, then stack, then site */
 };
 
 /* Returns whether the choice includes the memory of this layer and device. */
@@ -61,14 +48,23 @@ static inline bool gmt_profile_includes(const struct gmt_profile_choice *choice,
 		(!choice->has_device || device == choice->device);
 }
 
+/* Returns whether two rows have the same device, group and stack: they differ in their space. */
+static inline bool gmt_profile_is_same_stack(const struct gmt_profile_row *a,
+	const struct gmt_profile_row *b)
+{
+	return a->device == b->device && a->group == b->group && a->stack == b->stack;
+}
+
 /*
  * Makes the profile of a replay. `stretch` (may be NULL) observed that replay: then only its blocks
- * count. Fails only when out of memory. The caller owns `ret_profile` (zeroed) and ends it with
+ * count. `groups` (may be NULL; borrowed) observed it too: then a site has a row in each of its
+ * groups. Fails only when out of memory. The caller owns `ret_profile` (zeroed) and ends it with
  * gmt_profile_fini.
  */
 enum gmt_status gmt_profile_compute(struct gmt_profile *ret_profile,
 	const struct gmt_profile_choice *choice, const struct gmt_replay *replay,
-	const struct gmt_traces *traces, const struct gmt_stretch *stretch, struct gmt_error *error);
+	const struct gmt_traces *traces, const struct gmt_stretch *stretch,
+	struct gmt_profile_groups *groups, struct gmt_error *error);
 
 void gmt_profile_fini(struct gmt_profile *profile);
 

@@ -286,7 +286,7 @@ static bool add_attribution(struct builder *builder, const struct gmt_attributio
 			.step = is_step ? attribution_row->number : 0,
 			.name = is_step || !attribution_row->number
 				? NULL
-				: gmt_intern_get(&builder->allocator_state->attribution.phase_names,
+				: gmt_intern_get(&builder->allocator_state->attribution.origin.phase_names,
 					  attribution_row->number - 1)
 					  ->bytes,
 			.peak_bytes = attribution_row->peak_bytes,

@@ -43,7 +43,7 @@ struct gmt_table_row {
 	/* NULL: no name. Lines, functions and steps use the fields below instead. */
 	const char *name;
 	uint32_t place_plus_1; /* for lines and functions: a frame, + 1; 0: no stack */
-	/* For steps: in timeline->series. GMT_ATTRIBUTION_NO_SERIES: outside of steps. */
+	/* For steps: in timeline->series. GMT_BLOCK_ORIGIN_NO_SERIES: outside of steps. */
 	uint32_t series, step;
 	uint64_t peak_bytes, peak_blocks; /* when its layer on that device peaked */
 	uint64_t live_bytes, live_blocks;

@@ -59,6 +59,7 @@ enum gmt_export_option {
 	GMT_EXPORT_VALUE = 1 << 7,
 	GMT_EXPORT_MAX_EVENTS = 1 << 8,
 	GMT_EXPORT_TABLE = 1 << 12,
+	GMT_EXPORT_BY = 1 << 13,
 	/* not an option: without --at and --until, the file ends where the program's work ends */
 	GMT_EXPORT_TO_WORK_END = 1 << 10,
 };

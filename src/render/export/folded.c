@@ -35,9 +35,7 @@ enum gmt_status gmt_export_folded(struct gmt_export *export, FILE *file, struct 
 		struct gmt_device_text device = gmt_device_text(row->device);
 		uint64_t sum = 0;
 
-		/* Sites of one stack differ only in their space. */
-		for (; i < profile->rows.count && profile->rows.items[i].stack == row->stack &&
-			profile->rows.items[i].device == row->device;
+		for (; i < profile->rows.count && gmt_profile_is_same_stack(&profile->rows.items[i], row);
 			i++)
 			sum = gmt_account_sum(sum, profile->rows.items[i].values[export->value]);
 		if (!sum)
@@ -45,6 +43,10 @@ enum gmt_status gmt_export_folded(struct gmt_export *export, FILE *file, struct 
 		if (gmt_budget_output_is_cut())
 			break;
 		fputs(device.text, file);
+		if (profile->groups) {
+			fputc(';', file);
+			gmt_export_line(file, gmt_profile_groups_name(profile->groups, row->group), separators);
+		}
 		write_stack(export, row->stack, file);
 		fprintf(file, " %" PRIu64 "\n", sum);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pprof's profile.proto, compressed by gzip. A sample is a site: its stack, six numbers, and labels
- * for what else the site is. A location is a place of `traces`.
+ * for what else the site is. A location is a place of `traces`, or a group of the profile.
  */
 #include <string.h>
 
@@ -118,13 +118,19 @@ static void add_label(struct writer *writer, const char *key, const char *text)
 	gmt_protobuf_message(&writer->message, SAMPLE_LABEL, &writer->child);
 }
 
-static void add_stack(struct writer *writer, uint32_t stack)
+/* Returns the location of a group. */
+static uint64_t group_location(const struct writer *writer, uint32_t group)
+{
+	return writer->export->traces->places.entries.count + UINT64_C(2) + group;
+}
+
+static void add_stack(struct writer *writer, const struct gmt_profile_row *row)
 {
 	uint32_t count;
-	const uint32_t *places = gmt_traces_stack(writer->export->traces, stack, &count);
+	const uint32_t *places = gmt_traces_stack(writer->export->traces, row->stack, &count);
 
 	writer->locations.count = 0;
-	if (!gmt_vec_reserve(&writer->locations, count + UINT64_C(1))) {
+	if (!gmt_vec_reserve(&writer->locations, count + UINT64_C(2))) {
 		writer->failed = true;
 		return;
 	}
@@ -133,6 +139,8 @@ static void add_stack(struct writer *writer, uint32_t stack)
 		writer->locations.items[writer->locations.count++] = places[i] + UINT64_C(2);
 	if (!count)
 		writer->locations.items[writer->locations.count++] = 1;
+	if (writer->export->profile->groups)
+		writer->locations.items[writer->locations.count++] = group_location(writer, row->group);
 	gmt_protobuf_numbers(&writer->message, SAMPLE_LOCATION_ID, writer->locations.items,
 		writer->locations.count);
 }
@@ -141,13 +149,16 @@ static void write_sample(struct writer *writer, const struct gmt_profile_row *ro
 {
 	const struct gmt_export *export = writer->export;
 	const struct gmt_process *process = &export->recording->process;
+	const struct gmt_profile_groups *groups = export->profile->groups;
 
-	add_stack(writer, row->stack);
+	add_stack(writer, row);
 	gmt_protobuf_numbers(&writer->message, SAMPLE_VALUE, row->values, GMT_PROFILE_VALUES);
 	add_label(writer, "device", gmt_device_text(row->device).text);
 	add_label(writer, "layer", gmt_layer_name(export->profile->choice.layer));
 	add_label(writer, "space", gmt_space_text(row->space).text);
 	add_label(writer, "owner", gmt_owners_name(&export->traces->owners, row->owner));
+	if (groups)
+		add_label(writer, "group", gmt_profile_groups_name(groups, row->group));
 	if (process->rank >= 0) {
 		gmt_protobuf_clear(&writer->child);
 		gmt_protobuf_number(&writer->child, LABEL_KEY, string_of(writer, "rank"));
@@ -196,6 +207,7 @@ static void write_location(struct writer *writer, uint64_t id, uint64_t function
 static void write_locations(struct writer *writer)
 {
 	const struct gmt_traces *traces = writer->export->traces;
+	const struct gmt_profile_groups *groups = writer->export->profile->groups;
 
 	write_location(writer, 1, function_of(writer, GMT_EXPORT_NO_STACK, ""), 0);
 	for (uint32_t id = 0; id < traces->places.entries.count && !writer->failed; id++) {
@@ -207,6 +219,9 @@ static void write_locations(struct writer *writer)
 				gmt_traces_string(traces, place->file)),
 			place->line);
 	}
+	for (uint32_t id = 0; groups && id < groups->names.entries.count && !writer->failed; id++)
+		write_location(writer, group_location(writer, id),
+			function_of(writer, gmt_profile_groups_name(groups, id), ""), 0);
 }
 
 static void write_functions(struct writer *writer)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A file for speedscope: one profile for each number and device. The frames of all profiles are one
- * list, in the order of the places of `traces`, after a frame for stacks that were not recorded.
+ * list: one for stacks that were not recorded, the places of `traces`, the groups of the profile.
  */
 #include "render/export/export.h"
 #include "render/export/frames.h"
@@ -19,7 +19,8 @@ struct rows {
 	size_t count;
 };
 
-static void write_frames(const struct gmt_traces *traces, struct gmt_json *json)
+static void write_frames(const struct gmt_traces *traces, const struct gmt_profile_groups *groups,
+	struct gmt_json *json)
 {
 	gmt_json_key_array(json, "frames");
 	gmt_json_begin_object(json);
@@ -38,12 +39,20 @@ static void write_frames(const struct gmt_traces *traces, struct gmt_json *json)
 			gmt_json_key_u64(json, "line", place->line);
 		gmt_json_end_object(json);
 	}
+	for (uint32_t id = 0; groups && id < groups->names.entries.count; id++) {
+		gmt_json_begin_object(json);
+		gmt_json_key_text(json, "name", gmt_profile_groups_name(groups, id));
+		gmt_json_end_object(json);
+	}
 	gmt_json_end_array(json);
 }
 
-static void write_samples(const struct gmt_traces *traces, const struct rows *rows,
+static void write_samples(const struct gmt_export *export, const struct rows *rows,
 	enum gmt_profile_value value, struct gmt_json *json)
 {
+	const struct gmt_traces *traces = export->traces;
+	uint64_t first_group = traces->places.entries.count + UINT64_C(1);
+
 	gmt_json_key_array(json, "samples");
 	for (size_t i = 0; i < rows->count && !gmt_json_is_full(json); i++) {
 		uint32_t count;
@@ -52,6 +61,8 @@ static void write_samples(const struct gmt_traces *traces, const struct rows *ro
 		if (!rows->items[i].values[value])
 			continue;
 		gmt_json_begin_array(json);
+		if (export->profile->groups)
+			gmt_json_u64(json, first_group + rows->items[i].group);
 		if (!count)
 			gmt_json_u64(json, 0);
 		for (uint32_t at = count; at-- > 0;)
@@ -82,7 +93,7 @@ static void write_profile(const struct gmt_export *export, const struct rows *ro
 	gmt_json_key_text(json, "unit", info->is_bytes ? "bytes" : "none");
 	gmt_json_key_u64(json, "startValue", 0);
 	gmt_json_key_u64(json, "endValue", sum_of(rows, value));
-	write_samples(export->traces, rows, value, json);
+	write_samples(export, rows, value, json);
 	gmt_json_key_array(json, "weights");
 	for (size_t i = 0; i < rows->count; i++)
 		if (rows->items[i].values[value])
@@ -122,7 +133,7 @@ enum gmt_status gmt_export_speedscope(struct gmt_export *export, FILE *file,
 	gmt_json_key_text(&json, "name", gmt_export_base_name(export->recording->path));
 	gmt_json_key_text(&json, "exporter", "gpumemtrace");
 	gmt_json_key_object(&json, "shared");
-	write_frames(export->traces, &json);
+	write_frames(export->traces, export->profile->groups, &json);
 	gmt_json_end_object(&json);
 	write_profiles(export, &json);
 	gmt_json_end_object(&json);

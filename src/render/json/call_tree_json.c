@@ -13,8 +13,12 @@ static void write_node(const struct gmt_call_tree_view *view, uint32_t index, st
 	gmt_json_key_known(json, "device", node->device >= 0, (uint32_t)node->device);
 	gmt_json_key_u64(json, "value", node->value);
 	gmt_json_key_u64(json, "own_value", node->own_value);
+	gmt_json_key_text(json, "group",
+		node->depth && node->place == GMT_CALL_TREE_GROUP
+			? gmt_profile_groups_name(view->tree->groups, node->group)
+			: NULL);
 	gmt_json_key(json, "frame");
-	if (node->depth && node->place != GMT_CALL_TREE_NO_PLACE)
+	if (node->depth && node->place >= 0)
 		gmt_frame_json(view->traces, (uint32_t)node->place, json);
 	else
 		gmt_json_null(json);

@@ -146,7 +146,8 @@ static void write_phase_names(const struct gmt_page_view *view, struct gmt_json 
 		gmt_json_text(json, "");
 	for (size_t i = 0; i < page->phase_names.count; i++)
 		gmt_json_text(json,
-			gmt_intern_get(&page->attribution->phase_names, page->phase_names.items[i])->bytes);
+			gmt_intern_get(&page->attribution->origin.phase_names, page->phase_names.items[i])
+				->bytes);
 	if (page->has_other_phases)
 		gmt_json_text(json, "other phases");
 	gmt_json_end_array(json);

@@ -32,6 +32,17 @@ void gmt_call_tree_heading(const struct gmt_call_tree_view *view, const struct g
 	gmt_console_style(console, GMT_CONSOLE_NORMAL);
 }
 
+void gmt_call_tree_name(const struct gmt_call_tree_view *view, const struct gmt_console *console,
+	const struct gmt_call_node *node)
+{
+	if (node->place == GMT_CALL_TREE_GROUP)
+		gmt_console_text(console, gmt_profile_groups_name(view->tree->groups, node->group));
+	else if (node->place == GMT_CALL_TREE_NO_PLACE)
+		fputs("(no stack)", console->file);
+	else
+		gmt_console_place(console, view->recording, view->traces, (uint32_t)node->place);
+}
+
 static void write_lines(const struct writer *writer, const struct waiting *waiting)
 {
 	bool is_utf8 = writer->view->is_utf8;
@@ -56,11 +67,7 @@ static void write_node(const struct writer *writer, const struct waiting *waitin
 	fprintf(file, "%10s %4.0f %%  ", gmt_call_tree_number(writer->view, node->value).text,
 		100 * (double)node->value / (double)writer->root->value);
 	write_lines(writer, waiting);
-	if (node->place == GMT_CALL_TREE_NO_PLACE)
-		fputs("(no stack)", file);
-	else
-		gmt_console_place(writer->console, writer->view->recording, writer->view->traces,
-			(uint32_t)node->place);
+	gmt_call_tree_name(writer->view, writer->console, node);
 	fputc('\n', file);
 }
 

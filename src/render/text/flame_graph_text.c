@@ -31,11 +31,7 @@ static char *label_of(const struct writer *writer, const struct gmt_call_node *n
 	plain.file = open_memstream(&label, &length);
 	if (!plain.file)
 		return NULL;
-	if (node->place == GMT_CALL_TREE_NO_PLACE)
-		fputs("(no stack)", plain.file);
-	else
-		gmt_console_place(&plain, writer->view->recording, writer->view->traces,
-			(uint32_t)node->place);
+	gmt_call_tree_name(writer->view, &plain, node);
 	if (fclose(plain.file)) {
 		free(label);
 		return NULL;

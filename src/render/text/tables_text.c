@@ -5,6 +5,7 @@
 
 #include "analysis/history/categories.h"
 #include "analysis/tables/short_names.h"
+#include "analysis/tables/site_names.h"
 #include "base/text.h"
 #include "reader/load/clock.h"
 #include "render/console.h"
@@ -65,12 +66,12 @@ static void write_name(const struct gmt_console *console,
 {
 	const struct gmt_place *place;
 
-	if (table->key == GMT_TABLE_STEP && row->series < GMT_TIMELINE_SERIES)
-		fprintf(console->file, "step %" PRIu32 "%s", row->step,
-			view->timeline->series[row->series].source == GMT_STEPS_MODULE_CALLS
-				? " (a forward call)"
-				: "");
-	else if (table->key == GMT_TABLE_FUNCTION && row->place_plus_1) {
+	if (table->key == GMT_TABLE_STEP) {
+		char name[64];
+
+		gmt_step_group_name(view->timeline, row->series, row->step, name, sizeof(name));
+		fputs(name, console->file);
+	} else if (table->key == GMT_TABLE_FUNCTION && row->place_plus_1) {
 		place = gmt_traces_place(view->traces, row->place_plus_1 - 1);
 		gmt_console_text(console, gmt_traces_string(view->traces, place->function));
 		if (place->file) {
