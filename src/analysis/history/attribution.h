@@ -25,8 +25,8 @@ struct gmt_attribution_row {
 	/* For steps: index in the timeline's series, or GMT_BLOCK_ORIGIN_NO_SERIES. For phases: 0. */
 	uint32_t series;
 	/*
-	 * For steps: number in the series, 0 outside of steps. For phases: id in origin.phase_names, +1;
-	 * 0: no phase.
+	 * For steps: number in the series, 0 outside of steps. For phases: id in origin.phase_names,
+	 * + 1. 0: no phase.
 	 */
 	uint32_t number;
 	uint64_t peak_bytes, peak_blocks; /* alive when the account peaked */
