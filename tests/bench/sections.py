@@ -9,6 +9,7 @@ import subprocess
 
 from rows import added, compare, memory_row, row_of
 from sampling import HERE, alternate, runtime_arguments, spawn_ms, time_and_memory
+from section_exports import exports
 from section_loop import PLAIN, training_loop, training_turns
 from section_reader import reader, readers
 from section_stack import stack
@@ -200,4 +201,5 @@ SECTIONS = {
     "event": event_cost,
     "pauses": pauses,
     "watched": watched,
+    "exports": exports,
 }

@@ -8,6 +8,7 @@
 #include "base/safe_text.h"
 #include "base/text.h"
 #include "render/export/export.h"
+#include "reader/steps/phases.h"
 #include "render/export/frames.h"
 #include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
@@ -59,8 +60,30 @@ static enum gmt_status name_frames(struct state *state, struct gmt_error *error)
 	enum gmt_status status = gmt_traces_compute(&state->traces, state->recording, &traces, error);
 
 	gmt_symbols_cache_close(traces.symbols_cache);
-	return status ? status
-				  : gmt_timeline_compute(&state->timeline, state->recording, &state->traces, error);
+	return status;
+}
+
+/*
+ * Returns whether the file or an option refers to steps or phases. To find them takes a quarter of
+ * the time of an export.
+ */
+static bool needs_steps(const struct state *state)
+{
+	const struct gmt_export_options *options = state->options;
+	enum gmt_moment_kind at = options->at.kind;
+
+	return state->format->options & GMT_EXPORT_STEPS || has_stretch(state) ||
+		options->until.kind != GMT_MOMENT_NOT_GIVEN || at == GMT_MOMENT_STEP ||
+		options->by == GMT_TABLE_STEP || options->by == GMT_TABLE_PHASE ||
+		options->by == GMT_TABLE_CATEGORY;
+}
+
+static enum gmt_status find_steps(struct state *state, struct gmt_error *error)
+{
+	state->timeline.work_end = gmt_phases_work_end(state->recording);
+	return needs_steps(state)
+		? gmt_timeline_compute(&state->timeline, state->recording, &state->traces, error)
+		: GMT_OK;
 }
 
 /*
@@ -201,8 +224,8 @@ static enum gmt_status prepare(struct state *state, struct gmt_error *error)
 {
 	enum gmt_status status;
 
-	if ((status = name_frames(state, error)) || (status = find_range(state, error)) ||
-		(status = replay(state, error)))
+	if ((status = name_frames(state, error)) || (status = find_steps(state, error)) ||
+		(status = find_range(state, error)) || (status = replay(state, error)))
 		return status;
 	state->export = (struct gmt_export){
 		.recording = state->recording,

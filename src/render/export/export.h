@@ -21,7 +21,7 @@
 struct gmt_export {
 	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
-	const struct gmt_timeline *timeline;
+	const struct gmt_timeline *timeline; /* with steps and phases for formats that show them */
 	struct gmt_profile_choice choice;
 	const struct gmt_replay *replay; /* up to the same moment; its sites have the same numbers */
 	const struct gmt_profile *profile; /* for formats of profiles, else NULL */
@@ -62,6 +62,8 @@ enum gmt_export_option {
 	GMT_EXPORT_BY = 1 << 13,
 	/* not an option: without --at and --until, the file ends where the program's work ends */
 	GMT_EXPORT_TO_WORK_END = 1 << 10,
+	/* not an option: the file shows steps or phases */
+	GMT_EXPORT_STEPS = 1 << 14,
 };
 
 enum gmt_export_format {
