@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/database/database_inputs.h"
 #include "tools/database/sql_session.h"
 #include "tools/options/command.h"
 #include "tools/output/exit_codes.h"
@@ -50,6 +51,7 @@ int gmt_cmd_sql(const struct gmt_command *command, int argc, char **argv)
 	struct sql_options options = { 0 };
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 	struct gmt_sql_session session = { 0 };
+	struct gmt_database_inputs inputs = { 0 };
 	const char *statement;
 
 	if (code >= 0)
@@ -81,12 +83,15 @@ int gmt_cmd_sql(const struct gmt_command *command, int argc, char **argv)
 		.file = stdout,
 	};
 
-	code = gmt_sql_session_open(&session, (const char *const *)argv, (size_t)argc, &tables);
+	code = gmt_database_inputs_find(&inputs, argc, argv);
+	if (!code)
+		code = gmt_sql_session_open(&session, inputs.paths.items, inputs.paths.count, &tables);
 	if (!code)
 		code = statement ? gmt_sql_session_run(&session, statement, &output)
 						 : gmt_sql_session_read(&session, &output);
 	if (!code && session.tables.is_incomplete && options.strict)
 		code = GMT_EXIT_INCOMPLETE;
 	gmt_sql_session_close(&session);
+	gmt_database_inputs_fini(&inputs);
 	return code;
 }

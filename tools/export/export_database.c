@@ -14,6 +14,7 @@
 #include "render/export/export.h"
 #include "system/file_bytes.h"
 #include "system/temporary_file.h"
+#include "tools/database/database_inputs.h"
 #include "tools/database/database_schema.h"
 #include "tools/database/recording_tables.h"
 #include "tools/output/exit_codes.h"
@@ -143,20 +144,19 @@ static int write_database(const struct gmt_export_options *options, uint64_t wan
 	return code;
 }
 
-int gmt_export_database(const struct gmt_export_options *options, int count, char **paths)
+static int export_inputs(const struct gmt_export_options *options, size_t count,
+	const char *const *paths, const char *first_operand)
 {
 	char buffer[PATH_MAX];
 	const char *to = options->output
 		? options->output
-		: gmt_output_name(paths[0], gmt_export_formats[options->format].suffix, buffer);
+		: gmt_output_name(first_operand, gmt_export_formats[options->format].suffix, buffer);
 	const struct gmt_output_rules rules = {
-		.inputs = { { (const char *const *)paths, (size_t)count },
-			{ options->owners.items, options->owners.count } },
+		.inputs = { { paths, count }, { options->owners.items, options->owners.count } },
 		.force = options->force,
 	};
 	uint64_t wanted = wanted_tables(options);
-	struct gmt_recording_tables tables = { .paths = (const char *const *)paths,
-		.count = (size_t)count };
+	struct gmt_recording_tables tables = { .paths = paths, .count = count };
 	struct gmt_output *output;
 	int code;
 
@@ -178,5 +178,19 @@ int gmt_export_database(const struct gmt_export_options *options, int count, cha
 		gmt_safe_print(stdout, to);
 		puts("; next: gpumemtrace sql FILE \"select ...\"");
 	}
+	return code;
+}
+
+int gmt_export_database(const struct gmt_export_options *options, int count, char **operands)
+{
+	struct gmt_database_inputs inputs = { 0 };
+	int code = gmt_database_inputs_find(&inputs, count, operands);
+
+	/* The file is named after a folder without the slash at its end. */
+	for (size_t length = strlen(operands[0]); length > 1 && operands[0][length - 1] == '/';)
+		operands[0][--length] = 0;
+	if (!code)
+		code = export_inputs(options, inputs.paths.count, inputs.paths.items, operands[0]);
+	gmt_database_inputs_fini(&inputs);
 	return code;
 }

@@ -5,9 +5,9 @@
 #include "tools/export/export_options.h"
 
 /*
- * Writes the tables of recordings into one file of SQLite. Prints errors, and where the file is.
- * Returns the exit code.
+ * Writes the tables of recordings, and of those in folders, into one file of SQLite. Prints errors,
+ * and where the file is. Returns the exit code. May change the first operand.
  */
-int gmt_export_database(const struct gmt_export_options *options, int count, char **paths);
+int gmt_export_database(const struct gmt_export_options *options, int count, char **operands);
 
 #endif

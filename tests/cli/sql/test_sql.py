@@ -46,6 +46,27 @@ class Numbers(unittest.TestCase):
             for (layer, device), one in exports.accounts(cls.path).items()
         }
 
+    def test_a_folder_stands_for_its_recordings(self):
+        folder = cli.place("job-of-sql")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(os.path.join(folder, "host1"))
+        paths = [os.path.join(folder, "host1", "b.gmt.gz"), os.path.join(folder, "rank0.gmt.gz")]
+        for path in paths:
+            shutil.copy(self.path, path)
+        with open(os.path.join(folder, "train.log"), "w", encoding="utf-8") as file:
+            file.write("step 1\n")
+        question = "select path, (select count(*) from blocks where recording = recordings.recording) from recordings"
+        blocks = ask(self.path, question)[0][1]
+        self.assertEqual(ask(folder, question), [(path, blocks) for path in paths])
+        self.assertEqual(ask(export(folder, "job.sqlite"), question), [(path, blocks) for path in paths])
+        done = cli.run("export", "--format=sqlite", "--force", "job-of-sql/")
+        self.assertIn("wrote job-of-sql.sqlite", done.stdout)
+        self.assertIn("train.log", done.stderr)
+        os.makedirs(cli.place("empty-folder"), exist_ok=True)
+        done = cli.run("sql", "empty-folder", "select 1 from sites")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("empty-folder: there is no recording in this folder", done.stderr)
+
     def test_sites_sum_to_the_report_for_each_layer_and_device(self):
         rows = ask(
             self.path,
