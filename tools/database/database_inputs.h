@@ -12,7 +12,7 @@ struct gmt_database_inputs {
 };
 
 /*
- * Lists the operands, with the recordings in a folder and its folders in place of the folder. Prints
+ * Lists the operands, with the recordings in a folder and its folders in place of it. Prints
  * errors, and warnings about files in folders that cannot be read. `ret_inputs` is zeroed; end it
  * with gmt_database_inputs_fini, also after a failure. Returns 0 or an exit code.
  */
