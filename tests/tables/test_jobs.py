@@ -172,7 +172,7 @@ class OtherFiles(unittest.TestCase):
             job.remarks,
             (
                 f"1 summary left out, because tables need the recording: {folder}/train.r0.summary.gz",
-                f"3 files left out that are no recordings: {folder}/data.gz, ...",
+                f"3 files left out: not a recording: {folder}/data.gz, ...",
             ),
         )
 

@@ -38,9 +38,14 @@ static int add_recordings(struct gmt_database_inputs *inputs, int count, char **
 		code = gmt_job_files_read_summaries(&inputs->files);
 	for (size_t i = 0; i < files->remarks.count; i++)
 		gmt_message_warning("%s", files->remarks.items[i]);
-	for (size_t i = 0; !code && i < files->files.count; i++)
-		if (files->files.items[i].kind == GMT_JOB_FILE_RECORDING)
-			code = add_path(inputs, files->files.items[i].path);
+	for (size_t i = 0; !code && i < files->files.count; i++) {
+		const struct gmt_job_file *file = &files->files.items[i];
+
+		if (file->kind == GMT_JOB_FILE_RECORDING && file->lacks_header && !file->is_operand)
+			gmt_message_warning("%s: is left out: it is empty, or not a recording", file->path);
+		else if (file->kind == GMT_JOB_FILE_RECORDING)
+			code = add_path(inputs, file->path);
+	}
 	if (code || inputs->paths.count)
 		return code;
 	gmt_message_error("%s: there is no recording in this folder", operands[0]);

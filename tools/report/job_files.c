@@ -182,12 +182,14 @@ static int look_at(struct reader *reader, struct gmt_job_file *file)
 	}
 	inflate_all(reader, GMT_FILE_HEADER_BYTES);
 	file->kind = kind_of(reader);
-	if (file->kind == GMT_JOB_FILE_OTHER && !file->is_operand) {
-		files->others++;
-		files->an_other = files->an_other ? files->an_other : file->path;
-	} else if (file->kind == GMT_JOB_FILE_OTHER) {
+	if (file->kind == GMT_JOB_FILE_OTHER &&
+		(file->is_operand || ends_with(file->path, ".gmt.gz"))) {
 		/* Reading it as a recording gives the reason. */
 		file->kind = GMT_JOB_FILE_RECORDING;
+		file->lacks_header = true;
+	} else if (file->kind == GMT_JOB_FILE_OTHER) {
+		files->others++;
+		files->an_other = files->an_other ? files->an_other : file->path;
 	}
 	done = file->kind != GMT_JOB_FILE_SUMMARY;
 	if (!done) {
@@ -387,9 +389,8 @@ static int read_files(struct gmt_job_files *files, const struct gmt_traces_optio
 	gmt_vec_fini(&reader.out);
 	gmt_arena_fini(&reader.inflate_memory);
 	if (files->others)
-		gmt_job_files_remark(files, "%u file%s left out that are no recordings: %.300s%s",
-			files->others, files->others == 1 ? "" : "s", files->an_other,
-			files->others == 1 ? "" : ", ...");
+		gmt_job_files_remark(files, "%u file%s left out: not a recording: %.300s%s", files->others,
+			files->others == 1 ? "" : "s", files->an_other, files->others == 1 ? "" : ", ...");
 	if (files->unreadable > READABLE_REMARKS)
 		gmt_job_files_remark(files, "%u files could not be read", files->unreadable);
 	if (files->is_out_of_memory) {

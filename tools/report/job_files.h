@@ -22,6 +22,8 @@ struct gmt_job_file {
 	const char *path; /* in the store's arena */
 	bool is_operand;  /* the user named it; else it was found in a folder */
 	enum gmt_job_file_kind kind;
+	/* for a recording, by its name: it does not begin as one, for example because it is empty */
+	bool lacks_header;
 };
 
 struct gmt_job_files {

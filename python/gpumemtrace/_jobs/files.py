@@ -167,7 +167,7 @@ def find(paths: Paths, options: Options = None) -> Found:
             "summary left out, because tables need the recording",
             "summaries left out, because tables need recordings",
         ),
-        (others, "file left out that is no recording", "files left out that are no recordings"),
+        (others, "file left out: not a recording", "files left out: not a recording"),
     ):
         names = sorted(set(left_out) - found.keys())
         if names:

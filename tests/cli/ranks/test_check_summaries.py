@@ -132,7 +132,17 @@ class Folders(unittest.TestCase):
             file.write("hello\n")
         done = cli.run("check", folder)
         self.assertEqual(done.returncode, 0)
-        self.assertIn("note: 1 file left out that are no recordings", done.stdout)
+        self.assertIn("note: 1 file left out: not a recording", done.stdout)
+
+    def test_an_empty_recording_in_a_folder_is_not_passed_over(self):
+        """A process that was killed in its first moment leaves an empty file, or a part of the header."""
+        folder = write_job("killed-early", 2)
+        for begin in b"", b"\x1f\x8b\x08":
+            with open(f"{folder}/train.r2.gmt.gz", "wb") as file:
+                file.write(begin)
+            done = cli.run("check", folder)
+            self.assertEqual(done.returncode, 3, begin)
+            self.assertIn("train.r2.gmt.gz could not be read and was not judged", done.stdout)
 
     def test_what_cannot_be_read_is_exit_code_3(self):
         folder = write_job("damaged", 2)

@@ -33,7 +33,7 @@ class BadInput(unittest.TestCase):
         answer = ranks(folder)
         self.assertEqual(len(answer["ranks"]), 3)
         self.assertEqual(len(answer["remarks"]), 1)
-        self.assertIn("3 files left out that are no recordings", answer["remarks"][0])
+        self.assertIn("3 files left out: not a recording", answer["remarks"][0])
 
     def test_files_of_another_job_are_left_out_and_can_be_chosen(self):
         folder = write_job("jobs", 3)

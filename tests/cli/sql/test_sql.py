@@ -59,9 +59,13 @@ class Numbers(unittest.TestCase):
         blocks = ask(self.path, question)[0][1]
         self.assertEqual(ask(folder, question), [(path, blocks) for path in paths])
         self.assertEqual(ask(export(folder, "job.sqlite"), question), [(path, blocks) for path in paths])
+        with open(os.path.join(folder, "rank1.gmt.gz"), "wb"):
+            pass
+        self.assertEqual(ask(folder, question), [(path, blocks) for path in paths])
         done = cli.run("export", "--format=sqlite", "--force", "job-of-sql/")
         self.assertIn("wrote job-of-sql.sqlite", done.stdout)
         self.assertIn("train.log", done.stderr)
+        self.assertIn("rank1.gmt.gz: is left out: it is empty", done.stderr)
         os.makedirs(cli.place("empty-folder"), exist_ok=True)
         done = cli.run("sql", "empty-folder", "select 1 from sites")
         self.assertEqual(done.returncode, 3)
