@@ -213,7 +213,7 @@ class OtherFiles(unittest.TestCase):
         done = run(self.READ, folder)
         self.assertEqual(
             done.stdout,
-            f"FileError no recording was found; 1 file left out that is no recording: {folder}/notes.txt\n",
+            f"FileError no recording was found; 1 file left out: not a recording: {folder}/notes.txt\n",
         )
         for operand, words in ((f"{folder}/*.gmt.gz", "no file matches"), ("/no/such", "cannot be opened")):
             self.assertRegex(run(self.READ, operand).stdout, f"^FileError no recording was found; .*{words}.*\n$")
