@@ -81,7 +81,7 @@ class Job(unittest.TestCase):
         self.store.pipe("/mixed/notes.txt", b"hello")
         job = gpumemtrace.open_job("memory://mixed")
         self.assertEqual(job.paths, ("memory:///mixed/no-suffix",))
-        self.assertEqual(job.remarks, ("1 file left out that is no recording: memory:///mixed/notes.txt",))
+        self.assertEqual(job.remarks, ("1 file left out: not a recording: memory:///mixed/notes.txt",))
         for operand, why in (
             ("memory://nothing", "memory://nothing: cannot be opened: there is no such object"),
             ("memory://bucket/x*.gmt.gz", "memory://bucket/x*.gmt.gz: no object matches"),
