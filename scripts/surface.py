@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """CUDA's functions as tables: the rows of preload/hooks/hooks.def, and the declarations of NVIDIA's headers.
 
-check-surface, make-coverage, make-docs and the tests use this module. The C preprocessor ($CC or cc) reads the
+check-surface, make-coverage, make-docs, gpu-check and the tests use this module. Needs only Python 3.8. The C preprocessor ($CC or cc) reads the
 headers, so the tables contain the declarations that a compiled program sees.
 """
 
@@ -27,7 +27,7 @@ ROW_COLUMNS = ("parameters", "arguments", "kind", "space", "address", "size", "f
 
 @dataclasses.dataclass
 class Row:
-    macro: str  # GMT_HOOK, GMT_HOOK_NAME, GMT_HOOK_BODY, GMT_HOOK_ROUTE
+    macro: str  # GMT_HOOK, GMT_HOOK_NAME, GMT_HOOK_BY_HAND, GMT_HOOK_ELSEWHERE
     group: str  # the comment above its group
     library: str
     symbol: str
@@ -78,11 +78,18 @@ def closing(text, opening):
     raise ValueError(f"unbalanced brackets after {text[opening - 40 : opening + 40]!r}")
 
 
+def read_table(path):
+    """Returns the text of a .def file, with the text of the files of its folder that it includes."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    include = re.compile(r'^#include "\w+/(\w+\.def)"$', re.M)
+    return include.sub(lambda match: read_table(os.path.join(os.path.dirname(path), match[1])), text)
+
+
 def calls(path, prefix):
     """Yields (macro, arguments, group) of each row of a .def file whose macro has this prefix. The group is the last
     comment above the row."""
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
+    text = read_table(path)
     # A comment at the start of a line is the heading of the rows below it.
     pattern = re.compile(r"^[ \t]*/\*(?P<comment>.*?)\*/|^(?P<macro>" + prefix + r"\w*)[ \t]*\(", re.M | re.S)
     group, at = "", 0
@@ -108,6 +115,11 @@ def rows(path=HOOKS):
     return result
 
 
+def wrapped_rows():
+    """Returns the rows of CUDA's functions that have a wrapper in preload/wrappers."""
+    return [row for row in rows() if row.macro != "GMT_HOOK_ELSEWHERE"]
+
+
 def strings(cell):
     """Joins the string literals of a cell, as C does."""
     return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', cell))
@@ -120,7 +132,7 @@ def not_hooked(path=NOT_HOOKED):
     return {cells[0]: (strings(cells[1]), group) for _, cells, group in calls(path, "GMT_NOT_HOOKED")}
 
 
-@functools.cache
+@functools.lru_cache(maxsize=None)
 def allocation_parts():
     return tuple(strings(cells[0]) for _, cells, _ in calls(ALLOCATION_LIKE, "GMT_ALLOCATION_LIKE"))
 
@@ -154,7 +166,7 @@ FOREIGN = {
 }
 
 
-@functools.cache
+@functools.lru_cache(maxsize=None)
 def foreign_folder():
     folder = tempfile.mkdtemp(prefix="gpumemtrace-headers.")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

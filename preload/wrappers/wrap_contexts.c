@@ -46,8 +46,8 @@ static uint64_t replace_stale_context(CUresult result, const CUcontext *context)
 {
 	if (result)
 		return 0;
-	gmt_contexts_end(N(*context));
-	return N(*context);
+	gmt_contexts_end(U64(*context));
+	return U64(*context);
 }
 
 #define CREATE_CONTEXT(symbol, parameters, arguments) \
@@ -86,8 +86,8 @@ CUresult result = original(context, device);
 
 call.stamp = gmt_clock_stamp();
 if (!result)
-	gmt_contexts_set_primary(device, N(*context));
-add_context(&call, result, result ? 0 : N(*context), device, &measure);
+	gmt_contexts_set_primary(device, U64(*context));
+add_context(&call, result, result ? 0 : U64(*context), device, &measure);
 gmt_call_end(&call);
 return result;
 }
@@ -96,13 +96,13 @@ return result;
 #define DESTROY_CONTEXT(symbol) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUcontext context)) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
-	struct gmt_context ended = gmt_contexts_end(N(context)); \
+	struct gmt_context ended = gmt_contexts_end(U64(context)); \
 	gmt_contexts_block_sampler(); \
 	CUresult result = original(context); \
 	gmt_contexts_unblock_sampler(); \
 	if (result) \
-		gmt_contexts_restore(N(context), &ended); \
-	end_context(&call, result, N(context), ended.number); \
+		gmt_contexts_restore(U64(context), &ended); \
+	end_context(&call, result, U64(context), ended.number); \
 	gmt_call_end(&call); \
 	return result; \
 	}
@@ -115,7 +115,7 @@ struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxAttach, GMT_CALL_DRIVER, GMT
 CUresult result = original(context, flags);
 
 if (!result)
-	gmt_contexts_attach(N(*context));
+	gmt_contexts_attach(U64(*context));
 gmt_call_end(&call);
 return result;
 }
@@ -125,8 +125,8 @@ struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxDetach, GMT_CALL_DRIVER, GMT
 
 gmt_contexts_block_sampler();
 CUresult result = original(context);
-if (!result && gmt_contexts_detach(N(context)))
-	end_context(&call, result, N(context), gmt_contexts_end(N(context)).number);
+if (!result && gmt_contexts_detach(U64(context)))
+	end_context(&call, result, U64(context), gmt_contexts_end(U64(context)).number);
 gmt_contexts_unblock_sampler();
 gmt_call_end(&call);
 return result;
@@ -199,12 +199,12 @@ call.stamp = gmt_clock_stamp();
 if (!result)
 	record_primary(&call, device);
 if (!result)
-	gmt_contexts_add_view(gmt_driver_green_view(N(*context)), device);
+	gmt_contexts_add_view(gmt_driver_green_view(U64(*context)), device);
 if (gmt_call_is_event(&call))
 	gmt_call_add(&call, (uint32_t)result,
 		&(struct gmt_call_details){ .kind = GMT_KIND_ALLOC,
 			.space = GMT_SPACE_CONTEXT,
-			.address = result ? 0 : N(*context),
+			.address = result ? 0 : U64(*context),
 			.device_plus_1 = device + 1,
 			.size_bytes = result ? 0 : gmt_memory_of_call_end(&measure) });
 gmt_call_end(&call);
@@ -213,7 +213,7 @@ return result;
 
 BEGIN_WRAPPER(CUDA, cuGreenCtxDestroy, (CUgreenCtx context))
 struct gmt_call call = gmt_call_begin(GMT_HOOK_cuGreenCtxDestroy, GMT_CALL_DRIVER, GMT_KIND_FREE);
-uint64_t view = gmt_driver_green_view(N(context));
+uint64_t view = gmt_driver_green_view(U64(context));
 
 gmt_contexts_block_sampler();
 CUresult result = original(context);
@@ -221,7 +221,7 @@ if (gmt_call_is_event(&call))
 	gmt_call_add(&call, (uint32_t)result,
 		&(struct gmt_call_details){ .kind = GMT_KIND_FREE,
 			.space = GMT_SPACE_CONTEXT,
-			.address = N(context) });
+			.address = U64(context) });
 if (!result) {
 	gmt_contexts_remove_view(view);
 	for (int device = 0; device < (int)gmt_driver_device_count(); device++)
@@ -259,7 +259,7 @@ return result;
 		gmt_call_add(&call, (uint32_t)result, \
 			&(struct gmt_call_details){ .kind = GMT_KIND_ALLOC, \
 				.space = GMT_SPACE_MODULE, \
-				.address = result ? 0 : N(*code), \
+				.address = result ? 0 : U64(*code), \
 				.size_bytes = result ? 0 : gmt_memory_of_call_end(&measure) }); \
 	gmt_call_end(&call); \
 	return result; \
@@ -287,7 +287,7 @@ LOAD(cuLibraryLoadFromFile,
 	if (gmt_call_is_event(&call)) \
 		gmt_call_add(&call, (uint32_t)result, \
 			&(struct gmt_call_details){ \
-				.kind = GMT_KIND_FREE, .space = GMT_SPACE_MODULE, .address = N(code) }); \
+				.kind = GMT_KIND_FREE, .space = GMT_SPACE_MODULE, .address = U64(code) }); \
 	gmt_call_end(&call); \
 	return result; \
 	}

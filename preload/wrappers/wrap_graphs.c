@@ -176,7 +176,7 @@ static void add_executable(const struct gmt_call *call, uint64_t exec, CUgraph g
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_CREATE); \
 	CUresult result = original arguments; \
 	if (!result) \
-		add_executable(&call, N(*exec), graph, flags); \
+		add_executable(&call, U64(*exec), graph, flags); \
 	gmt_call_end(&call); \
 	return result; \
 	}
@@ -200,18 +200,18 @@ INSTANTIATE(cuGraphInstantiateWithParams_ptsz,
 	BEGIN_WRAPPER(CUDA, symbol, (CUgraphExec exec, CUstream stream)) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_LAUNCH); \
 	CUresult result = original(exec, stream); \
-	if (!result && has_nodes(N(exec)) && gmt_call_is_event(&call)) \
+	if (!result && has_nodes(U64(exec)) && gmt_call_is_event(&call)) \
 		gmt_call_add(&call, 0, \
 			&(struct gmt_call_details){ .kind = GMT_KIND_LAUNCH, \
 				.space = GMT_SPACE_GRAPH, \
-				.address = N(exec), \
+				.address = U64(exec), \
 				.stream = in_stream }); \
 	gmt_call_end(&call); \
 	return result; \
 	}
 
-LAUNCH(cuGraphLaunch, N(stream))
-LAUNCH(cuGraphLaunch_ptsz, OWN(stream))
+LAUNCH(cuGraphLaunch, U64(stream))
+LAUNCH(cuGraphLaunch_ptsz, PER_THREAD(stream))
 
 /*
  * An upload allocates no block, so it makes no event. The call is counted, so the sampler measures
@@ -231,17 +231,17 @@ UPLOAD(cuGraphUpload_ptsz)
 BEGIN_WRAPPER(CUDA, cuGraphExecDestroy, (CUgraphExec exec))
 struct gmt_call call =
 	gmt_call_begin(GMT_HOOK_cuGraphExecDestroy, GMT_CALL_DRIVER, GMT_KIND_DESTROY);
-bool had_nodes = set_find(N(exec)) != NULL;
+bool had_nodes = set_find(U64(exec)) != NULL;
 
-set_remove(N(exec));
+set_remove(U64(exec));
 CUresult result = original(exec);
 if (result && had_nodes)
-	set_add(N(exec));
+	set_add(U64(exec));
 if (had_nodes && gmt_call_is_event(&call))
 	gmt_call_add(&call, (uint32_t)result,
 		&(struct gmt_call_details){ .kind = GMT_KIND_DESTROY,
 			.space = GMT_SPACE_GRAPH,
-			.address = N(exec) });
+			.address = U64(exec) });
 gmt_call_end(&call);
 return result;
 }
@@ -346,5 +346,5 @@ CAPTURE(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS,
 	return result; \
 	}
 
-END_CAPTURE(cuStreamEndCapture, N(stream))
-END_CAPTURE(cuStreamEndCapture_ptsz, OWN(stream))
+END_CAPTURE(cuStreamEndCapture, U64(stream))
+END_CAPTURE(cuStreamEndCapture_ptsz, PER_THREAD(stream))

@@ -9,7 +9,7 @@ static void add_pool(const struct gmt_call *call, CUresult result, CUmemoryPool 
 	int device_plus_1, enum gmt_pool_origin origin, bool is_managed)
 {
 	struct gmt_pool_info info = {
-		.handle = result ? 0 : N(*pool),
+		.handle = result ? 0 : U64(*pool),
 		.origin = (uint8_t)origin,
 		.is_managed = is_managed,
 		.device = (int16_t)(device_plus_1                   ? device_plus_1 - 1
@@ -71,7 +71,7 @@ static void note_pool(CUmemoryPool pool, const CUmemLocation *location, CUmemAll
 	if (location->type == CU_MEM_LOCATION_TYPE_DEVICE && !is_managed)
 		return;
 	gmt_known_pools_add(&(struct gmt_pool_info){
-		.handle = N(pool),
+		.handle = U64(pool),
 		.origin = GMT_POOL_DEFAULT,
 		.is_managed = is_managed,
 		.device = (int16_t)(device_plus_1 ? device_plus_1 - 1
@@ -85,9 +85,9 @@ GETS_POOL(cuMemGetMemPool)
 
 BEGIN_WRAPPER(CUDA, cuMemPoolDestroy, (CUmemoryPool pool))
 struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemPoolDestroy, GMT_CALL_DRIVER, GMT_KIND_DESTROY);
-int device_plus_1 = gmt_known_pools_device_plus_1(N(pool));
+int device_plus_1 = gmt_known_pools_device_plus_1(U64(pool));
 struct gmt_pool_info info;
-bool was_known = gmt_known_pools_remove(N(pool), &info);
+bool was_known = gmt_known_pools_remove(U64(pool), &info);
 
 CUresult result = original(pool);
 if (result && was_known)
@@ -96,7 +96,7 @@ if (gmt_call_is_event(&call))
 	gmt_call_add(&call, (uint32_t)result,
 		&(struct gmt_call_details){ .kind = GMT_KIND_DESTROY,
 			.space = GMT_SPACE_POOL,
-			.address = N(pool),
+			.address = U64(pool),
 			.device_plus_1 = device_plus_1 });
 gmt_call_end(&call);
 return result;

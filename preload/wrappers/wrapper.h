@@ -37,11 +37,11 @@
 #define ORIGINAL_CUDA gmt_original
 #define ORIGINAL_CUDART gmt_original_for
 
-/* Converts a pointer or number to the type that events hold. */
-#define N(value) ((uint64_t)(uintptr_t)(value))
+/* Converts a pointer or a number to the integer that events hold. */
+#define U64(value) ((uint64_t)(uintptr_t)(value))
 
-/* Same as N, for the stream of a function that takes a null stream as the thread's own stream. */
-#define OWN(stream) N((stream) ? (stream) : CU_STREAM_PER_THREAD)
+/* Same as U64, for a function that takes a null stream as the thread's own stream. */
+#define PER_THREAD(stream) U64((stream) ? (stream) : CU_STREAM_PER_THREAD)
 
 /*
  * Begins a wrapper. It has a private name for interpose/, and the exported name is its alias.

@@ -14,6 +14,17 @@
 	(!HAS_DETAILS(__VA_ARGS__) && \
 		(GMT_SPACE_##space == GMT_SPACE_DEVICE || GMT_SPACE_##space == GMT_SPACE_MANAGED))
 
+/* A refused call has no address, unless it is a free: then the address is an argument. */
+#define IS_REFUSED_WITHOUT_ADDRESS(kind) (failed && gmt_kind_failure(kind) != GMT_KIND_FREE_FAILED)
+
+/* The members that a row adds come last, so they override the others. */
+#define DETAILS(in_kind, in_space, in_address, size, ...) \
+	(&(struct gmt_call_details){ .kind = (in_kind), \
+		.space = (in_space), \
+		.address = IS_REFUSED_WITHOUT_ADDRESS(in_kind) ? 0 : (in_address), \
+		.size_bytes = (uint64_t)(size), \
+		__VA_ARGS__ })
+
 #define GMT_HOOK(library, symbol, base, since, mode, parameters, arguments, in_kind, in_space, \
 	in_address, size, ...) \
 	BEGIN_WRAPPER(library, symbol, parameters) \
@@ -23,14 +34,14 @@
 		bool failed = result != 0, readable = !failed || (uint32_t)result == GMT_OOM_RESULT; \
 		(void)readable; \
 		if (!failed && IS_PLAIN(in_space, ##__VA_ARGS__) && GMT_KIND_##in_kind == GMT_KIND_ALLOC) \
-			gmt_call_add_alloc(N(in_address), (uint64_t)(size), GMT_SPACE_##in_space); \
+			gmt_call_add_alloc(U64(in_address), (uint64_t)(size), GMT_SPACE_##in_space); \
 		else if (!failed && IS_PLAIN(in_space, ##__VA_ARGS__) && \
 			GMT_KIND_##in_kind == GMT_KIND_FREE) \
-			gmt_call_add_free(call.stamp, N(in_address), GMT_SPACE_##in_space); \
+			gmt_call_add_free(call.stamp, U64(in_address), GMT_SPACE_##in_space); \
 		else \
 			gmt_call_add(&call, (uint32_t)result, \
-				&(struct gmt_call_details){ \
-					.kind = GMT_KIND_##in_kind, .space = GMT_SPACE_##in_space, .address = failed && gmt_kind_failure(GMT_KIND_##in_kind) != GMT_KIND_FREE_FAILED ? 0 : N(in_address), .size_bytes = (uint64_t)(size), ##__VA_ARGS__ }); \
+				DETAILS(GMT_KIND_##in_kind, GMT_SPACE_##in_space, U64(in_address), size, \
+					__VA_ARGS__)); \
 	} \
 	gmt_call_end(&call); \
 	return result; \
@@ -44,7 +55,7 @@
 	return result; \
 	}
 
-#define GMT_HOOK_BODY(...)
-#define GMT_HOOK_ROUTE(...)
+#define GMT_HOOK_BY_HAND(...)
+#define GMT_HOOK_ELSEWHERE(...)
 
 #include "hooks/hooks.def"

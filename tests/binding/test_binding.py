@@ -10,13 +10,15 @@ import glob
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import tap
-from recorded_run import EXEC_FUNCTIONS, SHIM, RecordedRun, built
+from recorded_run import EXEC_FUNCTIONS, SHIM, SOURCE, RecordedRun, built
 
-SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(SOURCE, "scripts"))
+import surface
 
 LIBC = {
     "dlsym",
@@ -72,8 +74,7 @@ def readelf(*arguments):
 
 
 def hooked_symbols():
-    with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
-        return set(re.findall(r"^GMT_HOOK\w*\(\w+, (\w+),", file.read(), re.M))
+    return {row.symbol for row in surface.rows()}
 
 
 class Loading:

@@ -2,9 +2,12 @@
 """Checks look-ups of the driver's functions, without the recorder and with it (pointers.c prints their results)."""
 
 import os
-import re
+import sys
 
 from bench import SOURCE
+
+sys.path.append(os.path.join(SOURCE, "scripts"))
+import surface
 
 LEGACY, PER_THREAD = "LEGACY", "PTDS"
 PER_THREAD_FLAG = "2"
@@ -18,9 +21,7 @@ ROUTES = {
 
 def driver_rows():
     """Returns (symbol, base, since, mode) of the driver's rows in hooks.def."""
-    with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
-        found = re.findall(r"^GMT_HOOK(?:_NAME|_BODY|_ROUTE)?\(CUDA, (\w+), (\w+), (\d+), (\w+)", file.read(), re.M)
-    return [(symbol, base, int(since), mode) for symbol, base, since, mode in found]
+    return [(row.symbol, row.base, row.since, row.mode) for row in surface.rows() if row.library == "CUDA"]
 
 
 def meant(rows, base, version, flags):

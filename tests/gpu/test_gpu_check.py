@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -17,16 +18,13 @@ import tap
 from recorded_run import BUILD, SHIM, SIM_PYTHON
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(SOURCE, "scripts"))
+import surface  # noqa: E402  (scripts/ is no package)
+
 SCRIPT = os.path.join(SOURCE, "scripts", "gpu-check")
 
 needs_torch = unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 is_long = unittest.skipUnless(os.environ.get("GMT_TEST_LONG"), "takes minutes: scripts/test --long")
-
-
-def rows(libraries):
-    """Returns the functions of hooks.def that can be called."""
-    with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
-        return re.findall(rf"^GMT_HOOK(?:_NAME|_BODY)?\((?:{libraries}), (\w+)", file.read(), re.M)
 
 
 def gpu_check(*arguments, script=SCRIPT, **variables):
@@ -117,7 +115,7 @@ class Sections(OnTheSimulatedDevice):
 
         routes = figures(summary, "Every hooked function, by every route", "exact event")
         self.assertEqual(len(routes), 9)
-        self.assertEqual(max(route["functions"] for route in routes), len(rows("CUDA|CUDART")))
+        self.assertEqual(max(route["functions"] for route in routes), len(surface.wrapped_rows()))
         self.assertGreater(min(route["events"] for route in routes), 100)
         for row in figures(summary, "The ledger", "unexplained"):
             self.assertEqual((row["unexplained_bytes"], sum(row["lines"].values())), (0, row["used_bytes"]))
@@ -129,7 +127,7 @@ class Sections(OnTheSimulatedDevice):
         tree = self.place("tree")
         for part in ("scripts", "tests", "preload", "simcuda", "src"):
             shutil.copytree(os.path.join(SOURCE, part), os.path.join(tree, part))
-        path = os.path.join(tree, "preload", "hooks", "hooks.def")
+        path = os.path.join(tree, "preload", "hooks", "driver_hooks.def")
         with open(path, encoding="utf-8") as file:
             text = file.read()
         self.assertEqual(text.count("cuMemAllocPitch_v2, cuMemAllocPitch, 3020"), 1)

@@ -7,8 +7,12 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 from bench import HERE, SOURCE, last_line
+
+sys.path.append(os.path.join(SOURCE, "scripts"))
+import surface
 
 SHIM_TESTS = os.path.join(SOURCE, "tests", "shim")
 SNIPPETS = os.path.join(SHIM_TESTS, "hooks", "programs")
@@ -103,10 +107,8 @@ def runtime_for(runtimes, version):
 
 def write_weak_names(bench):
     """Declares the functions weak: older drivers and runtimes lack some of them, but linked programs must start."""
-    with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
-        names = re.findall(r"^GMT_HOOK(?:_NAME|_BODY)?\((?:CUDA|CUDART), (\w+)", file.read(), re.M)
     with open(bench.program("weak.h"), "w", encoding="utf-8") as file:
-        file.write("".join(f"#pragma weak linked_{name}\n" for name in names))
+        file.write("".join(f"#pragma weak linked_{row.symbol}\n" for row in surface.wrapped_rows()))
 
 
 def sources_of(name):

@@ -32,8 +32,8 @@ class Coverage(unittest.TestCase):
 
     def test_each_row_is_parsed_completely(self):
         rows = surface.rows()
-        with open(surface.HOOKS, encoding="utf-8") as file:
-            text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+        text = re.sub(r"/\*.*?\*/", "", surface.read_table(surface.HOOKS), flags=re.S)
+        self.assertGreater(len(rows), 150)
         self.assertEqual(len(rows), len(re.findall(r"^GMT_HOOK\w*\s*\(", text, re.M)))
         for row in rows:
             self.assertRegex(row.symbol, r"^(cu|_ZN3c10)\w+$")

@@ -3,13 +3,16 @@
 
 import collections
 import os
-import re
 import subprocess
+import sys
 import unittest
 
 import tap
 from definitions import Kind
 from recorded_run import SIMCUDA, SOURCE, RecordedRun, built
+
+sys.path.append(os.path.join(SOURCE, "scripts"))
+import surface
 
 PROGRAM = built("misuse")
 MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_DRIVER_VERSION": "13040"}
@@ -29,16 +32,11 @@ OK = {"ALLOC": Kind.ALLOC, "FREE": Kind.FREE}
 
 def rows():
     """Returns, for rows of hooks.def with an address, the kind and the number of the argument that is the address."""
-    with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
-        text = re.sub(r"\s+", " ", file.read()).replace("GMT_HOOK", "\nGMT_HOOK")
     found = {}
-    for symbol, arguments, kind, address in re.findall(
-        r"\nGMT_HOOK\((?:CUDA|CUDART), (\w+), \w+, \d+, \w+, \([^()]*(?:\(\w*\)[^()]*)*\), "
-        r"\(([^()]*)\), (\w+), \w+, ([^,]+),",
-        text,
-    ):
-        names = [name.strip() for name in arguments.split(",")]
-        found[symbol] = kind, names.index(address) if address in names else None
+    for row in surface.wrapped_rows():
+        if row.kind:
+            names = surface.split_arguments(row.arguments[1:-1])
+            found[row.symbol] = row.kind, names.index(row.address) if row.address in names else None
     return found
 
 

@@ -4,13 +4,16 @@
 import collections
 import functools
 import os
-import re
 import subprocess
+import sys
 import unittest
 
 import tap
 from definitions import HOST_SPACES, LAYER_OF_SPACE, Kind, Space
 from recorded_run import BUILD, SIMCUDA, SOURCE, RecordedRun, built, records
+
+sys.path.append(os.path.join(SOURCE, "scripts"))
+import surface
 
 WITHOUT_DEVICE = ("free", "free_failed", "unmap")  # the block knows
 
@@ -21,9 +24,7 @@ RUNTIME12 = 12090
 @functools.lru_cache(maxsize=None)
 def hooks():
     """Returns (library, symbol, base, since, mode) of each row of hooks.def that is a function of CUDA."""
-    with open(os.path.join(SOURCE, "preload", "hooks", "hooks.def"), encoding="utf-8") as file:
-        rows = re.findall(r"^GMT_HOOK(?:_NAME|_BODY)?\((CUDA|CUDART), (\w+), (\w+), (\d+), (\w+)", file.read(), re.M)
-    return [(library, symbol, base, int(since), mode) for library, symbol, base, since, mode in rows]
+    return [(row.library, row.symbol, row.base, row.since, row.mode) for row in surface.wrapped_rows()]
 
 
 # Each object takes device memory, so that a wrong measured size is found. The driver has the newest row.

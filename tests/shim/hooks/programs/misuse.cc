@@ -222,7 +222,7 @@ void misuse_all(bool is_with_runtime, const char *in_moment, const char *only)
 	if (is_with_runtime && (!only || strcmp(only, #symbol) == 0)) \
 		misuse(#symbol, &symbol);
 #define GMT_HOOK_ANY(library, symbol, ...) FOR_##library(symbol)
-#define GMT_HOOK_ROUTE(...)
+#define GMT_HOOK_ELSEWHERE(...)
 #include "hooks/hooks.def"
 }
 

@@ -47,14 +47,14 @@ struct row {
 #define GMT_HOOK_ANY(library, symbol, ...) \
 	FOR_##library(extern void linked_##symbol(void) __asm__(#symbol); \
 		extern const char below_##symbol[]; void snippet_##symbol(void *function);)
-#define GMT_HOOK_ROUTE(...)
+#define GMT_HOOK_ELSEWHERE(...)
 #include "hooks/hooks.def"
 
 static const struct row rows[] = {
 #define GMT_HOOK_ANY(library, symbol, base, since, mode, ...) \
 	FOR_##library({ #symbol, #base, since, mode, IS_##library, snippet_##symbol, \
 					  (void *)linked_##symbol, BELOW_##library(symbol) }, )
-#define GMT_HOOK_ROUTE(...)
+#define GMT_HOOK_ELSEWHERE(...)
 #include "hooks/hooks.def"
 };
 
