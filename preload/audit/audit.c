@@ -20,13 +20,14 @@
 #define EXPORT __attribute__((visibility("default")))
 
 static struct link_map *recorder; /* libgpumemtrace.so in the first namespace */
-/* All initial objects of the program are loaded: functions of the recorder can be called. */
-static bool is_loaded;
+/* All initial objects of the program are loaded, so this library can call the recorder. */
+static bool is_program_loaded;
 static gmt_audit_object *report_object;
 static gmt_audit_bind *get_wrapper;
 
-/* The drivers in this process; a process has a few at most. */
 enum { MAX_DRIVERS = 16 };
+
+/* The drivers in this process. `map` is NULL in a free entry. */
 static struct driver {
 	struct link_map *map;
 	Lmid_t namespace_id;
@@ -40,8 +41,8 @@ static bool name_begins_with(const struct link_map *map, const char *prefix)
 }
 
 /*
- * Finds an exported function of the recorder in the recorder's own hash table. dlsym needs a handle
- * that was made in this namespace. It is dangerous to make such a handle while the loader binds.
+ * Finds an exported function of the recorder in the recorder's own hash table. dlsym would need a
+ * handle from dlmopen, and dlmopen is unsafe while the loader binds symbols.
  */
 static void *find_function(const char *name)
 {
@@ -78,14 +79,15 @@ static void *find_function(const char *name)
 
 static bool find_interface(void)
 {
-	if (recorder && is_loaded && !get_wrapper) {
+	if (recorder && is_program_loaded && !get_wrapper) {
 		report_object = (gmt_audit_object *)find_function(GMT_AUDIT_OBJECT);
 		get_wrapper = (gmt_audit_bind *)find_function(GMT_AUDIT_BIND);
 	}
 	return get_wrapper && report_object;
 }
 
-static void report_range(const struct link_map *map, Lmid_t namespace_id, bool is_unloaded)
+/* Reports the address range of an object of another namespace to the recorder. */
+static void report_object_range(const struct link_map *map, Lmid_t namespace_id, bool is_unloaded)
 {
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)map->l_addr;
 
@@ -110,7 +112,7 @@ EXPORT unsigned la_version(unsigned version)
 EXPORT void la_preinit(uintptr_t *cookie)
 {
 	(void)cookie;
-	is_loaded = true;
+	is_program_loaded = true;
 }
 
 EXPORT unsigned la_objopen(struct link_map *map, Lmid_t namespace_id, uintptr_t *cookie)
@@ -120,7 +122,7 @@ EXPORT unsigned la_objopen(struct link_map *map, Lmid_t namespace_id, uintptr_t 
 		recorder = map;
 		return 0; /* the recorder itself must be bound to the original functions */
 	}
-	report_range(map, namespace_id, false);
+	report_object_range(map, namespace_id, false);
 	if (name_begins_with(map, "libcuda.so")) {
 		for (unsigned i = 0; i < MAX_DRIVERS && !*cookie; i++)
 			if (!drivers[i].map) {
@@ -132,9 +134,7 @@ EXPORT unsigned la_objopen(struct link_map *map, Lmid_t namespace_id, uintptr_t 
 	if (name_begins_with(map, "libcudadebugger.so") || name_begins_with(map, "libnvidia-") ||
 		name_begins_with(map, "libdxcore.so"))
 		return 0;
-	/*
-	 * la_objclose needs the map. The cookie does not point into `drivers`, so it is not a driver's.
-	 */
+	/* la_objclose needs the map. A cookie outside of `drivers` is no driver's. */
 	*cookie = (uintptr_t)map;
 	return LA_FLG_BINDFROM;
 }
@@ -153,7 +153,7 @@ EXPORT unsigned la_objclose(uintptr_t *cookie)
 	Lmid_t namespace_id = LM_ID_BASE;
 
 	if (map && dlinfo(map, RTLD_DI_LMID, &namespace_id) == 0)
-		report_range(map, namespace_id, true);
+		report_object_range(map, namespace_id, true);
 	if (driver)
 		driver->map = NULL;
 	return 0;

@@ -23,13 +23,13 @@ typedef void gmt_audit_object(long namespace_id, uint64_t start, uint64_t end, i
 struct gmt_audit_binding {
 	long namespace_id;
 	const char *symbol;
-	uint64_t driver_base;    /* of the driver that defines the symbol */
-	const void *driver_dynamic;
-	/* Valid during the call; the recorder copies it if it needs it longer. */
-	const char *driver_path;
+	/* The driver that defines the symbol */
+	uint64_t driver_base;
+	const void *driver_dynamic; /* its dynamic section */
+	const char *driver_path;    /* valid during the call */
 };
 
-/* Returns the recorder's wrapper to which the caller is to be bound; NULL: keep the binding. */
+/* Returns the recorder's wrapper for the symbol. Returns NULL if the binding must stay. */
 typedef void *gmt_audit_bind(const struct gmt_audit_binding *binding);
 
 #endif

@@ -132,7 +132,7 @@ static struct slot *find_place(uint64_t handle)
 	return NULL;
 }
 
-void gmt_contexts_call_at_new(void (*work)(void))
+void gmt_contexts_on_new(void (*work)(void))
 {
 	contexts.at_new = work;
 }
@@ -286,7 +286,7 @@ uint64_t gmt_contexts_of_device(int device)
 	return 0;
 }
 
-bool gmt_contexts_hold(void)
+bool gmt_contexts_hold_all(void)
 {
 	atomic_store(&contexts.held, true);
 	if (!atomic_load(&contexts.ending))
@@ -295,7 +295,7 @@ bool gmt_contexts_hold(void)
 	return false;
 }
 
-void gmt_contexts_release(void)
+void gmt_contexts_release_all(void)
 {
 	atomic_store(&contexts.held, false);
 }

@@ -68,7 +68,7 @@ struct gmt_context gmt_contexts_find_owner(uint64_t handle);
  * Sets a function that is called when a context is seen for the first time, on the thread that sees
  * it.
  */
-void gmt_contexts_call_at_new(void (*work)(void));
+void gmt_contexts_on_new(void (*work)(void));
 
 /* Returns whether any context was ever seen. */
 bool gmt_contexts_seen_any(void);
@@ -80,11 +80,11 @@ bool gmt_contexts_seen_any(void);
 uint64_t gmt_contexts_of_device(int device);
 
 /*
- * For the sampler: keeps all contexts alive until gmt_contexts_release, which must follow soon.
+ * For the sampler: keeps all contexts alive until gmt_contexts_release_all, which must follow soon.
  * Returns false if a context may be ending right now.
  */
-bool gmt_contexts_hold(void);
-void gmt_contexts_release(void);
+bool gmt_contexts_hold_all(void);
+void gmt_contexts_release_all(void);
 
 /*
  * Surround a call of the program that may end a context, and the update of its number.

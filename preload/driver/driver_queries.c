@@ -215,7 +215,7 @@ uint64_t gmt_driver_green_view(uint64_t green)
 		: 0;
 }
 
-int gmt_driver_device_of(uint64_t address)
+int gmt_driver_device_of_address(uint64_t address)
 {
 	KEEP_ERRNO;
 	int device;
@@ -274,7 +274,7 @@ uint64_t gmt_driver_range_bytes(uint64_t address)
 	return size_bytes;
 }
 
-int16_t gmt_driver_holder_of(uint64_t address)
+int16_t gmt_driver_location_of_address(uint64_t address)
 {
 	KEEP_ERRNO;
 	/* CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_MEMORYTYPE_HOST, CUDA_ERROR_INVALID_VALUE */
@@ -304,7 +304,7 @@ const struct gmt_driver_graph_functions *gmt_driver_graph_functions(void)
 		: NULL;
 }
 
-int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
+int gmt_driver_memory_of_current(uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
 {
 	KEEP_ERRNO;
 	int mode = CAPTURE_RELAXED; /* in this mode, the query never invalidates a capture */
@@ -326,11 +326,11 @@ int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_byte
 	return device;
 }
 
-bool gmt_driver_query_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
+bool gmt_driver_memory_of_device(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
 {
 	KEEP_ERRNO;
 	return gmt_driver_is_known() && current_device() == device &&
-		gmt_driver_current_memory(ret_free_bytes, ret_total_bytes) == device;
+		gmt_driver_memory_of_current(ret_free_bytes, ret_total_bytes) == device;
 }
 
 bool gmt_driver_relax_capture_mode(void)
@@ -340,7 +340,8 @@ bool gmt_driver_relax_capture_mode(void)
 	return gmt_driver_is_known() && ask.exchange_capture_mode && !ask.exchange_capture_mode(&mode);
 }
 
-bool gmt_driver_memory_of(uint64_t context, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
+bool gmt_driver_memory_of_context(uint64_t context, uint64_t *ret_free_bytes,
+	uint64_t *ret_total_bytes)
 {
 	size_t free_bytes, total_bytes;
 	void *popped;
@@ -358,7 +359,7 @@ bool gmt_driver_memory_of(uint64_t context, uint64_t *ret_free_bytes, uint64_t *
 	return answered;
 }
 
-bool gmt_driver_pool(uint64_t pool, struct gmt_driver_pool *ret_pool)
+bool gmt_driver_pool_attributes(uint64_t pool, struct gmt_driver_pool_attributes *ret_pool)
 {
 	/* CU_MEMPOOL_ATTR_... */
 	enum { THRESHOLD = 4, RESERVED, RESERVED_HIGH, USED, USED_HIGH };

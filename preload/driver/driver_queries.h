@@ -44,7 +44,7 @@ int gmt_driver_device_of_handle(uint64_t handle);
  * Returns the ordinal of the device with the memory at `address`; GMT_DEVICE_UNKNOWN if the query
  * fails.
  */
-int gmt_driver_device_of(uint64_t address);
+int gmt_driver_device_of_address(uint64_t address);
 
 /* Returns the handle of a device's default memory pool; 0 if the query fails. */
 uint64_t gmt_driver_default_pool(int device);
@@ -64,10 +64,10 @@ struct gmt_driver_device_info {
  * the device of this thread's current context: a query of another device would need another
  * context.
  */
-bool gmt_driver_query_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
+bool gmt_driver_memory_of_device(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
 
 /* Same as above, for the current device. Returns its ordinal, or GMT_DEVICE_UNKNOWN. */
-int gmt_driver_current_memory(uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
+int gmt_driver_memory_of_current(uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
 
 /*
  * Call it first in a thread of the recorder: from then on, the calls of this thread never
@@ -80,10 +80,11 @@ bool gmt_driver_relax_capture_mode(void);
  * Gets the free and total memory of the device of a context. The context must exist during the
  * call. Afterwards this thread has no current context.
  */
-bool gmt_driver_memory_of(uint64_t context, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
+bool gmt_driver_memory_of_context(uint64_t context, uint64_t *ret_free_bytes,
+	uint64_t *ret_total_bytes);
 
 /* The attributes of a memory pool. */
-struct gmt_driver_pool {
+struct gmt_driver_pool_attributes {
 	uint64_t reserved_bytes, used_bytes, reserved_high_bytes, used_high_bytes;
 	uint64_t threshold_bytes; /* memory that the pool may keep at a synchronization */
 };
@@ -92,7 +93,7 @@ struct gmt_driver_pool {
  * Reads the attributes of a pool. The pool must exist during the call. Returns false if a query
  * fails.
  */
-bool gmt_driver_pool(uint64_t pool, struct gmt_driver_pool *ret_pool);
+bool gmt_driver_pool_attributes(uint64_t pool, struct gmt_driver_pool_attributes *ret_pool);
 
 /*
  * Gets how much memory a device reserves for the memory nodes of graphs, and how much of it they
@@ -104,7 +105,7 @@ bool gmt_driver_graph_memory(int device, uint64_t *ret_reserved_bytes, uint64_t 
  * Returns the owner of the memory at `address`: a device's ordinal, or GMT_DEVICE_HOST for any
  * memory that is not a device's. Returns GMT_DEVICE_UNKNOWN if the query fails.
  */
-int16_t gmt_driver_holder_of(uint64_t address);
+int16_t gmt_driver_location_of_address(uint64_t address);
 
 /* Driver functions that list the content of a graph. The caller casts them to CUDA's types. */
 struct gmt_driver_graph_functions {

@@ -12,7 +12,7 @@ void gmt_memory_of_call_begin(struct gmt_memory_of_call *ret_measure)
 	int kept_errno = errno;
 
 	*ret_measure = (struct gmt_memory_of_call){ 0 };
-	ret_measure->device = gmt_driver_current_memory(&ret_measure->free_bytes, &total_bytes);
+	ret_measure->device = gmt_driver_memory_of_current(&ret_measure->free_bytes, &total_bytes);
 	errno = kept_errno;
 }
 
@@ -21,7 +21,7 @@ void gmt_memory_of_call_begin_context(struct gmt_memory_of_call *ret_measure, in
 	gmt_memory_of_call_begin(ret_measure);
 	if (ret_measure->device != device)
 		ret_measure->device = GMT_DEVICE_UNKNOWN;
-	if (gmt_sampler_ask(device, &ret_measure->sample))
+	if (gmt_sampler_sample_now(device, &ret_measure->sample))
 		ret_measure->made_device = device + 1;
 }
 
@@ -35,7 +35,7 @@ static uint64_t driver_rise(const struct gmt_memory_of_call *measure)
 	uint64_t free_bytes = 0, total_bytes;
 	int kept_errno = errno;
 	int device = measure->device < 0 ? GMT_DEVICE_UNKNOWN
-									 : gmt_driver_current_memory(&free_bytes, &total_bytes);
+									 : gmt_driver_memory_of_current(&free_bytes, &total_bytes);
 
 	errno = kept_errno;
 	return device >= 0 && device == measure->device ? rise(free_bytes, measure->free_bytes) : 0;
@@ -46,7 +46,7 @@ uint64_t gmt_memory_of_call_end(const struct gmt_memory_of_call *measure)
 	const struct gmt_sample *before = &measure->sample;
 	struct gmt_sample after;
 
-	if (!measure->made_device || !gmt_sampler_ask(measure->made_device - 1, &after))
+	if (!measure->made_device || !gmt_sampler_sample_now(measure->made_device - 1, &after))
 		return driver_rise(measure);
 	/*
 	 * NVML lists a process only if it has a context on the device. Before that the process used 0

@@ -54,7 +54,7 @@ void gmt_oom_query_memory(const struct gmt_ring_event *event, struct gmt_ring_ev
 
 	/* A driver may reach a cancellation point while the recorder is in the middle of an event. */
 	int cancelling = gmt_cancelling_hold();
-	gmt_driver_query_memory(event->device, &ret_answer->address, &ret_answer->size_bytes);
+	gmt_driver_memory_of_device(event->device, &ret_answer->address, &ret_answer->size_bytes);
 	gmt_cancelling_release(cancelling);
 }
 

@@ -113,25 +113,25 @@ static bool ask_driver(int device, struct gmt_sample *sample)
 {
 	uint64_t context;
 
-	if (!gmt_contexts_hold())
+	if (!gmt_contexts_hold_all())
 		return false;
 	context = live_context(device);
-	if (context && gmt_driver_memory_of(context, &sample->free_bytes, &sample->total_bytes))
+	if (context && gmt_driver_memory_of_context(context, &sample->free_bytes, &sample->total_bytes))
 		sample->known |= GMT_SAMPLE_DRIVER;
 	if (context &&
 		gmt_driver_graph_memory(device, &sample->graph_reserved_bytes, &sample->graph_used_bytes))
 		sample->known |= GMT_SAMPLE_GRAPHS;
-	gmt_contexts_release();
+	gmt_contexts_release_all();
 	return context != 0;
 }
 
 /* Records the state of a pool if it changed. */
 static void push_pool(unsigned index, const struct gmt_pool_info *info,
-	const struct gmt_driver_pool *now)
+	const struct gmt_driver_pool_attributes *now)
 {
 	static struct {
 		uint64_t handle;
-		struct gmt_driver_pool said;
+		struct gmt_driver_pool_attributes said;
 	} before[GMT_POOLS_MAX];
 	struct gmt_pool row = {
 		.stamp = gmt_clock_stamp(),
@@ -168,12 +168,12 @@ static void ask_pools(int device, struct gmt_sample *sample)
 	gmt_known_pools_add_default(device);
 	for (unsigned i = 0; i < GMT_POOLS_MAX; i++) {
 		struct gmt_pool_info info;
-		struct gmt_driver_pool now = { 0 };
+		struct gmt_driver_pool_attributes now = { 0 };
 
 		if (!gmt_known_pools_hold(i, &info))
 			continue;
 		if (info.device == device && !info.is_managed) {
-			bool answers = gmt_driver_pool(info.handle, &now);
+			bool answers = gmt_driver_pool_attributes(info.handle, &now);
 
 			all_answered &= answers;
 			if (answers)
@@ -380,7 +380,7 @@ static bool wait_for(const _Atomic uint32_t *count, uint32_t mine, uint64_t wait
 	}
 }
 
-bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample)
+bool gmt_sampler_sample_now(int device, struct gmt_sample *ret_sample)
 {
 	int kept_errno = errno;
 	bool has_answer = false;

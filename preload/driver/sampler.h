@@ -37,7 +37,7 @@ void gmt_sampler_tick(void);
  * run. Waits for the answer, at most a fifth of a second. The first answer takes as long as opening
  * NVML. Returns false if there is no answer. Keeps errno. Only for rare moments.
  */
-bool gmt_sampler_ask(int device, struct gmt_sample *ret_sample);
+bool gmt_sampler_sample_now(int device, struct gmt_sample *ret_sample);
 
 /*
  * Stops sampling, because the process ends. With `once_more`, takes a last sample first. Waits for

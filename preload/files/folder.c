@@ -12,7 +12,7 @@
 
 enum { ENTRIES_BYTES = 16 << 10 };
 
-int gmt_folder_keep(const char *path)
+int gmt_folder_open(const char *path)
 {
 	return gmt_descriptor_has_own_table() ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 }

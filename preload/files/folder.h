@@ -14,7 +14,7 @@
  * chroot. Returns a descriptor. Returns -1 if the thread shares the host's descriptor table or if
  * the folder cannot be opened.
  */
-int gmt_folder_keep(const char *path);
+int gmt_folder_open(const char *path);
 
 void gmt_folder_close(int *folder);
 

@@ -14,42 +14,41 @@
 #include "hooks/hooks.h"
 
 struct gmt_call_counts {
-	_Alignas(64) _Atomic uint64_t of[GMT_HOOK_COUNT]; /* indexed by enum gmt_hook */
+	_Alignas(64) _Atomic uint64_t calls[GMT_HOOK_COUNT]; /* indexed by enum gmt_hook */
 };
 
 /* The block shared by all threads that have no own block. */
 extern struct gmt_call_counts gmt_shared_call_counts;
 
 /* Counts a call in the shared block. Any thread, any time. */
-static inline void gmt_call_count(enum gmt_hook hook)
+static inline void gmt_call_counts_add_shared(enum gmt_hook hook)
 {
-	atomic_fetch_add_explicit(&gmt_shared_call_counts.of[hook], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&gmt_shared_call_counts.calls[hook], 1, memory_order_relaxed);
 }
 
 /*
- * Counts a call in the calling thread's block; NULL: it has no block. Call this only while the
- * thread is `in_recorder` or `closed` (thread.h): then a signal handler that interrupts it does not
- * count in the same block.
+ * Counts a call in the calling thread's block `own`, or in the shared block if `own` is NULL. Call
+ * this only while the thread is `in_recorder` or `closed` (thread.h). Then a signal handler that
+ * interrupts the thread does not count in the same block.
  */
 static inline void gmt_call_counts_add(struct gmt_call_counts *own, enum gmt_hook hook)
 {
 	if (__builtin_expect(!own, 0)) {
-		gmt_call_count(hook);
+		gmt_call_counts_add_shared(hook);
 		return;
 	}
 	/* The block has one writer, so load and store are enough. */
-	atomic_store_explicit(&own->of[hook],
-		atomic_load_explicit(&own->of[hook], memory_order_relaxed) + 1, memory_order_relaxed);
+	atomic_store_explicit(&own->calls[hook],
+		atomic_load_explicit(&own->calls[hook], memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
 /*
- * Returns the block of the thread that owns this ring slot. No other thread uses it while the
- * thread owns the slot. Returns NULL for high slots: the number of blocks is limited. Keeps the
- * counts of earlier threads.
+ * Returns the block of the thread that owns this ring slot. The block keeps the counts of the
+ * slot's earlier threads. Returns NULL for high slots, because the number of blocks is limited.
  */
 struct gmt_call_counts *gmt_call_counts_of_slot(uint32_t slot);
 
-/* Returns the calls by all threads up to now. Any thread. */
+/* Returns the number of calls by all threads up to now. Any thread. */
 uint64_t gmt_call_counts_total(enum gmt_hook hook);
 
 #endif

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * The wrappers by their private names, because another preloaded library may take the exported
- * names first. Only their addresses matter here, not their types.
+ * The wrappers by their private names, because another preloaded library may define the exported
+ * names first. The table needs only their addresses, so their types do not matter.
  */
 #define GMT_HOOK_ANY(library, symbol, ...) extern char gmt_wrap_##symbol[];
 #include "hooks/hooks.def"
@@ -33,10 +33,7 @@ const char *gmt_library_name(enum gmt_library library)
 	return names[library];
 }
 
-/*
- * A quick check: while a program loads, dlsym gets thousands of names, and almost all of them are
- * not hooked.
- */
+/* Rejects most names quickly: while a program loads, dlsym gets thousands of names. */
 static bool may_be_hooked(const char *symbol)
 {
 	return (symbol[0] == 'c' && symbol[1] == 'u') || strncmp(symbol, "_ZN3c10", 7) == 0;

@@ -3,8 +3,8 @@
 #define GMT_HOOKS_HOOKS_H
 
 /*
- * The hooks as data. interpose/ searches them to answer a look-up, and writer/ writes them as api
- * names. The wrappers are in wrappers.c and wrap_*.c. Only these files need CUDA's headers.
+ * The hooked functions as a table (hooks.def). interpose/ searches it to answer a look-up. writer/
+ * takes the api names of events from it. This folder needs no header of CUDA.
  */
 
 #include <stdint.h>
@@ -20,10 +20,11 @@ enum gmt_hook {
 	GMT_HOOK_COUNT
 };
 
+/* A row of hooks.def, which explains the members. */
 struct gmt_hook_info {
 	const char *symbol;
 	const char *base;
-	uint32_t since;
+	uint32_t since; /* CUDA version: 11020 is 11.2 */
 	uint8_t library; /* enum gmt_library */
 	uint8_t mode;    /* enum gmt_stream_mode */
 	void *wrapper;
@@ -42,9 +43,9 @@ const char *gmt_library_name(enum gmt_library library);
 enum gmt_hook gmt_hook_by_symbol(const char *symbol);
 
 /*
- * Returns the driver hook that cuGetProcAddress would choose for `base`: the newest that is not
+ * Returns the driver hook that cuGetProcAddress would choose for `base`: the newest row that is not
  * above `version`. For GMT_STREAM_MODE_PTDS, prefers a row of that mode. `base` may also be an
- * exact symbol.
+ * exact symbol. Returns GMT_HOOK_NONE if no row matches.
  */
 enum gmt_hook gmt_hook_by_base(const char *base, uint32_t version, enum gmt_stream_mode mode);
 

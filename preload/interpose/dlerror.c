@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program must not find a name that only this library exports. dlerror must then return the same
- * text as without us, with the name of the object that looked. The loader itself makes that text if
- * it is asked for a name that does not exist. So the filter of dlsym (dlsym.c) asks for our name
- * plus a mark. This file removes the mark from the text.
+ * If only the recorder exports a name, the program must not find it, and dlerror must return the
+ * same text as without the recorder. The loader makes that text for a name that does not exist. So
+ * the filter of dlsym (dlsym.c) passes on the name plus a mark, and dlerror removes the mark from
+ * the text.
  */
 #include "interpose/dlerror.h"
 
@@ -15,8 +15,8 @@
 #include "interpose/libc_dlsym.h"
 
 /*
- * No symbol name contains a space, so no object exports the marked name. A space is hardly visible
- * if a caller uses libc's own dlerror.
+ * No symbol name contains a space, so no object exports the marked name. A caller that uses libc's
+ * own dlerror hardly sees a space.
  */
 enum { ABSENT_MARK = ' ', ABSENT_BYTES = 128 /* long enough for every hooked name */ };
 
@@ -48,7 +48,7 @@ static void remove_mark(char *text)
 {
 	char *name = absent_name[0] ? strstr(text, absent_name) : NULL;
 
-	/* The loader made the text for this thread only, and frees it. */
+	/* The text may be changed: the loader made it for this thread only. */
 	if (name) {
 		char *mark = name + strlen(absent_name) - 1;
 
@@ -57,15 +57,15 @@ static void remove_mark(char *text)
 }
 
 /*
- * The loader has no call that sets an error. So the recorder ends its calls with a look-up of a
- * name that does not exist. The loader keeps that error exactly as long as it would have kept the
- * program's error, and dlerror returns the program's text for it.
+ * The loader has no function that sets an error. So the recorder ends its calls with a look-up of
+ * this name, which does not exist. The loader keeps that error as long as it would have kept the
+ * program's error. dlerror returns the program's text in its place.
  */
-static const char held_name[] = "an error from before";
+static const char placeholder_name[] = "an error from before";
 
 /*
- * From the heap, like the loader's own texts. The thread frees it when it needs another one. The
- * last text of a thread is never freed.
+ * The program's text, on the heap. The thread frees it when it saves the next text. The last text
+ * of a thread is never freed.
  */
 static __thread char *held_text __attribute__((tls_model("initial-exec")));
 
@@ -77,7 +77,7 @@ bool gmt_dlerror_hold(void)
 
 	if (!text)
 		return false;
-	if (held_text && strstr(text, held_name))
+	if (held_text && strstr(text, placeholder_name))
 		return true;
 	remove_mark(text);
 	free(held_text);
@@ -91,7 +91,7 @@ void gmt_dlerror_release(bool is_held)
 		return;
 	gmt_libc.dlerror();
 	if (is_held && gmt_libc.dlsym)
-		gmt_libc.dlsym(RTLD_DEFAULT, held_name);
+		gmt_libc.dlsym(RTLD_DEFAULT, placeholder_name);
 }
 
 char *gmt_wrap_dlerror(void)
@@ -101,7 +101,7 @@ char *gmt_wrap_dlerror(void)
 
 	char *text = gmt_libc.dlerror ? gmt_libc.dlerror() : NULL;
 
-	if (text && held_text && strstr(text, held_name))
+	if (text && held_text && strstr(text, placeholder_name))
 		return held_text;
 	if (text)
 		remove_mark(text);

@@ -12,8 +12,8 @@
  */
 
 /*
- * The arguments of the look-up, as the assembly keeps them. A filter that passes may have changed
- * them.
+ * The arguments of the look-up, in the layout of the assembly. The filter may change them before it
+ * passes the look-up on.
  */
 struct gmt_dlsym_request {
 	void *handle;
@@ -23,7 +23,9 @@ struct gmt_dlsym_request {
 
 /* Returned in two registers. */
 struct gmt_dlsym_decision {
-	/* if answered: the result, may be NULL. Otherwise the jump target; NULL: return NULL */
+	/*
+	 * If answered, the result, which may be NULL. Otherwise the jump target, or NULL to return NULL
+	 */
 	void *address;
 	long answered;
 };
@@ -32,7 +34,10 @@ struct gmt_dlsym_decision {
 extern char gmt_wrap_dlsym[], gmt_wrap_dlvsym[];
 char *gmt_wrap_dlerror(void);
 
-/* Decides a look-up. `is_versioned`: 1 for dlvsym, 0 for dlsym. */
+/*
+ * Decides a look-up. `caller` is the return address of dlsym. `is_versioned`: 1 for dlvsym, 0 for
+ * dlsym.
+ */
 struct gmt_dlsym_decision gmt_dlsym_filter(struct gmt_dlsym_request *request, const void *caller,
 	int is_versioned);
 

@@ -5,8 +5,8 @@
 
 #include "hooks/hooks.h"
 #include "interpose/dlerror.h"
-#include "interpose/namespaces.h"
-#include "interpose/objects.h"
+#include "interpose/dlmopen_namespaces.h"
+#include "interpose/loaded_objects.h"
 #include "interpose/originals.h"
 #include "runtime/stages.h"
 
@@ -31,10 +31,10 @@ void gmt_driver_library_open(const void *function)
 	if (gmt_driver_is_known())
 		return;
 
-	bool is_foreign = gmt_namespaces_contain(function);
+	bool is_in_namespace = gmt_namespaces_contain(function);
 
-	if (!is_foreign &&
-		(!gmt_object_of(function, &object) || object.is_program ||
+	if (!is_in_namespace &&
+		(!gmt_object_find(function, &object) || object.is_program ||
 			!gmt_path_name_begins_with(object.path, "libcuda.so")))
 		return;
 	if (!atomic_compare_exchange_strong(&gmt_driver_state, &expected, GMT_DRIVER_BEING_OPENED))
@@ -42,12 +42,9 @@ void gmt_driver_library_open(const void *function)
 
 	bool is_held = gmt_dlerror_hold();
 
-	/*
-	 * Never closed, so that the functions' addresses stay valid when the program closes its own
-	 * handle.
-	 */
-	void *handle =
-		is_foreign ? gmt_namespaces_pin(function) : dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
+	/* Never closed, so that the functions stay loaded when the program closes its own handle. */
+	void *handle = is_in_namespace ? gmt_namespaces_pin(function)
+								   : dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD);
 
 	gmt_dlerror_release(is_held);
 	if (!handle) {
@@ -58,8 +55,8 @@ void gmt_driver_library_open(const void *function)
 		if (gmt_hooks[hook].library != GMT_LIBRARY_CUDA)
 			continue;
 		driver.exported[hook] = gmt_original_dlsym(handle, gmt_hooks[hook].symbol);
-		if (driver.exported[hook] && !gmt_original_known(hook))
-			gmt_original_set(hook, driver.exported[hook]);
+		if (driver.exported[hook] && !gmt_original_stored(hook))
+			gmt_original_store(hook, driver.exported[hook]);
 	}
 	driver.library = handle;
 	GMT_RUN_STAGE(driver_learnt);
@@ -89,7 +86,9 @@ bool gmt_driver_exports_unhooked(const void *function)
 	return name && gmt_hook_by_symbol(name) == GMT_HOOK_NONE;
 }
 
-/* A thread that was learning the driver does not exist in the child. */
+/*
+ * Lets the child of a fork learn the driver: the thread that was learning it does not exist there.
+ */
 static void after_fork(void)
 {
 	int opening = GMT_DRIVER_BEING_OPENED;

@@ -3,8 +3,9 @@
 #define GMT_INTERPOSE_DRIVER_LIBRARY_H
 
 /*
- * The only libcuda of this process, and the addresses of its functions. The recorder never links to
- * it and never opens it: it learns the library from the first of its functions that it meets.
+ * The libcuda of this process, and the addresses of its functions. The recorder is not linked to
+ * libcuda and never loads it. It learns the library from the first function of libcuda that it
+ * sees.
  */
 
 #include <stdatomic.h>
@@ -23,13 +24,13 @@ static inline bool gmt_driver_is_known(void)
 	return atomic_load_explicit(&gmt_driver_state, memory_order_acquire) == GMT_DRIVER_KNOWN;
 }
 
-/* Returns the library's handle for gmt_original_dlsym, for work at the stage driver_learnt. */
+/* Returns the library's handle for gmt_original_dlsym. Call it at the stage driver_learnt. */
 void *gmt_driver_library(void);
 
 /*
- * Learns the driver from the address of any function in it: pins the library, and finds all hooked
- * functions. Does the work of the stage driver_learnt (runtime/stages.h). Idempotent, and cheap
- * after the first call. Never call inside dlsym.
+ * Learns the driver from the address of any function in it. Keeps the library loaded for ever, and
+ * finds all hooked functions. Runs the stage driver_learnt (runtime/stages.h). Idempotent, and
+ * cheap after the first call. Do not call it inside dlsym.
  */
 void gmt_driver_library_open(const void *function);
 

@@ -7,7 +7,7 @@
 #include "interpose/elf_tables.h"
 #include "interpose/patched_originals.h"
 
-enum { MAX_DEPTH = 4 }; /* of dependencies of dependencies */
+enum { MAX_DEPTH = 4 }; /* levels of dependencies that a search follows */
 
 static int take_first(const ElfW(Sym) * entry, void *argument)
 {
@@ -23,7 +23,7 @@ static void *find_in(const struct gmt_elf_tables *tables, const char *symbol)
 	return entry ? (void *)(tables->base + entry->st_value) : NULL;
 }
 
-/* Returns the driver's own function if its table has a wrapper. */
+/* Same as above, but returns the driver's own function where its table has a wrapper. */
 static void *find_original_in(const struct gmt_elf_tables *tables, const char *symbol)
 {
 	return gmt_patched_originals_undo(find_in(tables, symbol), symbol);
@@ -82,7 +82,7 @@ struct search_object {
 	bool found;
 };
 
-static int visit_named_object(struct dl_phdr_info *info, size_t size, void *argument)
+static int visit_wanted_object(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct search_object *search = argument;
 	struct gmt_elf_tables tables;
@@ -101,7 +101,9 @@ static int visit_named_object(struct dl_phdr_info *info, size_t size, void *argu
 	return search->found;
 }
 
-static void *find_in_tree(const struct gmt_elf_tables *tables, const char *symbol, int depth)
+/* Finds `symbol` in an object and its dependencies. */
+static void *find_in_dependencies(const struct gmt_elf_tables *tables, const char *symbol,
+	int depth)
 {
 	void *found = is_self(tables) ? NULL : find_original_in(tables, symbol);
 
@@ -112,9 +114,9 @@ static void *find_in_tree(const struct gmt_elf_tables *tables, const char *symbo
 			continue;
 
 		struct search_object needed = { .name = tables->names + entry->d_un.d_val };
-		gmt_objects_visit(visit_named_object, &needed);
+		gmt_objects_visit(visit_wanted_object, &needed);
 		if (needed.found)
-			found = find_in_tree(&needed.tables, symbol, depth + 1);
+			found = find_in_dependencies(&needed.tables, symbol, depth + 1);
 	}
 	return found;
 }
@@ -123,15 +125,15 @@ void *gmt_elf_symbol_in_scope_of(const struct gmt_object *object, const char *sy
 {
 	struct search_object start = { .start = object->start, .end = object->end };
 
-	gmt_objects_visit(visit_named_object, &start);
-	return start.found ? find_in_tree(&start.tables, symbol, 0) : NULL;
+	gmt_objects_visit(visit_wanted_object, &start);
+	return start.found ? find_in_dependencies(&start.tables, symbol, 0) : NULL;
 }
 
 void *gmt_elf_symbol_in_library(const char *soname, const char *symbol)
 {
 	struct search_object library = { .name = soname };
 
-	gmt_objects_visit(visit_named_object, &library);
+	gmt_objects_visit(visit_wanted_object, &library);
 	return library.found ? find_in(&library.tables, symbol) : NULL;
 }
 
@@ -139,7 +141,7 @@ bool gmt_elf_symbol_is_defined_by(const struct gmt_object *object, const char *s
 {
 	struct search_object search = { .start = object->start, .end = object->end };
 
-	gmt_objects_visit(visit_named_object, &search);
+	gmt_objects_visit(visit_wanted_object, &search);
 	return search.found && find_in(&search.tables, symbol);
 }
 
@@ -147,6 +149,6 @@ bool gmt_elf_symbol_is_referenced_by(const struct gmt_object *object, const char
 {
 	struct search_object search = { .start = object->start, .end = object->end };
 
-	gmt_objects_visit(visit_named_object, &search);
+	gmt_objects_visit(visit_wanted_object, &search);
 	return search.found && refers_to(&search.tables, symbol);
 }

@@ -11,23 +11,21 @@
 
 #include <stdbool.h>
 
-#include "interpose/objects.h"
+#include "interpose/loaded_objects.h"
 
-/*
- * Return whether the object itself defines `symbol`, or only refers to another object's definition.
- */
+/* Return whether the object itself defines `symbol`, or refers to another object's definition. */
 bool gmt_elf_symbol_is_defined_by(const struct gmt_object *object, const char *symbol);
 bool gmt_elf_symbol_is_referenced_by(const struct gmt_object *object, const char *symbol);
 
 /*
  * Returns `symbol` in the object with that soname, or NULL. The result is the current value in the
- * object's table, which may be one of our wrappers (interpose/dynsym.h).
+ * object's table, which may be one of our wrappers (interpose/patch_dynsym.h).
  */
 void *gmt_elf_symbol_in_library(const char *soname, const char *symbol);
 
 /*
- * Returns `symbol` as the object would find it in its own scope, without the global scope: in
- * itself and in its dependencies. Returns NULL if it is not there. Ignores this library's own
+ * Returns `symbol` as the object would find it in its own scope: in itself and in its dependencies,
+ * but not in the global scope. Returns NULL if `symbol` is not there. Ignores the recorder's
  * exports.
  */
 void *gmt_elf_symbol_in_scope_of(const struct gmt_object *object, const char *symbol);

@@ -6,9 +6,10 @@
 
 #include "runtime/call_free_text.h"
 
+/* Returns the address that an entry of the dynamic section holds. */
 static const void *address_in(uint64_t base, uint64_t value)
 {
-	/* glibc has already added the base to these entries, unless the section is read-only. */
+	/* glibc has already added the base to this address, unless the dynamic section is read-only. */
 	return (const void *)(value < base ? base + value : value);
 }
 
@@ -52,17 +53,14 @@ static bool is_definition(const struct gmt_elf_tables *tables, uint32_t index, c
 	if (entry->st_shndx == SHN_UNDEF || !entry->st_value ||
 		!gmt_same_text(tables->names + entry->st_name, symbol))
 		return false;
-	/*
-	 * An IFUNC symbol is a resolver and not the function itself. A TLS symbol is data; data is
-	 * never looked up here.
-	 */
+	/* The value of an IFUNC symbol is a resolver, and not the function. A TLS symbol is data. */
 	return ELF64_ST_TYPE(entry->st_info) != STT_GNU_IFUNC &&
 		ELF64_ST_TYPE(entry->st_info) != STT_TLS;
 }
 
 /* The parts of a GNU hash table. */
 struct gnu_hash {
-	const ElfW(Addr) * filter; /* a power of two of words: two bits per symbol */
+	const ElfW(Addr) * filter; /* a Bloom filter with two bits per symbol */
 	uint32_t filter_words;
 	uint32_t filter_shift;
 	uint32_t bucket_count;
@@ -83,7 +81,7 @@ static struct gnu_hash open_gnu_hash(const uint32_t *hash)
 	return opened;
 }
 
-/* Returns false if no symbol has that hash. Most objects have none of the wanted names. */
+/* Tests the Bloom filter. Returns false if no symbol has that hash, as in most objects. */
 static bool may_have(const struct gnu_hash *hash, uint32_t wanted)
 {
 	enum { BITS = 8 * sizeof(ElfW(Addr)) };
@@ -156,9 +154,10 @@ uint32_t gmt_elf_tables_symbol_count(const struct gmt_elf_tables *tables)
 
 	for (uint32_t i = 0; i < hash.bucket_count; i++)
 		last = hash.buckets[i] > last ? hash.buckets[i] : last;
-	/* Without any definition, `first` is the index where definitions would begin. */
+	/* The object defines no symbol. */
 	if (last < hash.first)
 		return hash.first;
+	/* A chain's last entry has bit 0 set. */
 	while (!(hash.chain[last - hash.first] & 1))
 		last++;
 	return last + 1;

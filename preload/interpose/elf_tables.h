@@ -35,10 +35,7 @@ bool gmt_elf_tables_read_at(uint64_t base, const void *dynamic, struct gmt_elf_t
 int gmt_elf_tables_visit(const struct gmt_elf_tables *tables, const char *symbol,
 	int (*visit)(const ElfW(Sym) * entry, void *argument), void *argument);
 
-/*
- * Returns the number of symbols. The hash tables contain only definitions, no references, but they
- * show where the symbols end.
- */
+/* Returns the number of symbols, definitions and references. */
 uint32_t gmt_elf_tables_symbol_count(const struct gmt_elf_tables *tables);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Implements the option exports=off. A weak reference to a CUDA function in the program binds to
- * our export of that name, without any look-up that we could answer. This misleads a program that
- * takes the binding as a sign of CUDA. With exports=off, our names must disappear before the
- * program is relocated, and this is before any constructor. But the loader relocates the program
- * last, and it runs the resolver of an indirect function (ifunc) earlier. So the resolver removes
- * the names from this library's symbol table. The functions that dlsym and cuGetProcAddress return
- * are still hooked.
+ * the recorder's export, without a look-up that the recorder could answer. A program that tests the
+ * reference then believes that CUDA is there. With exports=off, the loader must not see our CUDA
+ * names when it relocates the program. That happens before any constructor runs. But the loader
+ * relocates the program last, and runs the resolvers of indirect functions (ifunc) before that. So
+ * a resolver removes the names from this library's symbol table. The functions that dlsym and
+ * cuGetProcAddress return are still hooked.
  *
- * A resolver must not call another library. Only the stack from the kernel is initialized: the
+ * A resolver must not call another library. It can read only what the kernel put on the stack: the
  * arguments and the environment.
  */
 #include "interpose/hide_exports.h"
@@ -29,7 +29,8 @@ extern void *__libc_stack_end; /* a variable of the loader: the address of argc 
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
-static inline long kernel(long number, long first, long second, long third, long fourth)
+/* Makes a system call without libc. */
+static inline long system_call(long number, long first, long second, long third, long fourth)
 {
 #if defined(__x86_64__)
 	register long fourth_register __asm__("r10") = fourth;
@@ -57,7 +58,7 @@ static inline long kernel(long number, long first, long second, long third, long
 
 static inline long protect(uintptr_t start, size_t bytes, long protection)
 {
-	return kernel(SYS_mprotect, (long)start, (long)bytes, protection, 0);
+	return system_call(SYS_mprotect, (long)start, (long)bytes, protection, 0);
 }
 
 GMT_EARLY static inline bool is_same(const char *a, const char *b)
@@ -67,16 +68,16 @@ GMT_EARLY static inline bool is_same(const char *a, const char *b)
 	return length && !a[length];
 }
 
-static const char item[] = "exports=off", other_item[] = "exports=on";
+static const char off_item[] = "exports=off", on_item[] = "exports=on";
 static const char variable_prefix[] = "GPUMEMTRACE_OPTIONS=";
 
 /* Returns the offset of the variable's value in /proc/self/environ, or -1. */
 GMT_EARLY static long find_value(int fd, char *buffer, size_t bytes)
 {
-	size_t matched = 0; /* larger than the prefix's length: this is another variable */
+	size_t matched = 0; /* bytes of the prefix; more than its length: this is another variable */
 	long offset = 0, got;
 
-	while ((got = kernel(SYS_pread64, fd, (long)buffer, (long)bytes, offset)) > 0) {
+	while ((got = system_call(SYS_pread64, fd, (long)buffer, (long)bytes, offset)) > 0) {
 		for (long i = 0; i < got; i++) {
 			if (!buffer[i])
 				matched = 0;
@@ -96,19 +97,21 @@ GMT_EARLY static bool is_off_in_environment(void)
 {
 	char buffer[4096];
 	bool value_is_off = false;
-	int fd = (int)kernel(SYS_openat, AT_FDCWD, (long)"/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
+	int fd =
+		(int)system_call(SYS_openat, AT_FDCWD, (long)"/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
 
 	if (fd < 0)
 		return false;
 
 	long offset = find_value(fd, buffer, sizeof(buffer));
-	long got = offset < 0 ? 0 : kernel(SYS_pread64, fd, (long)buffer, sizeof(buffer) - 1, offset);
+	long got =
+		offset < 0 ? 0 : system_call(SYS_pread64, fd, (long)buffer, sizeof(buffer) - 1, offset);
 
 	if (got > 0) {
 		buffer[got] = 0;
-		value_is_off = gmt_early_has_item(buffer, item, other_item);
+		value_is_off = gmt_early_has_item(buffer, off_item, on_item);
 	}
-	kernel(SYS_close, fd, 0, 0, 0);
+	system_call(SYS_close, fd, 0, 0, 0);
 	return value_is_off;
 }
 
@@ -116,8 +119,8 @@ GMT_EARLY static bool wants_exports_off(void)
 {
 	/*
 	 * A non-PIE program that uses __libc_stack_end (node and other programs with V8) has its own
-	 * copy of the variable. The loader fills in that copy only when it relocates the program, which
-	 * is last.
+	 * copy of the variable. The loader sets that copy when it relocates the program, so it is still
+	 * NULL here.
 	 */
 	if (!__libc_stack_end)
 		return is_off_in_environment();
@@ -129,7 +132,7 @@ GMT_EARLY static bool wants_exports_off(void)
 	for (char **variable = argument + 1; *variable; variable++) {
 		size_t name = gmt_early_skip(*variable, variable_prefix);
 
-		if (name && gmt_early_has_item(*variable + name, item, other_item))
+		if (name && gmt_early_has_item(*variable + name, off_item, on_item))
 			return true;
 	}
 	return false;
@@ -162,7 +165,7 @@ GMT_EARLY static size_t count_symbols(const uint32_t *hash)
 	return (size_t)last + 1;
 }
 
-/* PyTorch's report functions stay: no program takes them as a sign of CUDA. */
+/* Returns whether a name is hidden. PyTorch's report functions stay: no program tests for them. */
 GMT_EARLY static bool is_cuda_name(const char *name)
 {
 	for (unsigned hook = GMT_HOOK_NONE + 1; hook < GMT_HOOK_COUNT; hook++)
@@ -190,14 +193,14 @@ GMT_EARLY static void hide_exports(void)
 		return;
 	for (size_t i = 1; i < count; i++) {
 		if (symbols[i].st_shndx != SHN_UNDEF && is_cuda_name(names + symbols[i].st_name)) {
-			symbols[i].st_value = 0; /* for the loader, this means "not defined here" */
-			symbols[i].st_shndx = SHN_UNDEF;
+			symbols[i].st_value = 0;
+			symbols[i].st_shndx = SHN_UNDEF; /* not defined here */
 		}
 	}
 	protect(start, bytes, PROT_READ);
 }
 
-static void nothing(void)
+static void do_nothing(void)
 {
 }
 
@@ -205,7 +208,7 @@ GMT_EARLY static void (*resolve(void))(void)
 {
 	if (wants_exports_off())
 		hide_exports();
-	return nothing;
+	return do_nothing;
 }
 
 void gmt_hide_exports(void) __attribute__((ifunc("resolve"), visibility("hidden")));

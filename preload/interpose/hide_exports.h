@@ -3,9 +3,9 @@
 #define GMT_INTERPOSE_HIDE_EXPORTS_H
 
 /*
- * Does nothing when called. It is an indirect function (ifunc): the loader runs its resolver before
- * the program is relocated. With the option exports=off, the resolver removes our CUDA names from
- * the symbol table (hide_exports.c).
+ * Does nothing. It is an indirect function (ifunc), and the loader runs its resolver before it
+ * relocates the program. With the option exports=off, the resolver removes our CUDA names from the
+ * symbol table (hide_exports.c).
  */
 void gmt_hide_exports(void);
 

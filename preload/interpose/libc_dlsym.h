@@ -3,10 +3,9 @@
 #define GMT_INTERPOSE_LIBC_DLSYM_H
 
 /*
- * The C library's own dlsym, dlvsym and dlerror. The recorder replaces all three names, so it
- * cannot find the originals with them: it reads the C library's symbol table. Another preload may
- * replace these names too. If it comes after this library, the program's look-ups go on to that
- * preload.
+ * The C library's own dlsym, dlvsym and dlerror. The recorder replaces all three, so it finds the
+ * originals in the C library's symbol table. Another preload may also replace them. If that preload
+ * comes after the recorder, the recorder passes the program's look-ups on to it.
  */
 
 typedef void *gmt_dlsym_function(void *handle, const char *name);
@@ -25,8 +24,8 @@ struct gmt_libc {
 extern struct gmt_libc gmt_libc;
 
 /*
- * Idempotent. Call from the constructor, or from the first look-up if that comes earlier: in one
- * thread.
+ * Finds the functions. Idempotent. Call it from the constructor, or from the first look-up if that
+ * comes earlier: in both cases only one thread exists.
  */
 void gmt_libc_init(void);
 

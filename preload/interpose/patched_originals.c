@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "interpose/objects.h"
+#include "interpose/loaded_objects.h"
 
 static _Atomic(void *) originals[GMT_HOOK_COUNT]; /* NULL: the table has no wrapper */
 

@@ -3,17 +3,14 @@
 #define GMT_INTERPOSE_PATCHED_ORIGINALS_H
 
 /*
- * Keeps the driver's own functions, after interpose/dynsym.h has replaced them by our wrappers in
- * the driver's symbol table. If the driver is unloaded and loaded again, the new functions
- * overwrite the old ones. Any thread.
+ * The driver's own functions, which interpose/patch_dynsym.h has replaced with our wrappers in the
+ * driver's symbol table. If the driver is unloaded and loaded again, the new functions replace the
+ * old ones. Any thread.
  */
 
 #include "hooks/hooks.h"
 
-/*
- * Stores the driver's function before its table gets the wrapper. So a thread that finds the
- * wrapper in the table finds the function here.
- */
+/* Stores the driver's function. Call it before the table gets the wrapper. */
 void gmt_patched_originals_set(enum gmt_hook hook, void *function);
 
 /*

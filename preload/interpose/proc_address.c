@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Interposes cuGetProcAddress. Every CUDA runtime since 11.3 finds the driver this way. The driver
- * is always asked first. Only a successful answer is replaced, and only by the wrapper of exactly
- * that function.
+ * Interposes cuGetProcAddress, by which every CUDA runtime since 11.3 finds the driver's functions.
+ * The wrappers call the driver first. They replace only a successful answer, and only with the
+ * wrapper of exactly that function. Interposes also cuInit, which shows that the program uses CUDA.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -18,12 +18,12 @@
 enum { SUCCESS = 0, NOT_INITIALIZED = 3, FLAG_PER_THREAD_STREAM = 2 };
 
 /*
- * Returns the wrapper for the driver's answer. Searches by address first, which is right for every
- * future version. Searches by name and version if the driver returns a function that it does not
- * export. A newer form of a hooked name that the driver exports under a name without a row stays as
- * it is.
+ * Returns the wrapper of the function `answered`, or `answered` itself if it is not hooked.
+ * Searches the hooks by address, which is right for every future version. If the driver does not
+ * export the function, searches by name and version. A newer form of a hooked function may have an
+ * exported name without a row. It stays as it is.
  */
-static void *wrapper_for(const char *symbol, void *answered, int version, uint64_t flags)
+static void *wrapper_or_self(const char *symbol, void *answered, int version, uint64_t flags)
 {
 	enum gmt_hook hook = gmt_driver_hook_at(answered);
 
@@ -33,30 +33,31 @@ static void *wrapper_for(const char *symbol, void *answered, int version, uint64
 		if (hook != GMT_HOOK_NONE && gmt_driver_exports_unhooked(answered))
 			hook = GMT_HOOK_NONE;
 		if (hook != GMT_HOOK_NONE)
-			gmt_original_set(hook, answered);
+			gmt_original_store(hook, answered);
 	}
 	if (hook != GMT_HOOK_NONE)
 		return gmt_hooks[hook].wrapper;
 
-	/* A newer form of a name has a row under its old name. */
+	/* A newer form of a hooked name may be exported under a name without a row. */
 	if (gmt_unhooked_is_candidate(symbol)) {
 		const char *exported = gmt_driver_export_name(answered);
 
-		gmt_unhooked_add(exported ? exported : symbol, GMT_ROUTE_PROC_ADDRESS);
+		gmt_unhooked_add(exported ? exported : symbol, GMT_LOOKUP_ROUTE_PROC_ADDRESS);
 	}
 	return answered;
 }
 
-static void replace(const char *symbol, void **address, int version, uint64_t flags,
+/* Replaces the driver's answer. `original` is the cuGetProcAddress that gave it. */
+static void replace_answer(const char *symbol, void **address, int version, uint64_t flags,
 	const void *original)
 {
 	if (!gmt_config.records)
 		return;
 	gmt_driver_library_open(original);
 	GMT_RUN_STAGE(driver_reached);
-	/* The driver may return success and NULL: "exists, but not here". */
+	/* With success, the driver may return NULL: the function exists, but not on this system. */
 	if (symbol && address && *address)
-		*address = wrapper_for(symbol, *address, version, flags);
+		*address = wrapper_or_self(symbol, *address, version, flags);
 }
 
 #define EXPORT(symbol) __attribute__((visibility("default"), alias("gmt_wrap_" #symbol)))
@@ -72,11 +73,11 @@ int gmt_wrap_cuGetProcAddress(const char *symbol, void **address, int version, u
 	if (!original)
 		return NOT_INITIALIZED;
 
-	gmt_call_count(GMT_HOOK_cuGetProcAddress);
+	gmt_call_counts_add_shared(GMT_HOOK_cuGetProcAddress);
 
 	int result = original(symbol, address, version, flags);
 	if (result == SUCCESS)
-		replace(symbol, address, version, flags, (const void *)original);
+		replace_answer(symbol, address, version, flags, (const void *)original);
 	return result;
 }
 
@@ -95,11 +96,11 @@ int gmt_wrap_cuGetProcAddress_v2(const char *symbol, void **address, int version
 	if (!original)
 		return NOT_INITIALIZED;
 
-	gmt_call_count(GMT_HOOK_cuGetProcAddress_v2);
+	gmt_call_counts_add_shared(GMT_HOOK_cuGetProcAddress_v2);
 
 	int result = original(symbol, address, version, flags, status);
 	if (result == SUCCESS)
-		replace(symbol, address, version, flags, (const void *)original);
+		replace_answer(symbol, address, version, flags, (const void *)original);
 	return result;
 }
 
@@ -113,7 +114,7 @@ int gmt_wrap_cuInit(unsigned flags)
 	if (!original)
 		return NOT_INITIALIZED;
 
-	gmt_call_count(GMT_HOOK_cuInit);
+	gmt_call_counts_add_shared(GMT_HOOK_cuInit);
 
 	int result = original(flags);
 	if (result == SUCCESS) {

@@ -6,7 +6,7 @@
 
 #include "runtime/call_free_text.h"
 
-static const char *const allocation_words[] = {
+static const char *const allocation_parts[] = {
 #define GMT_ALLOCATION_LIKE(part) part,
 #include "hooks/allocation_like.def"
 #undef GMT_ALLOCATION_LIKE
@@ -20,7 +20,7 @@ static const char *const not_hooked[] = {
 
 static struct {
 	_Atomic bool is_set; /* stored with release after the other fields */
-	enum gmt_route route;
+	enum gmt_lookup_route route;
 	char name[GMT_UNHOOKED_NAME_BYTES];
 } entries[GMT_UNHOOKED_MAX];
 
@@ -31,8 +31,8 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Returns whether the rest of a name is only a suffix of its form: _v2, _ptsz, _v2_ptsz. */
-GMT_NO_CALLS static bool is_version_suffix(const char *rest)
+/* Returns whether `rest` is empty or the suffix of a form of a function: _v2, _ptsz, _v2_ptsz. */
+GMT_NO_CALLS static bool is_form_suffix(const char *rest)
 {
 	if (rest[0] == '_' && rest[1] == 'v' && is_digit(rest[2]))
 		for (rest += 2; is_digit(*rest); rest++)
@@ -40,22 +40,23 @@ GMT_NO_CALLS static bool is_version_suffix(const char *rest)
 	return !*rest || gmt_same_text(rest, "_ptsz") || gmt_same_text(rest, "_ptds");
 }
 
-/* Returns the length of `beginning` if `text` begins with it; otherwise 0. */
-GMT_NO_CALLS static size_t begins_with(const char *text, const char *beginning)
+/* Returns the length of `prefix` if `text` begins with it; otherwise 0. */
+GMT_NO_CALLS static size_t prefix_length(const char *text, const char *prefix)
 {
 	size_t length = 0;
 
-	while (beginning[length] && text[length] == beginning[length])
+	while (prefix[length] && text[length] == prefix[length])
 		length++;
-	return beginning[length] ? 0 : length;
+	return prefix[length] ? 0 : length;
 }
 
+/* Returns whether the function is not hooked on purpose (not_hooked.def). */
 GMT_NO_CALLS static bool is_not_hooked(const char *name)
 {
 	for (size_t i = 0; i < sizeof(not_hooked) / sizeof(*not_hooked); i++) {
-		size_t length = begins_with(name, not_hooked[i]);
+		size_t length = prefix_length(name, not_hooked[i]);
 
-		if (length && is_version_suffix(name + length))
+		if (length && is_form_suffix(name + length))
 			return true;
 	}
 	return false;
@@ -64,10 +65,10 @@ GMT_NO_CALLS static bool is_not_hooked(const char *name)
 /* True for cuMemAlloc and cudaMalloc; false for cublasCreate and cudnnFree. */
 GMT_NO_CALLS static bool is_cuda_name(const char *name)
 {
-	size_t length = begins_with(name, "cuda");
+	size_t length = prefix_length(name, "cuda");
 
 	if (!length)
-		length = begins_with(name, "cu");
+		length = prefix_length(name, "cu");
 	return length && name[length] >= 'A' && name[length] <= 'Z';
 }
 
@@ -75,16 +76,16 @@ GMT_NO_CALLS bool gmt_unhooked_is_candidate(const char *name)
 {
 	if (!is_cuda_name(name))
 		return false;
-	for (size_t i = 0; i < sizeof(allocation_words) / sizeof(*allocation_words); i++)
+	for (size_t i = 0; i < sizeof(allocation_parts) / sizeof(*allocation_parts); i++)
 		for (const char *at = name; *at; at++)
-			if (begins_with(at, allocation_words[i]))
+			if (prefix_length(at, allocation_parts[i]))
 				return !is_not_hooked(name);
 	return false;
 }
 
-void gmt_unhooked_add(const char *name, enum gmt_route route)
+void gmt_unhooked_add(const char *name, enum gmt_lookup_route route)
 {
-	enum gmt_route known;
+	enum gmt_lookup_route known;
 	const char *known_name;
 	size_t length = 0;
 	unsigned index;
@@ -104,7 +105,7 @@ void gmt_unhooked_add(const char *name, enum gmt_route route)
 	atomic_store_explicit(&entries[index].is_set, true, memory_order_release);
 }
 
-const char *gmt_unhooked_get(unsigned index, enum gmt_route *ret_route)
+const char *gmt_unhooked_get(unsigned index, enum gmt_lookup_route *ret_route)
 {
 	if (index >= GMT_UNHOOKED_MAX ||
 		!atomic_load_explicit(&entries[index].is_set, memory_order_acquire))

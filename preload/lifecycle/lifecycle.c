@@ -32,17 +32,17 @@
 #include "runtime/load.h"
 #include "runtime/process.h"
 #include "runtime/recorder_stack.h"
-#include "lifecycle/before_exec.h"
+#include "lifecycle/exec.h"
 #include "driver/contexts.h"
 #include "interpose/dlerror.h"
 #include "interpose/dlsym.h"
-#include "interpose/dynsym.h"
+#include "interpose/patch_dynsym.h"
 #include "interpose/hide_exports.h"
 #include "lifecycle/fork_without_handlers.h"
 #include "interpose/libc_dlsym.h"
-#include "interpose/namespaces.h"
-#include "lifecycle/user_change.h"
-#include "interpose/objects.h"
+#include "interpose/dlmopen_namespaces.h"
+#include "lifecycle/setuid.h"
+#include "interpose/loaded_objects.h"
 #include "interpose/originals.h"
 #include "interpose/elf_symbols.h"
 
@@ -127,7 +127,7 @@ static void look_for_python(void)
 static void look_for_refusals(void)
 {
 	if (atomic_load_explicit(&lifecycle.has_reached_driver, memory_order_relaxed) &&
-		gmt_dynsym_is_refused() &&
+		gmt_dynsym_is_read_only() &&
 		gmt_stderr_warn("symbol tables are not writable (mprotect is refused): "
 						"calls from libraries opened with RTLD_DEEPBIND are not recorded"))
 		gmt_log_note(
@@ -214,7 +214,7 @@ static void prepare(void *unused)
 	gmt_session_call_each_round(gmt_sampler_tick, count_threads);
 	gmt_session_call_when_alone(is_last_thread, stop_sampler);
 	gmt_session_call_at_thread(start_sampler);
-	gmt_contexts_call_at_new(start_sampler);
+	gmt_contexts_on_new(start_sampler);
 }
 
 /*
@@ -258,7 +258,8 @@ GMT_AT_STAGE(after_fork, LIFECYCLE, after_fork);
  */
 static bool is_linked_to_cuda(void)
 {
-	return gmt_original_next(GMT_HOOK_cuInit) || gmt_original_next(GMT_HOOK_cudaMalloc);
+	return gmt_original_next_at_start(GMT_HOOK_cuInit) ||
+		gmt_original_next_at_start(GMT_HOOK_cudaMalloc);
 }
 
 /*
@@ -339,7 +340,7 @@ static void load(void)
 	gmt_object_self();
 	gmt_own_stack_init();
 	gmt_libc_init();
-	gmt_original_scan_scope();
+	gmt_original_scan_global_scope();
 	gmt_dlsym_init();
 	gmt_clock_init();
 	gmt_process_init();
@@ -357,11 +358,11 @@ static void load(void)
 	/* The handler that is registered first is called last, like the destructor. */
 	at_quick_exit(on_quick_exit);
 	__cxa_atexit(on_last_exit, NULL, NULL);
-	gmt_before_exec_init();
+	gmt_exec_init();
 	gmt_fork_without_handlers_init();
 	find_pthread_exit();
-	gmt_user_change_init();
-	gmt_namespaces_open();
+	gmt_setuid_init();
+	gmt_namespaces_allow_wrappers();
 	if (is_linked_to_cuda())
 		reach_driver();
 }

@@ -75,7 +75,7 @@ static int16_t device_of(struct heap *heap, uint64_t block)
 		return device;
 	if (!heap->address && !block)
 		return GMT_DEVICE_UNKNOWN;
-	device = gmt_driver_holder_of(heap->address ? heap->address : block);
+	device = gmt_driver_location_of_address(heap->address ? heap->address : block);
 	if (device != GMT_DEVICE_UNKNOWN)
 		atomic_store_explicit(&heap->device, device, memory_order_relaxed);
 	return device;

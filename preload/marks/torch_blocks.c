@@ -85,7 +85,7 @@ __attribute__((always_inline)) static inline void record(struct report report)
 	struct gmt_ring_event *slot;
 
 	if (!gmt_event_enter(thread)) {
-		gmt_call_count(report.hook);
+		gmt_call_counts_add_shared(report.hook);
 		return;
 	}
 	gmt_call_counts_add(thread->call_counts, report.hook);
@@ -148,7 +148,7 @@ static void on_out_of_memory(enum gmt_hook hook, int64_t size_bytes, uint64_t al
 	if (device.type != C10_CUDA)
 		return;
 	if (!gmt_event_begin()) {
-		gmt_call_count(hook);
+		gmt_call_counts_add_shared(hook);
 		return;
 	}
 	gmt_call_counts_add(gmt_this_thread.call_counts, hook);
@@ -168,7 +168,8 @@ typedef void out_of_memory_function(int64_t, uint64_t, uint64_t, struct c10_devi
 	{ \
 		usage_function *real; \
 		on_usage(GMT_HOOK_##symbol, address, size_bytes, allocated_bytes, reserved_bytes, device); \
-		real = (usage_function *)gmt_original_for(GMT_HOOK_##symbol, __builtin_return_address(0)); \
+		real = (usage_function *)gmt_original_outside_driver(GMT_HOOK_##symbol, \
+			__builtin_return_address(0)); \
 		if (real) \
 			real(address, size_bytes, allocated_bytes, reserved_bytes, device); \
 	}
@@ -181,7 +182,7 @@ typedef void out_of_memory_function(int64_t, uint64_t, uint64_t, struct c10_devi
 		struct c10_device device) \
 	{ \
 		out_of_memory_function *real = \
-			(out_of_memory_function *)gmt_original_for(GMT_HOOK_##symbol, \
+			(out_of_memory_function *)gmt_original_outside_driver(GMT_HOOK_##symbol, \
 				__builtin_return_address(0)); \
 		on_out_of_memory(GMT_HOOK_##symbol, size_bytes, allocated_bytes, reserved_bytes, device); \
 		if (real) \

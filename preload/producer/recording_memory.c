@@ -19,7 +19,7 @@
 #include "runtime/descriptor.h"
 #include "runtime/log.h"
 #include "files/folder.h"
-#include "files/remove_dead.h"
+#include "files/remove_dead_recordings.h"
 #include "shared_memory/shared_recording_owner.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -214,7 +214,7 @@ static bool open_in(struct gmt_recording_memory *memory, const char *folder, con
 	memory->fd = open(memory->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (memory->fd < 0)
 		return false;
-	memory->folder = gmt_folder_keep(folder);
+	memory->folder = gmt_folder_open(folder);
 	memory->fd = gmt_descriptor_move_high(memory->fd);
 	gmt_file_identity_of(memory->fd, &memory->file);
 	gmt_file_lock(memory->fd);

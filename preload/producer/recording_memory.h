@@ -40,9 +40,9 @@ struct gmt_recording_memory {
 
 /*
  * Creates the file and maps it for the recording of `owner`. First removes recordings of killed
- * recorders if they take too much space (files/remove_dead.h). Uses `fallback_folder` if tmpfs has
- * no room. If neither folder has room, uses memory without a file and reports a fault. Returns
- * false with a reason in ret_why. The caller fills the preamble and then signs the memory.
+ * recorders if they take too much space (files/remove_dead_recordings.h). Uses `fallback_folder` if
+ * tmpfs has no room. If neither folder has room, uses memory without a file and reports a fault.
+ * Returns false with a reason in ret_why. The caller fills the preamble and then signs the memory.
  */
 bool gmt_recording_memory_open(struct gmt_recording_memory *ret_memory,
 	const struct gmt_shared_recording_owner *owner, const char *fallback_folder, char *ret_why,

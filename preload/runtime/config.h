@@ -60,7 +60,9 @@ struct gmt_config {
 	/* false: option `ranks` leaves this process out, so the recorder stays out of its way */
 	bool records;
 	bool exports;
-	/* Change hooked names in the symbol tables of the driver and libc (interpose/dynsym.h). */
+	/*
+	 * Change hooked names in the symbol tables of the driver and libc (interpose/patch_dynsym.h).
+	 */
 	bool dynsym;
 	bool watch_code; /* count freed code objects of Python (python/python_code_frees.h) */
 	bool steps; /* find steps automatically (marks/optimizer.h) */

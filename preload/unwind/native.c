@@ -19,7 +19,7 @@
 #include "unwind/memory_is_readable.h"
 #include "runtime/config.h"
 #include "runtime/recorder_stack.h"
-#include "interpose/objects.h"
+#include "interpose/loaded_objects.h"
 #include "interpose/originals.h"
 
 /* On AArch64 compilers keep frame pointers, so the walk reads no rules from tables. */

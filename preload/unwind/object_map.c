@@ -15,7 +15,7 @@
 #include "runtime/config.h"
 #include "runtime/bounded_wait.h"
 #include "runtime/log.h"
-#include "interpose/objects.h"
+#include "interpose/loaded_objects.h"
 #include "runtime/hot_data.h"
 #include "runtime/stages.h"
 

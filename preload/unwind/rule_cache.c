@@ -8,7 +8,7 @@
 #include "unwind/eh_frame.h"
 #include "unwind/memory_is_readable.h"
 #include "runtime/recorder_stack.h"
-#include "interpose/objects.h"
+#include "interpose/loaded_objects.h"
 #include "runtime/hot_data.h"
 #include "runtime/stages.h"
 

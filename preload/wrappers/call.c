@@ -99,7 +99,7 @@ static void count_reentrant(struct gmt_thread_state *thread, enum gmt_hook hook,
 	if (kind && !thread->reentrant_depth && !thread->is_ours)
 		gmt_count_loss(GMT_LOSS_REENTERED);
 	thread->reentrant_depth++;
-	gmt_call_count(hook);
+	gmt_call_counts_add_shared(hook);
 }
 
 bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller,

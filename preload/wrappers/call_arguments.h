@@ -73,7 +73,7 @@ static inline int gmt_handle_device_plus_1(uint64_t handle)
 
 static inline int gmt_address_device_plus_1(uint64_t address)
 {
-	int device = gmt_driver_device_of(address);
+	int device = gmt_driver_device_of_address(address);
 
 	return device >= 0 ? device + 1 : 0;
 }

@@ -303,7 +303,7 @@ void gmt_graphs_note_memory_node(void)
 #define CAPTURE(symbol, parameters, arguments, change) \
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
 	CUresult result = original arguments; \
-	gmt_call_count(GMT_HOOK_##symbol); \
+	gmt_call_counts_add_shared(GMT_HOOK_##symbol); \
 	if (!result) { \
 		atomic_fetch_add_explicit(&gmt_stream_capture_count, change, memory_order_relaxed); \
 		gmt_mark(GMT_MARK_KIND_CAPTURE, GMT_MARK_SOURCE_RECORDER, NULL, 0, (uintptr_t)stream); \
@@ -338,7 +338,7 @@ CAPTURE(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS,
 		atomic_load_explicit(&gmt_stream_capture_count, memory_order_relaxed) > 0 && \
 		gmt_driver_is_capturing(in_stream); \
 	CUresult result = original(stream, graph); \
-	gmt_call_count(GMT_HOOK_##symbol); \
+	gmt_call_counts_add_shared(GMT_HOOK_##symbol); \
 	if (was_capturing && !gmt_driver_is_capturing(in_stream)) { \
 		atomic_fetch_sub_explicit(&gmt_stream_capture_count, 1, memory_order_relaxed); \
 		gmt_mark(GMT_MARK_KIND_CAPTURED, GMT_MARK_SOURCE_RECORDER, NULL, 0, (uintptr_t)stream); \

@@ -57,7 +57,7 @@ return result;
 	BEGIN_WRAPPER(CUDA, symbol, \
 		(CUmemoryPool * pool, CUmemLocation * location, CUmemAllocationType type)) \
 	CUresult result = original(pool, location, type); \
-	gmt_call_count(GMT_HOOK_##symbol); \
+	gmt_call_counts_add_shared(GMT_HOOK_##symbol); \
 	if (!result) \
 		note_pool(*pool, location, type); \
 	return result; \

@@ -16,7 +16,7 @@
 #include <cuda_runtime_api.h>
 
 #include "wrappers/call.h"
-#include "wrappers/cuda_types.h"
+#include "wrappers/missing_cuda_types.h"
 #include "wrappers/call_arguments.h"
 #include "hooks/hooks.h"
 #include "driver/known_pools.h"
@@ -35,7 +35,7 @@
 
 /* The shorter of the two ways to the original function. */
 #define ORIGINAL_CUDA gmt_original
-#define ORIGINAL_CUDART gmt_original_for
+#define ORIGINAL_CUDART gmt_original_outside_driver
 
 /* Converts a pointer or a number to the integer that events hold. */
 #define U64(value) ((uint64_t)(uintptr_t)(value))

@@ -136,7 +136,7 @@ void gmt_control_open(const struct gmt_recording_state *recording)
 		control.fd = gmt_descriptor_move_high(fd);
 		gmt_file_identity_of(control.fd, &control.file);
 		if (map(control.fd)) {
-			control.folder = gmt_folder_keep(folder);
+			control.folder = gmt_folder_open(folder);
 			break;
 		}
 		unlink(control.path);

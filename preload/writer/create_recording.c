@@ -10,7 +10,7 @@
 #include "runtime/config.h"
 #include "runtime/descriptor.h"
 #include "producer/clock.h"
-#include "files/run_note.h"
+#include "files/run_failure.h"
 #include "format/encoding/encode.h"
 #include "writer/process_metadata.h"
 #include "shared_memory/shared_recording_owner.h"
@@ -141,7 +141,7 @@ bool gmt_create_recording(struct gmt_recording_state *recording,
 {
 	if (open_all(recording, memory, ret_why, why_bytes))
 		return true;
-	gmt_run_note_failure(ret_why);
+	gmt_run_failure_write(ret_why);
 	return false;
 }
 

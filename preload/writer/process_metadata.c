@@ -267,10 +267,10 @@ static void write_overhead(const struct gmt_process_metadata *metadata)
 static void write_unhooked(struct gmt_process_metadata *metadata)
 {
 	static const char *const route_names[] = {
-		[GMT_ROUTE_DLSYM] = "dlsym",
-		[GMT_ROUTE_PROC_ADDRESS] = "cuGetProcAddress",
+		[GMT_LOOKUP_ROUTE_DLSYM] = "dlsym",
+		[GMT_LOOKUP_ROUTE_PROC_ADDRESS] = "cuGetProcAddress",
 	};
-	enum gmt_route route;
+	enum gmt_lookup_route route;
 	const char *name;
 
 	for (; (name = gmt_unhooked_get(metadata->unhooked_written, &route)) != NULL;

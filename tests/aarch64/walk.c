@@ -17,7 +17,7 @@
 #include "unwind/own_stack.h"
 #include "unwind/walk.h"
 #include "runtime/recorder_stack.h"
-#include "interpose/objects.h"
+#include "interpose/loaded_objects.h"
 
 enum { DEEPEST = 300, LIMIT = 512, ROUNDS = 300, THREADS = 4, STACK_BYTES = 256 << 10 };
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the size of each type that cuda_types.h may have to define, and the offsets of the members
- * that wrappers read. The test compiles this file with old and new headers and compares the output.
+ * Prints the size of each type that missing_cuda_types.h may have to define, and the offsets of the
+ * members that wrappers read. The test compiles this file with old and new headers and compares the
+ * output.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <stddef.h>
 #include <stdio.h>
 
-#include "wrappers/cuda_types.h"
+#include "wrappers/missing_cuda_types.h"
 
 #define SIZE(type) printf(#type " %zu\n", sizeof(type))
 #define MEMBER(type, member) \

@@ -206,7 +206,7 @@ static bool complete_from_memory(void *context, struct gmt_shared_recording *sha
 	return true;
 }
 
-/* Reads and removes the note that files/run_note.h wrote. */
+/* Reads and removes the note that files/run_failure.h wrote. */
 static void read_no_recording_reason(struct gmt_run_recordings *run)
 {
 	char folder[3800], path[4096];

@@ -3,7 +3,7 @@
 #include <link.h>
 #include <stddef.h>
 
-#include "interpose/objects.h"
+#include "interpose/loaded_objects.h"
 #include "runtime/recorder_stack.h"
 
 void gmt_objects_visit(int (*look)(struct dl_phdr_info *info, size_t size, void *argument),

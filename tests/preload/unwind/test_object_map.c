@@ -20,7 +20,7 @@
 #include "producer/clock.h"
 #include "unwind/object_map.h"
 #include "runtime/log.h"
-#include "interpose/objects.h"
+#include "interpose/loaded_objects.h"
 
 enum { STOPPED_MS = 300, TOO_LONG_MS = 10000 };
 

@@ -77,13 +77,13 @@ bool gmt_driver_device_info(unsigned ordinal, struct gmt_driver_device_info *ret
 	return ordinal == 0;
 }
 
-bool gmt_driver_query_memory(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
+bool gmt_driver_memory_of_device(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes)
 {
 	*ret_free_bytes = *ret_total_bytes = 1 << 30;
 	return device == 0;
 }
 
-const char *gmt_unhooked_get(unsigned index, enum gmt_route *ret_route)
+const char *gmt_unhooked_get(unsigned index, enum gmt_lookup_route *ret_route)
 {
 	(void)index;
 	(void)ret_route;

@@ -23,7 +23,7 @@
 #include <utility>
 
 extern "C" {
-#include "wrappers/cuda_types.h"
+#include "wrappers/missing_cuda_types.h"
 #include "simcuda/driver/extra_declarations.h"
 }
 

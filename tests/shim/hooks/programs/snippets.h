@@ -31,7 +31,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "wrappers/cuda_types.h"
+#include "wrappers/missing_cuda_types.h"
 #include "simcuda/driver/extra_declarations.h"
 
 /*

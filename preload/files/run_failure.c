@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "files/run_note.h"
+#include "files/run_failure.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include "system/runtime_folder.h"
 #include "runtime/config.h"
 
-void gmt_run_note_failure(const char *why)
+void gmt_run_failure_write(const char *why)
 {
 	/* Static, because stacks may be small; there is only one caller. */
 	static char folder[GMT_OUTPUT_BYTES], path[GMT_OUTPUT_BYTES + 64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lifecycle/user_change.h"
+#include "lifecycle/setuid.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,7 +18,7 @@ static struct {
 	int (*setresuid)(uid_t, uid_t, uid_t);
 } originals;
 
-void gmt_user_change_init(void)
+void gmt_setuid_init(void)
 {
 	*(void **)&originals.setuid = gmt_original_dlsym(RTLD_NEXT, "setuid");
 	*(void **)&originals.setreuid = gmt_original_dlsym(RTLD_NEXT, "setreuid");
@@ -37,7 +37,7 @@ static bool prepare(void *original, uid_t user)
 	if (user != 0 && user != (uid_t)-1)
 		gmt_session_before_user_change();
 	if (!*(void **)original)
-		gmt_user_change_init();
+		gmt_setuid_init();
 	errno = *(void **)original ? kept_errno : ENOSYS;
 	return *(void **)original != NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_FILES_REMOVE_DEAD_H
-#define GMT_FILES_REMOVE_DEAD_H
+#ifndef GMT_FILES_REMOVE_DEAD_RECORDINGS_H
+#define GMT_FILES_REMOVE_DEAD_RECORDINGS_H
 
 /*
  * Limits how many shared-memory recordings of killed recorders a folder keeps. The files stay until

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_INTERPOSE_NAMESPACES_H
-#define GMT_INTERPOSE_NAMESPACES_H
+#ifndef GMT_INTERPOSE_DLMOPEN_NAMESPACES_H
+#define GMT_INTERPOSE_DLMOPEN_NAMESPACES_H
 
 /*
  * Libraries in dlmopen namespaces. No preload reaches them, and each namespace may have its own
  * driver. The optional audit library (audit/audit.c) reports the objects that are loaded there, and
- * asks for our wrappers. This file stores which driver belongs to which caller. Without the audit
- * library, it finds no namespace.
+ * asks for our wrappers. This file stores the objects and the drivers of each namespace. Without
+ * the audit library, no other namespace is known.
  *
  * Any thread. No function takes a lock or allocates memory, except gmt_namespaces_pin.
  */
@@ -18,7 +18,7 @@
 #include "runtime/hidden.h"
 #include "hooks/hooks.h"
 
-/* Whether another namespace has a driver. Always false without the audit library. */
+/* Whether another namespace has a driver. */
 extern GMT_HIDDEN _Atomic bool gmt_namespaces_are_used;
 
 /*
@@ -28,8 +28,8 @@ extern GMT_HIDDEN _Atomic bool gmt_namespaces_are_used;
 void *gmt_namespaces_original(enum gmt_hook hook, const void *caller);
 
 /*
- * Returns the original function of `hook` in any other namespace, for a call with an unknown
- * caller; or NULL.
+ * Returns the original function of `hook` in any other namespace, or NULL. For a call whose caller
+ * is unknown.
  */
 void *gmt_namespaces_any_original(enum gmt_hook hook);
 
@@ -42,7 +42,7 @@ bool gmt_namespaces_contain(const void *address);
  */
 void *gmt_namespaces_pin(const void *function);
 
-/* Allows the wrappers to be handed out: the constructor has finished. */
-void gmt_namespaces_open(void);
+/* From now on, the audit library gets wrappers. Call it when the constructor has finished. */
+void gmt_namespaces_allow_wrappers(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "interpose/objects.h"
+#include "interpose/loaded_objects.h"
 
 #include <link.h>
 #include <stdatomic.h>
@@ -14,10 +14,10 @@ enum { HOLD_WAIT_NS = 100000000 };
 struct gmt_object gmt_object_own;
 
 static atomic_flag visiting = ATOMIC_FLAG_INIT;
-/* A thread that is already in a visit may visit again without taking the flag. */
-static __thread int visits __attribute__((tls_model("initial-exec")));
+/* Depth of the thread's nested visits. Only the outermost visit takes the flag. */
+static __thread int visit_depth __attribute__((tls_model("initial-exec")));
 
-void gmt_objects_hold(void)
+void gmt_objects_block_visits(void)
 {
 	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(HOLD_WAIT_NS);
 
@@ -26,7 +26,7 @@ void gmt_objects_hold(void)
 			return;
 }
 
-void gmt_objects_release(void)
+void gmt_objects_allow_visits(void)
 {
 	atomic_flag_clear_explicit(&visiting, memory_order_release);
 }
@@ -41,12 +41,11 @@ static int take_first_entry(const ElfW(Sym) * entry, void *argument)
 }
 
 /*
- * Finds libc's own function, even if another library replaces it. ThreadSanitizer's runtime
- * replaces it and looks up names during its own initialization; until that is done, its version
- * jumps to address 0. The loader's list is read without its lock: libc is where it was when the
- * program started.
+ * Finds libc's own dl_iterate_phdr, even if another library replaces it. ThreadSanitizer's runtime
+ * replaces it and looks up names during its own initialization. Until that is done, its version
+ * jumps to address 0. Reads the loader's list without a lock: libc is in it from the start.
  */
-static iterate_function *find_iterate(void)
+static iterate_function *find_dl_iterate_phdr(void)
 {
 	static iterate_function *_Atomic found;
 	iterate_function *iterate = atomic_load_explicit(&found, memory_order_relaxed);
@@ -71,11 +70,11 @@ static iterate_function *find_iterate(void)
 void gmt_objects_visit(int (*visit)(struct dl_phdr_info *info, size_t size, void *argument),
 	void *argument)
 {
-	if (!visits++)
-		gmt_objects_hold();
-	find_iterate()(visit, argument);
-	if (!--visits)
-		gmt_objects_release();
+	if (!visit_depth++)
+		gmt_objects_block_visits();
+	find_dl_iterate_phdr()(visit, argument);
+	if (!--visit_depth)
+		gmt_objects_allow_visits();
 }
 
 struct search {
@@ -85,6 +84,7 @@ struct search {
 	bool is_found;
 };
 
+/* Returns whether the object contains `address`, and the range of its addresses. */
 static bool contains(const struct dl_phdr_info *info, uint64_t address, uint64_t *ret_start,
 	uint64_t *ret_end)
 {
@@ -125,7 +125,7 @@ static int compare_object(struct dl_phdr_info *info, size_t size, void *argument
 	return 0;
 }
 
-bool gmt_object_of(const void *address, struct gmt_object *ret_object)
+bool gmt_object_find(const void *address, struct gmt_object *ret_object)
 {
 	struct search search = { .address = (uint64_t)address, .found = ret_object };
 
@@ -135,9 +135,9 @@ bool gmt_object_of(const void *address, struct gmt_object *ret_object)
 
 void gmt_object_find_own(void)
 {
-	gmt_object_of((const void *)gmt_object_find_own, &gmt_object_own);
+	gmt_object_find((const void *)gmt_object_find_own, &gmt_object_own);
 }
 
-GMT_AT_STAGE(after_fork, INTERPOSE, gmt_objects_release);
-GMT_AT_STAGE(before_fork, INTERPOSE, gmt_objects_hold);
-GMT_AT_STAGE(fork_parent, INTERPOSE, gmt_objects_release);
+GMT_AT_STAGE(after_fork, INTERPOSE, gmt_objects_allow_visits);
+GMT_AT_STAGE(before_fork, INTERPOSE, gmt_objects_block_visits);
+GMT_AT_STAGE(fork_parent, INTERPOSE, gmt_objects_allow_visits);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "interpose/namespaces.h"
+#include "interpose/dlmopen_namespaces.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -10,14 +10,14 @@
 #include "runtime/hot_data.h"
 
 enum {
-	MAX_NAMESPACES = 16,
+	MAX_NAMESPACES = 16, /* glibc's limit */
 	MAX_OBJECTS = 512,
-	PATH_BYTES = 1024
-}; /* glibc supports 16 namespaces */
+	PATH_BYTES = 1024,
+};
 
 /*
- * Written only in the loader's callbacks, by one thread at a time. `end` is written last; it is 0
- * while the entry is free.
+ * The objects in other namespaces. Only the loader's callbacks write them, so one thread at a time.
+ * `end` is written last. It is 0 in a free entry.
  */
 static struct object {
 	_Atomic uint64_t start;
@@ -25,6 +25,7 @@ static struct object {
 	_Atomic long namespace_id;
 } objects[MAX_OBJECTS];
 
+/* The driver of each namespace. */
 static struct driver {
 	_Atomic(void *) original[GMT_HOOK_COUNT];
 	_Atomic uint64_t base; /* written last; 0: no driver was seen in this namespace */
@@ -32,11 +33,12 @@ static struct driver {
 } drivers[MAX_NAMESPACES];
 
 GMT_HOT_DATA _Atomic bool gmt_namespaces_are_used;
-static _Atomic bool is_open, is_full;
+static _Atomic bool are_wrappers_allowed;
+static _Atomic bool is_full; /* an object found no room in `objects` */
 
-void gmt_namespaces_open(void)
+void gmt_namespaces_allow_wrappers(void)
 {
-	atomic_store_explicit(&is_open, true, memory_order_release);
+	atomic_store_explicit(&are_wrappers_allowed, true, memory_order_release);
 }
 
 /* Returns the namespace of an address; 0: ours. */
@@ -106,7 +108,7 @@ void gpumemtrace_audit_object(long namespace_id, uint64_t start, uint64_t end, i
 		atomic_store_explicit(&object->end, end, memory_order_release);
 		return;
 	}
-	/* The table is full. An unknown caller would get another namespace's driver. */
+	/* From now on, no caller gets a wrapper: an unknown caller would call the wrong driver. */
 	if (!is_unloaded)
 		atomic_store(&is_full, true);
 }
@@ -118,8 +120,8 @@ static int take_first(const ElfW(Sym) * entry, void *argument)
 }
 
 /*
- * Learns all functions at once: a caller may get functions by cuGetProcAddress to which it was not
- * bound.
+ * Stores all functions of a driver, unless they are stored already. A caller may also get functions
+ * by cuGetProcAddress to which the loader never binds it.
  */
 static void find_driver_functions(struct driver *driver, const struct gmt_audit_binding *binding)
 {
@@ -152,7 +154,7 @@ void *gpumemtrace_audit_bind(const struct gmt_audit_binding *binding)
 
 	if (hook == GMT_HOOK_NONE || gmt_hooks[hook].library != GMT_LIBRARY_CUDA ||
 		binding->namespace_id < 0 || binding->namespace_id >= MAX_NAMESPACES ||
-		!atomic_load_explicit(&is_open, memory_order_acquire) || atomic_load(&is_full))
+		!atomic_load_explicit(&are_wrappers_allowed, memory_order_acquire) || atomic_load(&is_full))
 		return NULL;
 	if (!binding->namespace_id)
 		return gmt_hooks[hook].wrapper;

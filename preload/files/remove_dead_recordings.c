@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "files/remove_dead.h"
+#include "files/remove_dead_recordings.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

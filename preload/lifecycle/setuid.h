@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_LIFECYCLE_USER_CHANGE_H
-#define GMT_LIFECYCLE_USER_CHANGE_H
+#ifndef GMT_LIFECYCLE_SETUID_H
+#define GMT_LIFECYCLE_SETUID_H
 
 /*
  * Replaces setuid, setreuid and setresuid for a process of root. After these calls the process may
@@ -9,6 +9,6 @@
  */
 
 /* Finds the original functions. Called from the constructor. */
-void gmt_user_change_init(void);
+void gmt_setuid_init(void);
 
 #endif

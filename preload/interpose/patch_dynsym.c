@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "interpose/dynsym.h"
+#include "interpose/patch_dynsym.h"
 
 #include <errno.h>
 #include <link.h>
@@ -13,26 +13,26 @@
 #include "interpose/dlsym.h"
 #include "interpose/originals.h"
 #include "interpose/elf_tables.h"
-#include "interpose/objects.h"
+#include "interpose/loaded_objects.h"
 #include "interpose/patched_originals.h"
 #include "runtime/stages.h"
 
 static struct {
 	atomic_flag is_patching;
-	_Atomic bool is_refused; /* a table of libc or of the driver cannot be written */
-	/* The unload count plus one when the driver was last searched for and found; 0: never. */
+	_Atomic bool is_read_only; /* a table of libc or of the driver cannot be made writable */
+	/* The loader's count of unloads, plus 1, when the driver was last patched; 0: never */
 	_Atomic uint64_t patched_at_unload;
 } tables = { .is_patching = ATOMIC_FLAG_INIT };
 
-/* A symbol table, the pages of it that are written, and the protection of its memory. */
+/* A symbol table, and the pages of it that the recorder writes. */
 struct table {
 	struct gmt_elf_tables tables;
-	uintptr_t start; /* start of the pages with the symbols that are written */
+	uintptr_t start; /* of the pages with the replaced symbols */
 	uintptr_t end;
-	int protection;  /* protection of the segment that contains them */
+	int protection;  /* of the segment that contains them */
 };
 
-/* Finds the segment that contains the symbols. Returns false if there is none. */
+/* Finds the protection of the segment with the symbols. Returns false if no segment has them. */
 static bool find_protection(const struct dl_phdr_info *info, struct table *table)
 {
 	uint64_t symbols = (uint64_t)table->tables.symbols;
@@ -75,8 +75,8 @@ static int include_entry(const ElfW(Sym) * entry, void *argument)
 }
 
 /*
- * Makes the table writable. Code may be on the same pages and run now, so executable pages stay
- * executable. A table that is already writable needs no change.
+ * Makes the table writable. Executable pages stay executable, because another thread may run code
+ * of these pages.
  */
 static bool make_writable(const struct table *table)
 {
@@ -88,7 +88,7 @@ static bool make_writable(const struct table *table)
 	int kept_errno = errno;
 	if (!mprotect((void *)table->start, table->end - table->start, table->protection | PROT_WRITE))
 		return true;
-	atomic_store(&tables.is_refused, true);
+	atomic_store(&tables.is_read_only, true);
 	errno = kept_errno;
 	return false;
 }
@@ -102,33 +102,34 @@ static void restore_protection(const struct table *table)
 	errno = kept_errno;
 }
 
-static void write_value(const struct table *table, const ElfW(Sym) * entry, const void *function)
+static void replace_address(const struct table *table, const ElfW(Sym) * entry,
+	const void *function)
 {
 	/*
-	 * The loader adds the base again, and the sum wraps around. A concurrent reader sees the old or
-	 * the new value.
+	 * The loader adds the base again, so the sum wraps around to `function`. A concurrent look-up
+	 * sees the old or the new value.
 	 */
 	__atomic_store_n((ElfW(Addr) *)((uintptr_t)entry + offsetof(ElfW(Sym), st_value)),
 		(uint64_t)function - table->tables.base, __ATOMIC_RELEASE);
 }
 
 /* One hooked name, while the driver's table is writable. */
-struct patch {
+struct driver_patch {
 	struct table *table;
 	unsigned hook;
 };
 
 static int patch_function(const ElfW(Sym) * entry, void *argument)
 {
-	const struct patch *patch = argument;
+	const struct driver_patch *patch = argument;
 	uint64_t found = patch->table->tables.base + entry->st_value;
 
-	/* The wrapper is already there if the parent of a fork was writing the table. */
+	/* The table already has the wrapper if this process was forked while its parent wrote it. */
 	if (!is_plain_function(entry) || gmt_object_self_has(found))
 		return 0;
 	gmt_patched_originals_set((enum gmt_hook)patch->hook, (void *)found);
-	gmt_original_set(patch->hook, (void *)found);
-	write_value(patch->table, entry, gmt_hooks[patch->hook].wrapper);
+	gmt_original_store(patch->hook, (void *)found);
+	replace_address(patch->table, entry, gmt_hooks[patch->hook].wrapper);
 	return 0;
 }
 
@@ -140,7 +141,7 @@ static bool is_driver_hook(unsigned hook)
 static int patch_if_driver(struct dl_phdr_info *info, size_t size, void *argument)
 {
 	struct table table = { 0 };
-	struct patch patch = { .table = &table };
+	struct driver_patch patch = { .table = &table };
 
 	(void)size;
 	if (!gmt_path_name_begins_with(info->dlpi_name, "libcuda.so") ||
@@ -157,7 +158,7 @@ static int patch_if_driver(struct dl_phdr_info *info, size_t size, void *argumen
 			gmt_elf_tables_visit(&table.tables, gmt_hooks[patch.hook].symbol, patch_function,
 				&patch);
 	restore_protection(&table);
-	return 1; /* a process has one driver: a second driver keeps its table */
+	return 1; /* A second driver keeps its table. */
 }
 
 static int read_unload_count(struct dl_phdr_info *info, size_t size, void *argument)
@@ -184,7 +185,7 @@ void gmt_dynsym_patch_driver(void)
 	atomic_flag_clear_explicit(&tables.is_patching, memory_order_release);
 }
 
-/* Uses internal names, because a preload before ours may have replaced the exported names. */
+/* The functions by their private names, because another preload may define the exported names. */
 static const struct libc_replacement {
 	const char *name;
 	const void *function;
@@ -206,7 +207,7 @@ static int patch_libc_function(const ElfW(Sym) * entry, void *argument)
 	const struct libc_patch *patch = argument;
 
 	if (is_plain_function(entry))
-		write_value(patch->table, entry, patch->function);
+		replace_address(patch->table, entry, patch->function);
 	return 0;
 }
 
@@ -238,12 +239,12 @@ void gmt_dynsym_patch_libc(void)
 		gmt_objects_visit(patch_if_libc, NULL);
 }
 
-bool gmt_dynsym_is_refused(void)
+bool gmt_dynsym_is_read_only(void)
 {
-	return atomic_load_explicit(&tables.is_refused, memory_order_relaxed);
+	return atomic_load_explicit(&tables.is_read_only, memory_order_relaxed);
 }
 
-/* Call in the child of a fork: a thread that held a lock does not exist in the child. */
+/* Resets the lock in the child of a fork: the thread that held it does not exist there. */
 static void after_fork(void)
 {
 	atomic_flag_clear(&tables.is_patching);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_WRAPPERS_CUDA_TYPES_H
-#define GMT_WRAPPERS_CUDA_TYPES_H
+#ifndef GMT_WRAPPERS_MISSING_CUDA_TYPES_H
+#define GMT_WRAPPERS_MISSING_CUDA_TYPES_H
 
 /*
  * Driver types that the cuda.h of an older toolkit lacks. With them, the recorder is the same

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_LIFECYCLE_BEFORE_EXEC_H
-#define GMT_LIFECYCLE_BEFORE_EXEC_H
+#ifndef GMT_LIFECYCLE_EXEC_H
+#define GMT_LIFECYCLE_EXEC_H
 
 /*
  * Replaces the functions of the exec family. The new program ends the recording without further
@@ -13,6 +13,6 @@
  * Finds the original functions. Called from the constructor. A function that is called earlier, or
  * was not found, is looked up when it is called.
  */
-void gmt_before_exec_init(void);
+void gmt_exec_init(void);
 
 #endif

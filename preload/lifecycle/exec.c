@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lifecycle/before_exec.h"
+#include "lifecycle/exec.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ static struct {
  * Finds the next definition of each function (RTLD_NEXT), because other preloaded libraries may
  * replace them too. execveat is missing before glibc 2.34.
  */
-void gmt_before_exec_init(void)
+void gmt_exec_init(void)
 {
 	*(void **)&originals.execve = gmt_original_dlsym(RTLD_NEXT, "execve");
 	*(void **)&originals.execv = gmt_original_dlsym(RTLD_NEXT, "execv");
@@ -47,7 +47,7 @@ static bool prepare(void *original)
 	gmt_session_before_exec();
 	errno = kept_errno;
 	if (!*(void **)original)
-		gmt_before_exec_init();
+		gmt_exec_init();
 	if (!*(void **)original)
 		errno = ENOSYS;
 	return *(void **)original != NULL;
