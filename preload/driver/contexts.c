@@ -24,24 +24,24 @@ enum { CONTEXTS = 256, VIEWS = 64, DEVICES = 64, LOCK_WAIT_NS = 100000000 };
 static struct slot {
 	_Atomic uint64_t handle;  /* 0: free */
 	_Atomic uint32_t context; /* device << 16 | number */
-	_Atomic uint32_t attached; /* references beyond the first */
+	_Atomic uint32_t attached; /* references of cuCtxAttach */
 	_Atomic bool is_reported; /* gmt_contexts_add has reported it by ret_is_new */
 } slots[CONTEXTS];
 
 static struct {
 	_Atomic uint64_t primaries[DEVICES];
 	_Atomic uint32_t view_count;
-	_Atomic uint32_t used; /* slots from this index on were never used */
-	atomic_flag writing;
-	uint16_t last_number; /* protected by `writing` */
+	_Atomic uint32_t used_count; /* only the first slots were ever used */
+	atomic_flag write_lock;
+	uint16_t last_number; /* protected by `write_lock` */
 	/*
-	 * Each side announces its action and then checks the other side, so at least one of them sees
-	 * the other. This needs sequential consistency.
+	 * The sampler sets `are_held` and then reads `ending_count`. A thread that ends a context does
+	 * the opposite. So at least one of them sees the other. This needs sequential consistency.
 	 */
-	_Atomic bool held;      /* the sampler queries the driver in a context */
-	_Atomic uint32_t ending; /* number of threads inside calls that may end a context */
-	void (*at_new)(void);
-} contexts = { .writing = ATOMIC_FLAG_INIT };
+	_Atomic bool are_held; /* the sampler queries the driver in a context */
+	_Atomic uint32_t ending_count; /* number of threads inside calls that may end a context */
+	void (*on_new)(void);
+} contexts = { .write_lock = ATOMIC_FLAG_INIT };
 
 /* Views of green contexts. The device of a view is written before its handle. */
 static struct {
@@ -49,14 +49,12 @@ static struct {
 	_Atomic int device;
 } views[VIEWS];
 
-/*
- * Contexts come and go rarely. If the lock is not free in time, the caller does without a number.
- */
+/* Takes the write lock, for adding or removing a context. Returns false after a bounded wait. */
 static bool lock(void)
 {
 	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(LOCK_WAIT_NS);
 
-	while (atomic_flag_test_and_set_explicit(&contexts.writing, memory_order_acquire))
+	while (atomic_flag_test_and_set_explicit(&contexts.write_lock, memory_order_acquire))
 		if (!gmt_bounded_wait_rest(&wait))
 			return false;
 	return true;
@@ -64,15 +62,15 @@ static bool lock(void)
 
 static void unlock(void)
 {
-	atomic_flag_clear_explicit(&contexts.writing, memory_order_release);
+	atomic_flag_clear_explicit(&contexts.write_lock, memory_order_release);
 }
 
 /* Resets the locks in the child of a fork: the threads that held them do not exist there. */
 static void after_fork(void)
 {
 	unlock();
-	atomic_store(&contexts.held, false);
-	atomic_store(&contexts.ending, 0);
+	atomic_store(&contexts.are_held, false);
+	atomic_store(&contexts.ending_count, 0);
 }
 
 /* Returns the known context. Its number is 0 if the context was not seen yet. */
@@ -81,7 +79,8 @@ static inline struct gmt_context find(uint64_t handle)
 	const struct gmt_context none = { 0, 0 };
 	/* Pairs with the release in put: the slots below this index have been written. */
 	const struct slot *slot = slots,
-					  *behind = slot + atomic_load_explicit(&contexts.used, memory_order_acquire);
+					  *behind =
+						  slot + atomic_load_explicit(&contexts.used_count, memory_order_acquire);
 
 	for (; handle && slot < behind; slot++) {
 		if (atomic_load_explicit(&slot->handle, memory_order_acquire) != handle)
@@ -95,10 +94,10 @@ static inline struct gmt_context find(uint64_t handle)
 	return none;
 }
 
-/* The caller holds `writing`. */
-static struct slot *free_place(void)
+/* Returns a free slot, or NULL. The caller holds `write_lock`. */
+static struct slot *free_slot(void)
 {
-	uint32_t count = atomic_load_explicit(&contexts.used, memory_order_relaxed);
+	uint32_t count = atomic_load_explicit(&contexts.used_count, memory_order_relaxed);
 
 	for (uint32_t i = 0; i < count; i++)
 		if (!atomic_load_explicit(&slots[i].handle, memory_order_relaxed))
@@ -106,10 +105,10 @@ static struct slot *free_place(void)
 	return count < CONTEXTS ? &slots[count] : NULL;
 }
 
-/* The caller holds `writing`. */
+/* Fills a free slot. Returns false if there is none. The caller holds `write_lock`. */
 static bool put(uint64_t handle, int device, uint16_t number, bool is_reported)
 {
-	struct slot *slot = free_place();
+	struct slot *slot = free_slot();
 
 	if (!slot)
 		return false;
@@ -118,15 +117,15 @@ static bool put(uint64_t handle, int device, uint16_t number, bool is_reported)
 	atomic_store_explicit(&slot->attached, 0, memory_order_relaxed);
 	atomic_store_explicit(&slot->is_reported, is_reported, memory_order_relaxed);
 	atomic_store_explicit(&slot->handle, handle, memory_order_release);
-	if (slot == &slots[atomic_load_explicit(&contexts.used, memory_order_relaxed)])
-		atomic_fetch_add_explicit(&contexts.used, 1, memory_order_release);
+	if (slot == &slots[atomic_load_explicit(&contexts.used_count, memory_order_relaxed)])
+		atomic_fetch_add_explicit(&contexts.used_count, 1, memory_order_release);
 	return true;
 }
 
-static struct slot *find_place(uint64_t handle)
+static struct slot *find_slot(uint64_t handle)
 {
-	for (uint32_t i = 0; handle && i < atomic_load_explicit(&contexts.used, memory_order_acquire);
-		i++)
+	for (uint32_t i = 0;
+		handle && i < atomic_load_explicit(&contexts.used_count, memory_order_acquire); i++)
 		if (atomic_load_explicit(&slots[i].handle, memory_order_acquire) == handle)
 			return &slots[i];
 	return NULL;
@@ -134,7 +133,7 @@ static struct slot *find_place(uint64_t handle)
 
 void gmt_contexts_on_new(void (*work)(void))
 {
-	contexts.at_new = work;
+	contexts.on_new = work;
 }
 
 uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new)
@@ -153,10 +152,10 @@ uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new)
 			put(handle, device, (uint16_t)(contexts.last_number + 1), false))
 			number = ++contexts.last_number;
 		unlock();
-		if (contexts.at_new)
-			contexts.at_new();
+		if (contexts.on_new)
+			contexts.on_new();
 	}
-	slot = ret_is_new && number ? find_place(handle) : NULL;
+	slot = ret_is_new && number ? find_slot(handle) : NULL;
 	if (slot)
 		*ret_is_new = !atomic_exchange(&slot->is_reported, true);
 	return number;
@@ -169,7 +168,7 @@ struct gmt_context gmt_contexts_end(uint64_t handle)
 
 	if (!lock())
 		return known;
-	slot = find_place(handle);
+	slot = find_slot(handle);
 	if (slot) {
 		known = find(handle);
 		atomic_store_explicit(&slot->handle, 0, memory_order_release);
@@ -188,7 +187,7 @@ void gmt_contexts_restore(uint64_t handle, const struct gmt_context *context)
 
 void gmt_contexts_attach(uint64_t handle)
 {
-	struct slot *slot = find_place(handle);
+	struct slot *slot = find_slot(handle);
 
 	if (slot)
 		atomic_fetch_add_explicit(&slot->attached, 1, memory_order_relaxed);
@@ -196,7 +195,7 @@ void gmt_contexts_attach(uint64_t handle)
 
 bool gmt_contexts_detach(uint64_t handle)
 {
-	struct slot *slot = find_place(handle);
+	struct slot *slot = find_slot(handle);
 
 	if (!slot)
 		return false;
@@ -269,12 +268,12 @@ struct gmt_context gmt_contexts_find_owner(uint64_t handle)
 
 bool gmt_contexts_seen_any(void)
 {
-	return atomic_load_explicit(&contexts.used, memory_order_acquire) != 0;
+	return atomic_load_explicit(&contexts.used_count, memory_order_acquire) != 0;
 }
 
 uint64_t gmt_contexts_of_device(int device)
 {
-	uint32_t count = atomic_load_explicit(&contexts.used, memory_order_acquire);
+	uint32_t count = atomic_load_explicit(&contexts.used_count, memory_order_acquire);
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t handle = atomic_load_explicit(&slots[i].handle, memory_order_acquire);
@@ -288,30 +287,30 @@ uint64_t gmt_contexts_of_device(int device)
 
 bool gmt_contexts_hold_all(void)
 {
-	atomic_store(&contexts.held, true);
-	if (!atomic_load(&contexts.ending))
+	atomic_store(&contexts.are_held, true);
+	if (!atomic_load(&contexts.ending_count))
 		return true;
-	atomic_store(&contexts.held, false);
+	atomic_store(&contexts.are_held, false);
 	return false;
 }
 
 void gmt_contexts_release_all(void)
 {
-	atomic_store(&contexts.held, false);
+	atomic_store(&contexts.are_held, false);
 }
 
 void gmt_contexts_block_sampler(void)
 {
 	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(gmt_config_wait_ns(HOLD_WAIT_NS));
 
-	atomic_fetch_add(&contexts.ending, 1);
-	while (atomic_load(&contexts.held) && gmt_bounded_wait_rest(&wait))
+	atomic_fetch_add(&contexts.ending_count, 1);
+	while (atomic_load(&contexts.are_held) && gmt_bounded_wait_rest(&wait))
 		;
 }
 
 void gmt_contexts_unblock_sampler(void)
 {
-	atomic_fetch_sub(&contexts.ending, 1);
+	atomic_fetch_sub(&contexts.ending_count, 1);
 }
 
 GMT_AT_STAGE(after_fork, DRIVER, after_fork);

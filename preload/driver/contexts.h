@@ -3,9 +3,9 @@
 #define GMT_DRIVER_CONTEXTS_H
 
 /*
- * Numbers the process's CUDA contexts. The driver reuses the handles of contexts, and always uses
- * the same handle for the primary context of a device. A number belongs to one context, from its
- * first use to its end. Any thread. A look-up takes no lock.
+ * Numbers the process's CUDA contexts, because the driver reuses their handles. The primary context
+ * of a device even has the same handle each time. A number belongs to one context, from its first
+ * use to its end. Any thread. A look-up takes no lock.
  */
 
 #include <stdbool.h>
@@ -20,24 +20,21 @@ struct gmt_context {
  * Returns the context's number. Assigns a new number if the context has none. Returns 0 if there
  * are too many contexts.
  *
- * `ret_is_new` may be NULL. Otherwise *ret_is_new is true once for each context: in the first call
- * with `ret_is_new`. That call need not be the first for the context, because another thread may
- * use a context before the thread that made it reports it.
+ * `ret_is_new` may be NULL. Otherwise *ret_is_new is true in the context's first call with
+ * `ret_is_new`. Earlier calls without it are possible: another thread may use a context before the
+ * thread that made it reports it.
  */
 uint16_t gmt_contexts_add(uint64_t handle, int device, bool *ret_is_new);
 
-/*
- * Ends the context and returns its data. Later look-ups do not find it. Its number is 0 if it was
- * not known.
- */
+/* Removes the context and returns its data. The number is 0 if the context was not known. */
 struct gmt_context gmt_contexts_end(uint64_t handle);
 
-/* Restores the context, because the program's call failed to end it. */
+/* Adds the context again, because the program's call failed to end it. */
 void gmt_contexts_restore(uint64_t handle, const struct gmt_context *context);
 
 /*
- * Count the references of cuCtxAttach and cuCtxDetach. gmt_contexts_detach returns true if this was
- * the last reference.
+ * Count the references that cuCtxAttach adds and cuCtxDetach removes. gmt_contexts_detach returns
+ * true if it removed the last reference.
  */
 void gmt_contexts_attach(uint64_t handle);
 bool gmt_contexts_detach(uint64_t handle);
@@ -56,17 +53,16 @@ void gmt_contexts_add_view(uint64_t view, int device);
 void gmt_contexts_remove_view(uint64_t view);
 
 /*
- * Returns the context that owns objects made while `handle` is current. This is `handle` itself,
- * but the primary context for a view, if that is known.
+ * Returns the context that owns objects made while `handle` is current. This is the primary context
+ * if `handle` is a view and the primary context is known. Otherwise it is `handle` itself.
  */
 uint64_t gmt_contexts_owner(uint64_t handle);
 
-/* Returns the number and device of that owner. The number is 0 if the owner was not seen yet. */
+/* Returns the data of that context. The number is 0 if the context was not seen yet. */
 struct gmt_context gmt_contexts_find_owner(uint64_t handle);
 
 /*
- * Sets a function that is called when a context is seen for the first time, on the thread that sees
- * it.
+ * Sets a function that a thread calls when it sees a context for the first time.
  */
 void gmt_contexts_on_new(void (*work)(void));
 
@@ -87,8 +83,8 @@ bool gmt_contexts_hold_all(void);
 void gmt_contexts_release_all(void);
 
 /*
- * Surround a call of the program that may end a context, and the update of its number.
- * gmt_contexts_block_sampler waits for the sampler, for a limited time.
+ * Surround a call of the program that may end a context, and the removal of the context.
+ * gmt_contexts_block_sampler waits until the sampler has released all contexts, for a limited time.
  */
 void gmt_contexts_block_sampler(void);
 void gmt_contexts_unblock_sampler(void);

@@ -3,9 +3,9 @@
 #define GMT_DRIVER_DRIVER_QUERIES_H
 
 /*
- * The few queries that the recorder itself makes to the driver (interpose/driver_library.h). No
- * query invalidates a stream capture or needs memory. The recorder makes no query while the process
- * exits. errno is kept. Until the recorder has found the driver's functions, each query fails.
+ * The queries that the recorder makes to the driver. No query invalidates a stream capture or needs
+ * memory. The recorder makes no query while the process exits. The queries keep errno. They fail
+ * until the recorder knows the driver (interpose/driver_library.h).
  */
 
 #include <stdbool.h>
@@ -29,9 +29,7 @@ bool gmt_driver_primary_is_active(int device);
 /* Returns the handle of an existing primary context; 0 if it does not exist or the query fails. */
 uint64_t gmt_driver_primary(int device);
 
-/*
- * Returns the handle of the context that represents a green context in calls; 0 if the query fails.
- */
+/* Returns the CUcontext handle of a green context (cuCtxFromGreenCtx); 0 if the query fails. */
 uint64_t gmt_driver_green_view(uint64_t green);
 
 /*
@@ -60,19 +58,21 @@ struct gmt_driver_device_info {
 };
 
 /*
- * Gets the free and total memory of `device`. Returns false, and sets nothing, if `device` is not
- * the device of this thread's current context: a query of another device would need another
- * context.
+ * Gets the free and total memory of `device`. Returns false, and sets nothing, if this thread's
+ * current context belongs to another device.
  */
 bool gmt_driver_memory_of_device(int device, uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
 
-/* Same as above, for the current device. Returns its ordinal, or GMT_DEVICE_UNKNOWN. */
+/*
+ * Same as above, for the device of the current context. Returns its ordinal, or GMT_DEVICE_UNKNOWN
+ * if the query fails.
+ */
 int gmt_driver_memory_of_current(uint64_t *ret_free_bytes, uint64_t *ret_total_bytes);
 
 /*
- * Call it first in a thread of the recorder: from then on, the calls of this thread never
- * invalidate another thread's stream capture. Returns false if the thread must not use the
- * functions below.
+ * Sets the capture mode of a thread of the recorder, so that its calls never invalidate another
+ * thread's stream capture. Returns false if it fails. The thread must not use the functions below
+ * before it, or if it fails.
  */
 bool gmt_driver_relax_capture_mode(void);
 
@@ -95,24 +95,21 @@ struct gmt_driver_pool_attributes {
  */
 bool gmt_driver_pool_attributes(uint64_t pool, struct gmt_driver_pool_attributes *ret_pool);
 
-/*
- * Gets how much memory a device reserves for the memory nodes of graphs, and how much of it they
- * use.
- */
+/* Gets how much memory a device reserves for memory nodes of graphs, and how much the nodes use. */
 bool gmt_driver_graph_memory(int device, uint64_t *ret_reserved_bytes, uint64_t *ret_used_bytes);
 
 /*
- * Returns the owner of the memory at `address`: a device's ordinal, or GMT_DEVICE_HOST for any
- * memory that is not a device's. Returns GMT_DEVICE_UNKNOWN if the query fails.
+ * Returns where the memory at `address` is: a device's ordinal, or GMT_DEVICE_HOST for any memory
+ * that is not a device's. Returns GMT_DEVICE_UNKNOWN if the query fails.
  */
 int16_t gmt_driver_location_of_address(uint64_t address);
 
-/* Driver functions that list the content of a graph. The caller casts them to CUDA's types. */
+/* The driver functions that list the nodes of a graph. The caller casts them to CUDA's types. */
 struct gmt_driver_graph_functions {
 	void *get_nodes, *get_type, *get_alloc, *get_free, *get_child;
 };
 
-/* Returns NULL if the driver lacks one of them. */
+/* Returns NULL if the driver is not known, or lacks one of these functions. */
 const struct gmt_driver_graph_functions *gmt_driver_graph_functions(void);
 
 /* Returns the number of devices; 0 if the query fails. */

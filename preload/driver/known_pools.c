@@ -12,8 +12,8 @@
 enum { WAIT_NS = 2000000000 }; /* same as for contexts (driver/contexts.c) */
 
 /*
- * A slot is free, ready, or held by a thread that fills, empties or queries it. Its content is
- * written only while it is held. As an exception, another thread may clear the handle meanwhile.
+ * A slot is free, or has a pool, or is held by a thread that fills, empties or queries it. Only
+ * that thread writes the slot, with one exception: a thread whose wait is over clears the handle.
  * The next gmt_known_pools_hold then frees the slot.
  */
 enum state { FREE, HELD, READY };
@@ -31,18 +31,19 @@ static struct {
 	_Atomic bool knows_all_defaults;
 } pools;
 
-static bool take(struct slot *slot, int from)
+/* Holds a slot that is in the state `from`. Returns false if it is in another state. */
+static bool hold_slot(struct slot *slot, int from)
 {
 	return atomic_compare_exchange_strong_explicit(&slot->state, &from, HELD, memory_order_acquire,
 		memory_order_relaxed);
 }
 
-static void leave(struct slot *slot, int state)
+static void release_slot(struct slot *slot, int state)
 {
 	atomic_store_explicit(&slot->state, state, memory_order_release);
 }
 
-static void read_place(const struct slot *slot, struct gmt_pool_info *ret_pool)
+static void read_slot(const struct slot *slot, struct gmt_pool_info *ret_pool)
 {
 	ret_pool->handle = atomic_load_explicit(&slot->handle, memory_order_relaxed);
 	ret_pool->device = atomic_load_explicit(&slot->device, memory_order_relaxed);
@@ -64,13 +65,13 @@ void gmt_known_pools_add(const struct gmt_pool_info *pool)
 	if (find(pool->handle))
 		return;
 	for (unsigned i = 0; i < GMT_POOLS_MAX; i++) {
-		if (!take(&slots[i], FREE))
+		if (!hold_slot(&slots[i], FREE))
 			continue;
 		atomic_store_explicit(&slots[i].handle, pool->handle, memory_order_relaxed);
 		atomic_store_explicit(&slots[i].device, pool->device, memory_order_relaxed);
 		atomic_store_explicit(&slots[i].origin, pool->origin, memory_order_relaxed);
 		atomic_store_explicit(&slots[i].is_managed, pool->is_managed, memory_order_relaxed);
-		leave(&slots[i], READY);
+		release_slot(&slots[i], READY);
 		return;
 	}
 }
@@ -81,27 +82,24 @@ bool gmt_known_pools_remove(uint64_t handle, struct gmt_pool_info *ret_pool)
 	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(gmt_config_wait_ns(WAIT_NS));
 	uint64_t expected = handle;
 
-	while (slot && !take(slot, READY)) {
+	while (slot && !hold_slot(slot, READY)) {
 		if (!gmt_bounded_wait_rest(&wait)) {
-			/*
-			 * The driver does not answer the thread that queries this pool. No thread queries this
-			 * pool again.
-			 */
-			read_place(slot, ret_pool);
+			/* The driver does not answer the thread that holds the slot. No thread asks again. */
+			read_slot(slot, ret_pool);
 			ret_pool->handle = handle;
 			return atomic_compare_exchange_strong(&slot->handle, &expected, 0);
 		}
 	}
 	if (!slot)
 		return false;
-	read_place(slot, ret_pool);
+	read_slot(slot, ret_pool);
 	/* Another pool may have taken this slot during the wait. */
 	if (ret_pool->handle != handle) {
-		leave(slot, READY);
+		release_slot(slot, READY);
 		return false;
 	}
 	atomic_store_explicit(&slot->handle, 0, memory_order_relaxed);
-	leave(slot, FREE);
+	release_slot(slot, FREE);
 	return true;
 }
 
@@ -154,18 +152,18 @@ bool gmt_known_pools_hold(unsigned index, struct gmt_pool_info *ret_pool)
 {
 	struct slot *slot = &slots[index];
 
-	if (!take(slot, READY))
+	if (!hold_slot(slot, READY))
 		return false;
-	read_place(slot, ret_pool);
+	read_slot(slot, ret_pool);
 	if (ret_pool->handle)
 		return true;
-	leave(slot, FREE);
+	release_slot(slot, FREE);
 	return false;
 }
 
 void gmt_known_pools_release(unsigned index)
 {
-	leave(&slots[index], READY);
+	release_slot(&slots[index], READY);
 }
 
 /* Resets the locks in the child of a fork. */
@@ -173,7 +171,7 @@ static void after_fork(void)
 {
 	for (unsigned i = 0; i < GMT_POOLS_MAX; i++)
 		if (atomic_load_explicit(&slots[i].state, memory_order_relaxed) == HELD)
-			leave(&slots[i], FREE);
+			release_slot(&slots[i], FREE);
 }
 
 GMT_AT_STAGE(after_fork, DRIVER, after_fork);

@@ -3,10 +3,9 @@
 #define GMT_DRIVER_KNOWN_POOLS_H
 
 /*
- * The memory pools of the process: the device of each pool, and the pools that the sampler queries.
- * The recorder knows a pool from the call that creates it or returns it. In the flow: wrappers of
- * pool functions -> pools -> sampler. Any thread. At most GMT_POOLS_MAX pools are known. For a
- * further pool, the device of the stream counts as its device.
+ * The memory pools of the process and their devices. The wrappers of the pool functions add a pool
+ * when a call creates it or returns it. The sampler queries the pools. Any thread. At most
+ * GMT_POOLS_MAX pools are known. For blocks of a further pool, the device of the stream counts.
  */
 
 #include <stdbool.h>
@@ -21,7 +20,7 @@ struct gmt_pool_info {
 	uint64_t handle;
 	int16_t device; /* or GMT_DEVICE_HOST; GMT_DEVICE_UNKNOWN for a pool of another process */
 	uint8_t origin; /* enum gmt_pool_origin */
-	bool is_managed; /* its blocks move to the place that uses them */
+	bool is_managed; /* its blocks are managed memory, which moves between devices */
 };
 
 void gmt_known_pools_add(const struct gmt_pool_info *pool);
@@ -30,9 +29,9 @@ void gmt_known_pools_add(const struct gmt_pool_info *pool);
 void gmt_known_pools_add_default(int device);
 
 /*
- * Removes a pool before the program's call that destroys it. When this returns, no thread is
- * querying the pool (the wait is bounded). Copies the pool's data to *ret_pool, in case the call
- * fails. Returns false if the pool was not known.
+ * Removes a pool before the program's call that destroys it. Waits until no thread queries the
+ * pool, for a bounded time. Copies the pool's data to *ret_pool, in case the call fails. Returns
+ * false if the pool was not known.
  */
 bool gmt_known_pools_remove(uint64_t handle, struct gmt_pool_info *ret_pool);
 
@@ -46,8 +45,8 @@ int gmt_known_pools_device_plus_1(uint64_t handle);
 uint8_t gmt_known_pools_space(uint64_t handle);
 
 /*
- * Holds pool number `index` (below GMT_POOLS_MAX), so that it is not destroyed meanwhile. Returns
- * false if there is no such pool. gmt_known_pools_release must follow soon.
+ * Holds pool number `index` (below GMT_POOLS_MAX): the program cannot destroy it until
+ * gmt_known_pools_release, which must follow soon. Returns false if no pool has this number.
  */
 bool gmt_known_pools_hold(unsigned index, struct gmt_pool_info *ret_pool);
 void gmt_known_pools_release(unsigned index);

@@ -22,7 +22,7 @@ void gmt_memory_of_call_begin_context(struct gmt_memory_of_call *ret_measure, in
 	if (ret_measure->device != device)
 		ret_measure->device = GMT_DEVICE_UNKNOWN;
 	if (gmt_sampler_sample_now(device, &ret_measure->sample))
-		ret_measure->made_device = device + 1;
+		ret_measure->context_device_plus_1 = device + 1;
 }
 
 static uint64_t rise(uint64_t before, uint64_t after)
@@ -30,6 +30,7 @@ static uint64_t rise(uint64_t before, uint64_t after)
 	return after > before ? after - before : 0;
 }
 
+/* Returns the bytes by the driver's numbers alone. */
 static uint64_t driver_rise(const struct gmt_memory_of_call *measure)
 {
 	uint64_t free_bytes = 0, total_bytes;
@@ -46,7 +47,8 @@ uint64_t gmt_memory_of_call_end(const struct gmt_memory_of_call *measure)
 	const struct gmt_sample *before = &measure->sample;
 	struct gmt_sample after;
 
-	if (!measure->made_device || !gmt_sampler_sample_now(measure->made_device - 1, &after))
+	if (!measure->context_device_plus_1 ||
+		!gmt_sampler_sample_now(measure->context_device_plus_1 - 1, &after))
 		return driver_rise(measure);
 	/*
 	 * NVML lists a process only if it has a context on the device. Before that the process used 0

@@ -14,7 +14,9 @@
 #include "format/format.h"
 #include "runtime/stages.h"
 
-/* NVML's types in plain C, because few toolkits include its header. A result of 0 is success. */
+/*
+ * NVML's types in plain C, because few toolkits include its header. Functions return 0 for success.
+ */
 struct memory {
 	unsigned long long total_bytes, free_bytes, used_bytes;
 };
@@ -51,23 +53,23 @@ static struct {
 	int (*memory)(void *, struct memory *);
 	int (*memory_v2)(void *, struct memory_v2 *);
 	list_function *lists[LISTS];
-} ask;
+} api; /* NULL: the library lacks the function */
 
-static enum { UNKNOWN, ABSENT, THERE } library;
+static enum { UNKNOWN, ABSENT, PRESENT } library;
 static struct {
 	bool was_looked_up;
 	void *handle;
 } devices[DEVICES];
 static struct {
 	bool pids_are_foreign;
-	/* The merged lists of one device. A process may be in several lists. */
-	struct process processes[PROCESSES], listed[PROCESSES];
+	struct process processes[PROCESSES]; /* of one device, without duplicates */
+	struct process listed[PROCESSES];    /* one list of NVML; a process may be in several */
 	/* A thread that opens the library, or that forks, holds this flag. */
-	atomic_flag opening;
+	atomic_flag open_lock;
 	_Atomic bool is_stuck; /* a fork has waited in vain: later forks do not wait */
-} nvml = { .opening = ATOMIC_FLAG_INIT };
+} nvml = { .open_lock = ATOMIC_FLAG_INIT };
 
-static __thread bool fork_has_it __attribute__((tls_model("initial-exec")));
+static __thread bool is_held_by_this_fork __attribute__((tls_model("initial-exec")));
 
 static void find_functions(void *handle)
 {
@@ -76,17 +78,17 @@ static void find_functions(void *handle)
 		void *to;
 		const char *symbol;
 	} functions[] = {
-		{ &ask.init, "nvmlInit_v2" },
-		{ &ask.by_uuid, "nvmlDeviceGetHandleByUUID" },
-		{ &ask.by_pci_bus_id, "nvmlDeviceGetHandleByPciBusId_v2" },
-		{ &ask.memory, "nvmlDeviceGetMemoryInfo" },
-		{ &ask.memory_v2, "nvmlDeviceGetMemoryInfo_v2" },
-		{ &ask.lists[0], "nvmlDeviceGetComputeRunningProcesses_v2" },
-		{ &ask.lists[0], "nvmlDeviceGetComputeRunningProcesses_v3" },
-		{ &ask.lists[1], "nvmlDeviceGetGraphicsRunningProcesses_v2" },
-		{ &ask.lists[1], "nvmlDeviceGetGraphicsRunningProcesses_v3" },
-		{ &ask.lists[2], "nvmlDeviceGetMPSComputeRunningProcesses_v2" },
-		{ &ask.lists[2], "nvmlDeviceGetMPSComputeRunningProcesses_v3" },
+		{ &api.init, "nvmlInit_v2" },
+		{ &api.by_uuid, "nvmlDeviceGetHandleByUUID" },
+		{ &api.by_pci_bus_id, "nvmlDeviceGetHandleByPciBusId_v2" },
+		{ &api.memory, "nvmlDeviceGetMemoryInfo" },
+		{ &api.memory_v2, "nvmlDeviceGetMemoryInfo_v2" },
+		{ &api.lists[0], "nvmlDeviceGetComputeRunningProcesses_v2" },
+		{ &api.lists[0], "nvmlDeviceGetComputeRunningProcesses_v3" },
+		{ &api.lists[1], "nvmlDeviceGetGraphicsRunningProcesses_v2" },
+		{ &api.lists[1], "nvmlDeviceGetGraphicsRunningProcesses_v3" },
+		{ &api.lists[2], "nvmlDeviceGetMPSComputeRunningProcesses_v2" },
+		{ &api.lists[2], "nvmlDeviceGetMPSComputeRunningProcesses_v3" },
 	};
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
@@ -107,7 +109,7 @@ static bool open_library(void)
 		return false;
 	find_functions(handle);
 	/* Never shut down: the program may use NVML too, and NVML counts its users. */
-	return ask.init && ask.by_uuid && ask.memory && !ask.init();
+	return api.init && api.by_uuid && api.memory && !api.init();
 }
 
 bool gmt_nvml_open(void)
@@ -115,27 +117,27 @@ bool gmt_nvml_open(void)
 	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(OPEN_WAIT_NS);
 
 	if (library != UNKNOWN)
-		return library == THERE;
-	while (atomic_flag_test_and_set_explicit(&nvml.opening, memory_order_acquire))
+		return library == PRESENT;
+	while (atomic_flag_test_and_set_explicit(&nvml.open_lock, memory_order_acquire))
 		if (!gmt_bounded_wait_rest(&wait))
 			return false;
-	library = open_library() ? THERE : ABSENT;
+	library = open_library() ? PRESENT : ABSENT;
 	atomic_store_explicit(&nvml.is_stuck, false, memory_order_relaxed);
-	atomic_flag_clear_explicit(&nvml.opening, memory_order_release);
-	return library == THERE;
+	atomic_flag_clear_explicit(&nvml.open_lock, memory_order_release);
+	return library == PRESENT;
 }
 
 /*
- * Finds a device by its bus id if NVML does not know its uuid. Must not take a part of a device
- * (MIG) for the whole device.
+ * Finds a device by its bus id, if NVML does not know its uuid. Returns NULL for a MIG instance,
+ * because the bus id belongs to the whole device.
  */
 static void *find_by_bus(const struct gmt_driver_device_info *info)
 {
 	struct memory memory;
 	void *handle;
 
-	if (!ask.by_pci_bus_id || !info->pci_bus_id[0] ||
-		ask.by_pci_bus_id(info->pci_bus_id, &handle) || ask.memory(handle, &memory) ||
+	if (!api.by_pci_bus_id || !info->pci_bus_id[0] ||
+		api.by_pci_bus_id(info->pci_bus_id, &handle) || api.memory(handle, &memory) ||
 		memory.total_bytes / 4 * 3 > info->total_bytes)
 		return NULL;
 	return handle;
@@ -144,19 +146,17 @@ static void *find_by_bus(const struct gmt_driver_device_info *info)
 static void *find_device(unsigned device)
 {
 	struct gmt_driver_device_info info;
-	char part[sizeof(info.uuid)];
+	char mig_uuid[sizeof(info.uuid)];
 	void *handle = NULL;
 
 	if (!gmt_driver_device_info(device, &info))
 		return NULL;
-	if (info.uuid[0] && !ask.by_uuid(info.uuid, &handle))
+	if (info.uuid[0] && !api.by_uuid(info.uuid, &handle))
 		return handle;
-	/*
-	 * The driver gives sixteen bytes. For a part of a device, NVML uses them with another prefix.
-	 */
-	memcpy(part, info.uuid, sizeof(part));
-	memcpy(part, "MIG", strlen("MIG"));
-	if (info.uuid[0] && !ask.by_uuid(part, &handle))
+	/* For a MIG instance, NVML uses the same sixteen bytes with another prefix. */
+	memcpy(mig_uuid, info.uuid, sizeof(mig_uuid));
+	memcpy(mig_uuid, "MIG", strlen("MIG"));
+	if (info.uuid[0] && !api.by_uuid(mig_uuid, &handle))
 		return handle;
 	return find_by_bus(&info);
 }
@@ -177,46 +177,43 @@ static bool ask_memory(void *handle, uint64_t *ret_used_bytes)
 	struct memory_v2 newer = { .version = MEMORY_V2 };
 	struct memory memory;
 
-	/*
-	 * The newer form excludes memory that the device reserves for itself. The driver does not count
-	 * this memory at all either.
-	 */
-	if (ask.memory_v2 && !ask.memory_v2(handle, &newer)) {
+	/* The newer form excludes memory that the device reserves for itself, as the driver does. */
+	if (api.memory_v2 && !api.memory_v2(handle, &newer)) {
 		*ret_used_bytes = newer.used_bytes;
 		return true;
 	}
-	if (ask.memory(handle, &memory))
+	if (api.memory(handle, &memory))
 		return false;
 	*ret_used_bytes = memory.used_bytes;
 	return true;
 }
 
-/* Merges a list into `processes`. Returns the new number of entries. */
-static unsigned merge(unsigned there, const struct process *list, unsigned count)
+/* Merges a list into the first `merged_count` processes. Returns the new number of processes. */
+static unsigned merge(unsigned merged_count, const struct process *list, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		unsigned at = 0;
 
-		while (at < there && nvml.processes[at].pid != list[i].pid)
+		while (at < merged_count && nvml.processes[at].pid != list[i].pid)
 			at++;
 		if (at == PROCESSES)
-			return there;
-		if (at == there)
-			nvml.processes[there++] = list[i];
+			return merged_count;
+		if (at == merged_count)
+			nvml.processes[merged_count++] = list[i];
 		else if (nvml.processes[at].used_bytes < list[i].used_bytes)
 			nvml.processes[at].used_bytes = list[i].used_bytes;
 	}
-	return there;
+	return merged_count;
 }
 
 static bool list_processes(void *handle, unsigned *ret_count)
 {
 	*ret_count = 0;
-	if (!ask.lists[0])
+	if (!api.lists[0])
 		return false;
 	for (int i = 0; i < LISTS; i++) {
 		unsigned count = PROCESSES;
-		int result = ask.lists[i] ? ask.lists[i](handle, &count, nvml.listed) : -1;
+		int result = api.lists[i] ? api.lists[i](handle, &count, nvml.listed) : -1;
 
 		/* A data centre device has no graphics, and not every driver knows MPS. */
 		if (result && i == 0)
@@ -252,7 +249,7 @@ static void ask_processes(void *handle, bool may_be_listed, struct gmt_nvml_answ
 
 void gmt_nvml_ask(unsigned device, bool may_be_listed, struct gmt_nvml_answer *ret_answer)
 {
-	void *handle = library == THERE ? handle_of(device) : NULL;
+	void *handle = library == PRESENT ? handle_of(device) : NULL;
 
 	*ret_answer = (struct gmt_nvml_answer){ 0 };
 	if (!handle)
@@ -266,32 +263,29 @@ void gmt_nvml_hold(void)
 {
 	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(HOLD_WAIT_NS);
 
-	while (atomic_flag_test_and_set_explicit(&nvml.opening, memory_order_acquire)) {
+	while (atomic_flag_test_and_set_explicit(&nvml.open_lock, memory_order_acquire)) {
 		if (atomic_load_explicit(&nvml.is_stuck, memory_order_relaxed) ||
 			!gmt_bounded_wait_rest(&wait)) {
 			atomic_store_explicit(&nvml.is_stuck, true, memory_order_relaxed);
 			return;
 		}
 	}
-	fork_has_it = true;
+	is_held_by_this_fork = true;
 }
 
 void gmt_nvml_release(void)
 {
-	if (!fork_has_it)
+	if (!is_held_by_this_fork)
 		return;
-	fork_has_it = false;
-	atomic_flag_clear_explicit(&nvml.opening, memory_order_release);
+	is_held_by_this_fork = false;
+	atomic_flag_clear_explicit(&nvml.open_lock, memory_order_release);
 }
 
-/*
- * Resets the lock in the child of a fork: threads that were opening the library, or forking too, do
- * not exist there.
- */
+/* Resets the lock in the child of a fork: the thread that held it may not exist there. */
 static void after_fork(void)
 {
-	fork_has_it = false;
-	atomic_flag_clear_explicit(&nvml.opening, memory_order_release);
+	is_held_by_this_fork = false;
+	atomic_flag_clear_explicit(&nvml.open_lock, memory_order_release);
 }
 
 GMT_AT_STAGE(after_fork, DRIVER, after_fork);

@@ -14,8 +14,8 @@
 #include "format/format.h"
 
 /*
- * Waits are rationed, because a program may probe for memory by failing thousands of times. Four
- * waits in a row are allowed: before PyTorch fails, the driver refuses up to three times, then
+ * Waits are limited, because a program may probe for memory with thousands of refused requests.
+ * Four waits in a row are allowed: before PyTorch fails, the driver refuses up to three times, then
  * PyTorch once. After that, four waits a second are allowed.
  */
 enum {
@@ -24,7 +24,7 @@ enum {
 	WAIT_EVERY_NS = 250000000,
 };
 
-/* The time at which all waits so far would have been due, at one wait per WAIT_EVERY_NS. */
+/* The time at which the next wait is due, at one wait per WAIT_EVERY_NS. */
 static _Atomic uint64_t due_ns;
 
 static bool may_wait(void)

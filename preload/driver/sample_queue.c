@@ -9,9 +9,8 @@
 enum { SAMPLES = 64, POOLS = 512 };
 
 /*
- * Counts of all rows that were ever pushed and popped. The release of `pushed` pairs with the
- * acquire of the thread that pops. The release of `popped` pairs with the acquire of the thread
- * that pushes.
+ * The numbers of rows that were ever pushed and popped. Each side stores its number with release,
+ * and loads the other side's number with acquire.
  */
 struct counts {
 	_Atomic uint32_t pushed, popped;
@@ -56,6 +55,7 @@ QUEUE(gmt_sample, gmt_sample_queue_push, gmt_sample_queue_pop, queues.sample_cou
 QUEUE(gmt_pool, gmt_sample_queue_push_pool, gmt_sample_queue_pop_pools, queues.pool_counts,
 	queues.pools, POOLS)
 
+/* Drops the parent's rows in the child of a fork. */
 static void after_fork(void)
 {
 	atomic_store(&queues.sample_counts.popped, atomic_load(&queues.sample_counts.pushed));

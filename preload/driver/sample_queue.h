@@ -3,10 +3,9 @@
 #define GMT_DRIVER_SAMPLE_QUEUE_H
 
 /*
- * Queues of samples from the sampler to the writer, which puts them into the file. Data flow:
- * sampler -> samples -> writer. One thread pushes and one thread pops. There are no locks and no
- * allocations from the host's heap. A sample that finds no room is dropped: the next sample reports
- * the same quantities at a later moment.
+ * Two queues from the sampler to the writer, which writes the rows to the file: samples of devices
+ * and states of pools. The sampler's thread pushes and the writer's thread pops, without locks and
+ * without the host's heap. A row that finds no room is dropped: the next row has newer values.
  */
 
 #include <stdbool.h>
@@ -14,13 +13,12 @@
 
 #include "format/format.h"
 
-/* Adds a row. Called by the sampler's thread. Returns false if there is no room. */
+/* Add a row. Only the sampler's thread calls them. Return false if there is no room. */
 bool gmt_sample_queue_push(const struct gmt_sample *sample);
 bool gmt_sample_queue_push_pool(const struct gmt_pool *pool);
 
 /*
- * Removes at most `max_count` rows. Called by the writer's thread. Returns how many rows it
- * removed.
+ * Remove at most `max_count` rows. Only the writer's thread calls them. Return the number of rows.
  */
 uint32_t gmt_sample_queue_pop(struct gmt_sample *ret_samples, uint32_t max_count);
 uint32_t gmt_sample_queue_pop_pools(struct gmt_pool *ret_pools, uint32_t max_count);

@@ -30,36 +30,33 @@
 
 enum {
 	DEVICES = 64,
-	/* Shortest time between rounds; with the writer's rounds this gives at most four a second */
+	/* Shortest time between rounds. The writer checks it at most four times a second. */
 	EVERY_NS = 200000000,
-	TORCH_NS = 2000000000,     /* the same, while only PyTorch makes calls */
+	TORCH_EVERY_NS = 2000000000, /* the same, while only PyTorch's allocator makes calls */
 	COST_FACTOR = 50, /* the pause after a round is at least so many times the round's duration */
 	STOP_WAIT_NS = 250000000,
-	LAST_WAIT_NS = 100000000,
-	ASK_WAIT_NS = 200000000,
-	SLEEP_S = 60,              /* longest sleep without a wake-up */
+	LAST_ROUND_WAIT_NS = 100000000,
+	SAMPLE_WAIT_NS = 200000000,
+	SLEEP_S = 60, /* longest sleep without a wake-up */
 };
 
-/* A round after this time even without calls, because other processes come and go */
-static const uint64_t IDLE_NS = 10000000000;
+/* Longest time between rounds, even without calls, because other processes come and go */
+static const uint64_t IDLE_EVERY_NS = 10000000000;
 
-enum state { NONE, RUNNING, OVER };
+enum state { NOT_STARTED, RUNNING, STOPPED };
 
 static struct {
 	_Atomic int state;
-	/*
-	 * Set after the thread was created, so that gmt_sampler_is_running never reports a thread that
-	 * does not exist yet.
-	 */
-	_Atomic bool is_made;
+	_Atomic bool has_thread; /* set after the thread was created */
 	_Atomic pid_t owner;            /* the process that the thread is in */
 	_Atomic uint32_t wanted;        /* futex: counts requests */
 	_Atomic uint32_t answered;      /* futex: counts finished devices and rounds */
 	_Atomic uint32_t rounds_done;
-	_Atomic bool round_wanted, is_inside;
-	_Atomic bool is_late; /* an answer did not come in time: later callers do not wait */
+	_Atomic bool round_wanted;
+	_Atomic bool is_querying; /* the thread asks the driver or NVML */
+	_Atomic bool is_late; /* a sample was not ready in time: later callers do not wait */
 	_Atomic uint64_t round_ns, round_took_ns; /* start and duration of the last round */
-	/* Counts at the last requested round; used by the writer's thread only */
+	/* Numbers of calls at the last requested round. Only the writer's thread uses them. */
 	uint64_t driver_calls, torch_calls;
 } sampler;
 
@@ -80,20 +77,21 @@ static void wake(_Atomic uint32_t *futex, int count)
 }
 
 /*
- * Pairs with the check of `is_inside` in gmt_sampler_stop: at least one of the two sees the other.
+ * Pairs with the check of `is_querying` in gmt_sampler_stop: at least one of the two sees the
+ * other.
  */
-static bool enter(void)
+static bool begin_query(void)
 {
-	atomic_store(&sampler.is_inside, true);
+	atomic_store(&sampler.is_querying, true);
 	if (atomic_load(&sampler.state) == RUNNING)
 		return true;
-	atomic_store(&sampler.is_inside, false);
+	atomic_store(&sampler.is_querying, false);
 	return false;
 }
 
-static void leave(void)
+static void end_query(void)
 {
-	atomic_store(&sampler.is_inside, false);
+	atomic_store(&sampler.is_querying, false);
 }
 
 /* Returns a live context of the device, or 0. The caller holds all contexts. */
@@ -106,8 +104,7 @@ static uint64_t live_context(int device)
 }
 
 /*
- * Adds the driver's answer to the sample. Returns false if the device has no context in which to
- * ask.
+ * Adds the driver's answers to the sample. Returns false if there is no context for the queries.
  */
 static bool ask_driver(int device, struct gmt_sample *sample)
 {
@@ -131,7 +128,7 @@ static void push_pool(unsigned index, const struct gmt_pool_info *info,
 {
 	static struct {
 		uint64_t handle;
-		struct gmt_driver_pool_attributes said;
+		struct gmt_driver_pool_attributes recorded;
 	} before[GMT_POOLS_MAX];
 	struct gmt_pool row = {
 		.stamp = gmt_clock_stamp(),
@@ -145,7 +142,8 @@ static void push_pool(unsigned index, const struct gmt_pool_info *info,
 		.threshold_bytes = now->threshold_bytes,
 	};
 
-	if (before[index].handle == info->handle && memcmp(&before[index].said, now, sizeof(*now)) == 0)
+	if (before[index].handle == info->handle &&
+		memcmp(&before[index].recorded, now, sizeof(*now)) == 0)
 		return;
 	/* An unused default pool is not recorded. */
 	if (before[index].handle != info->handle && info->origin == GMT_POOL_DEFAULT &&
@@ -153,13 +151,13 @@ static void push_pool(unsigned index, const struct gmt_pool_info *info,
 		return;
 	if (gmt_sample_queue_push_pool(&row)) {
 		before[index].handle = info->handle;
-		before[index].said = *now;
+		before[index].recorded = *now;
 	}
 }
 
 /*
- * Memory of an imported pool belongs to the process that made it. Memory of a managed pool has no
- * fixed slot.
+ * Adds the pools of a device to the sample. The memory of an imported pool belongs to the process
+ * that made the pool. The memory of a managed pool belongs to no fixed device.
  */
 static void ask_pools(int device, struct gmt_sample *sample)
 {
@@ -195,8 +193,8 @@ static void at_exit(void)
 }
 
 /*
- * Registers at_exit. Handlers that are registered last run first. The driver and its runtimes have
- * registered theirs by the time a context exists. So they still work when at_exit runs.
+ * Registers at_exit. Exit handlers run in reverse order. The driver and its runtimes have
+ * registered their handlers by the time a context exists, so they still work when at_exit runs.
  */
 static void register_at_exit(void)
 {
@@ -245,7 +243,8 @@ static bool has_context(int device)
 	return gmt_contexts_primary(device) || gmt_contexts_of_device(device);
 }
 
-static void work(bool is_round)
+/* Takes the requested samples; in a round, of each device with a context. */
+static void take_samples(bool is_round)
 {
 	uint64_t begin_ns = gmt_clock_monotonic_ns();
 
@@ -255,10 +254,10 @@ static void work(bool is_round)
 
 		if (!is_asked && !(is_round && has_context(device)))
 			continue;
-		if (!enter())
+		if (!begin_query())
 			return;
 		take_sample(device);
-		leave();
+		end_query();
 	}
 	if (is_round) {
 		atomic_store(&sampler.round_took_ns, gmt_clock_monotonic_ns() - begin_ns);
@@ -267,6 +266,7 @@ static void work(bool is_round)
 	}
 }
 
+/* The sampler's thread. */
 static void *run(void *unused)
 {
 	(void)unused;
@@ -275,20 +275,20 @@ static void *run(void *unused)
 	gmt_this_thread.in_recorder = GMT_IN_RECORDER_RECORDING;
 	prctl(PR_SET_NAME, "gmt-sampler", 0, 0, 0);
 	if (!gmt_driver_relax_capture_mode()) {
-		atomic_store(&sampler.state, OVER);
+		atomic_store(&sampler.state, STOPPED);
 		wake(&sampler.answered, INT32_MAX);
 		return NULL;
 	}
-	/* Opens NVML separately, so that the time this takes does not count as a round's. */
-	if (gmt_config.nvml && enter()) {
+	/* Opens NVML first, so that this time does not count as the duration of a round. */
+	if (gmt_config.nvml && begin_query()) {
 		gmt_nvml_open();
-		leave();
+		end_query();
 	}
 	while (atomic_load(&sampler.state) == RUNNING) {
 		const struct timespec longest = { .tv_sec = SLEEP_S };
 		uint32_t seen = atomic_load(&sampler.wanted);
 
-		work(atomic_exchange(&sampler.round_wanted, false));
+		take_samples(atomic_exchange(&sampler.round_wanted, false));
 		syscall(SYS_futex, &sampler.wanted, FUTEX_WAIT_PRIVATE, seen, &longest, NULL, 0);
 	}
 	return NULL;
@@ -299,13 +299,13 @@ bool gmt_sampler_start(void)
 	sigset_t all, before;
 	pthread_attr_t attributes;
 	pthread_t thread;
-	int none = NONE;
+	int not_started = NOT_STARTED;
 
-	if (atomic_load(&sampler.state) != NONE)
+	if (atomic_load(&sampler.state) != NOT_STARTED)
 		return atomic_load(&sampler.state) == RUNNING;
-	/* Before cuInit the driver answers no query, and the thread would end for good. */
+	/* Before cuInit the driver answers no query, and the sampler would stop for good. */
 	if (!gmt_config.samples || !gmt_session_may_make_threads() || !gmt_driver_device_count() ||
-		!atomic_compare_exchange_strong(&sampler.state, &none, RUNNING))
+		!atomic_compare_exchange_strong(&sampler.state, &not_started, RUNNING))
 		return atomic_load(&sampler.state) == RUNNING;
 	atomic_store(&sampler.owner, getpid());
 
@@ -315,14 +315,15 @@ bool gmt_sampler_start(void)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (pthread_create(&thread, &attributes, run, NULL))
-		atomic_store(&sampler.state, OVER);
+		atomic_store(&sampler.state, STOPPED);
 	else
-		atomic_store(&sampler.is_made, true);
+		atomic_store(&sampler.has_thread, true);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 	return atomic_load(&sampler.state) == RUNNING;
 }
 
+/* Counts the hooked calls of the driver, and of PyTorch's allocator. */
 static void count_calls(uint64_t *ret_driver, uint64_t *ret_torch)
 {
 	*ret_driver = *ret_torch = 0;
@@ -345,8 +346,8 @@ void gmt_sampler_tick(void)
 	if (atomic_load(&sampler.state) != RUNNING || since_ns < EVERY_NS || since_ns < pause_ns)
 		return;
 	count_calls(&driver, &torch);
-	if (driver == sampler.driver_calls && since_ns < IDLE_NS &&
-		(torch == sampler.torch_calls || since_ns < TORCH_NS))
+	if (driver == sampler.driver_calls && since_ns < IDLE_EVERY_NS &&
+		(torch == sampler.torch_calls || since_ns < TORCH_EVERY_NS))
 		return;
 	sampler.driver_calls = driver;
 	sampler.torch_calls = torch;
@@ -355,9 +356,7 @@ void gmt_sampler_tick(void)
 	wake(&sampler.wanted, 1);
 }
 
-/*
- * Waits until `count` has reached `mine`. Returns false if the sampler stops or the time is over.
- */
+/* Waits until `count` has reached `mine`. Returns false if the sampler stops or time runs out. */
 static bool wait_for(const _Atomic uint32_t *count, uint32_t mine, uint64_t wait_ns)
 {
 	uint64_t deadline_ns = gmt_kernel_now_ns() + wait_ns, now_ns;
@@ -391,7 +390,7 @@ bool gmt_sampler_sample_now(int device, struct gmt_sample *ret_sample)
 
 		wake(&sampler.wanted, 1);
 		has_answer = !atomic_load(&sampler.is_late) &&
-			wait_for(&slot->done, mine, gmt_config_wait_ns(ASK_WAIT_NS));
+			wait_for(&slot->done, mine, gmt_config_wait_ns(SAMPLE_WAIT_NS));
 		if (!has_answer)
 			atomic_store(&sampler.is_late, true);
 		*ret_sample = (struct gmt_sample){
@@ -409,7 +408,7 @@ bool gmt_sampler_sample_now(int device, struct gmt_sample *ret_sample)
 
 bool gmt_sampler_is_running(void)
 {
-	return atomic_load(&sampler.state) == RUNNING && atomic_load(&sampler.is_made) &&
+	return atomic_load(&sampler.state) == RUNNING && atomic_load(&sampler.has_thread) &&
 		atomic_load(&sampler.owner) == getpid();
 }
 
@@ -417,38 +416,36 @@ void gmt_sampler_stop(bool once_more)
 {
 	struct gmt_bounded_wait wait;
 	bool answers = !atomic_load(&sampler.is_late);
-	int none = NONE;
+	int not_started = NOT_STARTED;
 
 	/* If the sampler has not started, it never starts. */
-	if (atomic_compare_exchange_strong(&sampler.state, &none, OVER) || !gmt_sampler_is_running())
+	if (atomic_compare_exchange_strong(&sampler.state, &not_started, STOPPED) ||
+		!gmt_sampler_is_running())
 		return;
 	if (once_more && gmt_session_is_on() && answers) {
 		uint32_t mine = atomic_load(&sampler.rounds_done) + 1;
 
 		atomic_store(&sampler.round_wanted, true);
 		wake(&sampler.wanted, 1);
-		answers = wait_for(&sampler.rounds_done, mine, gmt_config_wait_ns(LAST_WAIT_NS));
+		answers = wait_for(&sampler.rounds_done, mine, gmt_config_wait_ns(LAST_ROUND_WAIT_NS));
 	}
-	atomic_store(&sampler.state, OVER);
+	atomic_store(&sampler.state, STOPPED);
 	wake(&sampler.wanted, 1);
 	/*
-	 * The wait is bounded: the sampler may itself wait for this thread. An example is the loader's
-	 * lock when a library's constructor calls exit.
+	 * The wait is bounded, because the sampler may wait for this thread: for example for the
+	 * loader's lock, when a library's constructor calls exit.
 	 */
 	wait = gmt_bounded_wait_begin(answers ? gmt_config_wait_ns(STOP_WAIT_NS) : STOP_WAIT_NS);
-	while (atomic_load(&sampler.is_inside) && gmt_bounded_wait_rest(&wait))
+	while (atomic_load(&sampler.is_querying) && gmt_bounded_wait_rest(&wait))
 		;
 }
 
-/*
- * Marks a started sampler as stopped in the child of a fork, because its thread does not exist
- * there. Forgets the parent's waiting samples.
- */
+/* Stops a started sampler in the child of a fork, because its thread does not exist there. */
 static void after_fork(void)
 {
-	if (atomic_load(&sampler.state) != NONE)
-		atomic_store(&sampler.state, OVER);
-	atomic_store(&sampler.is_inside, false);
+	if (atomic_load(&sampler.state) != NOT_STARTED)
+		atomic_store(&sampler.state, STOPPED);
+	atomic_store(&sampler.is_querying, false);
 }
 
 GMT_AT_STAGE(after_fork, DRIVER, after_fork);
