@@ -30,7 +30,7 @@
 
 enum {
 	DEVICES = 64,
-	/* Shortest time between rounds. The writer checks it at most four times a second. */
+	/* Shortest time between rounds; with the writer's rounds this gives at most four a second */
 	EVERY_NS = 200000000,
 	TORCH_EVERY_NS = 2000000000, /* the same, while only PyTorch's allocator makes calls */
 	COST_FACTOR = 50, /* the pause after a round is at least so many times the round's duration */

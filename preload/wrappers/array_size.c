@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 enum {
-	LAYERED = 0x01,
-	CUBEMAP = 0x04,             /* CUDA_ARRAY3D_...: the depth counts layers */
+	LAYERED = 0x01,             /* CUDA_ARRAY3D_LAYERED: the depth counts layers */
+	CUBEMAP = 0x04,             /* CUDA_ARRAY3D_CUBEMAP: the same */
 	MAPPED_LATER = 0x40 | 0x80, /* CUDA_ARRAY3D_SPARSE, CUDA_ARRAY3D_DEFERRED_MAPPING */
 };
 
@@ -30,7 +30,7 @@ static uint64_t at_least_one(uint64_t count)
 	return count ? count : 1;
 }
 
-/* Returns how many squares of this side cover the extent. */
+/* Returns how many squares of `side` elements cover the extent. */
 static uint64_t count_squares(uint64_t extent, unsigned side)
 {
 	return extent / side + (extent % side != 0);

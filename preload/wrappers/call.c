@@ -13,8 +13,8 @@
 #include "driver/driver_queries.h"
 
 /*
- * A free does not need a device and context: they are known from the block. A binding does not need
- * them either: they are known from the bound memory.
+ * Returns whether an event needs a device and context. A free does not, because the block has them.
+ * A binding does not, because the bound memory has them.
  */
 static inline bool needs_target(unsigned kind)
 {
@@ -29,8 +29,8 @@ static inline bool needs_target(unsigned kind)
 _Static_assert(GMT_KIND_COUNT <= 31, "a bit of an int for each kind");
 
 /*
- * Builds the event in the waiting slot. Copying an event right after writing it would cost more
- * than the rest of this function.
+ * Writes the event to its slot. Building it elsewhere and copying it would cost more than the rest
+ * of this function.
  */
 static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint32_t result,
 	unsigned kind, unsigned layer, const struct gmt_call_details *details,
@@ -56,7 +56,7 @@ static inline void fill_event(struct gmt_ring_event *event, uint64_t stamp, uint
 	event->context = target.context;
 }
 
-/* Returns where the call happened: from the details if they say it, else from the driver. */
+/* Returns the target of a call: from the details if they have it, else from the driver. */
 static inline struct gmt_driver_target target_of(const struct gmt_call_details *details,
 	unsigned side, struct gmt_driver_target from_driver)
 {
@@ -71,8 +71,8 @@ static inline struct gmt_driver_target target_of(const struct gmt_call_details *
 }
 
 /*
- * Marks the thread while its waiting events change. With this mark, gmt_call_begin distinguishes
- * the hooked call of a signal handler from a call nested in the interrupted call.
+ * Closes the thread while its waiting events change. So gmt_call_begin recognizes the call of a
+ * signal handler, and does not take it for a call nested in the interrupted call.
  */
 static void close_thread(struct gmt_thread_state *thread)
 {
@@ -86,16 +86,10 @@ static void reopen_thread(struct gmt_thread_state *thread)
 	thread->closed = 0;
 }
 
-/*
- * Counts a call that a signal handler makes. The wrapper passes the call on and leaves the other
- * thread state unchanged.
- */
+/* Counts a call that a signal handler makes. */
 static void count_reentrant(struct gmt_thread_state *thread, enum gmt_hook hook, enum gmt_kind kind)
 {
-	/*
-	 * Counts only the handler's outermost call. A driver call inside a runtime function is not
-	 * counted again.
-	 */
+	/* Only the handler's outermost call is lost: a driver call inside it is the same event. */
 	if (kind && !thread->reentrant_depth && !thread->is_ours)
 		gmt_count_loss(GMT_LOSS_REENTERED);
 	thread->reentrant_depth++;
@@ -106,8 +100,8 @@ bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const
 	enum gmt_hook hook, enum gmt_kind kind)
 {
 	/*
-	 * The code that a handler interrupted when it forked has returned. Events that still wait are
-	 * the parent's.
+	 * A signal handler forked during an event, and the interrupted code has returned since. Events
+	 * that still wait are the parent's.
 	 */
 	if (thread->in_recorder == GMT_IN_RECORDER_FORKED && !thread->closed) {
 		gmt_thread_drop_waiting(thread);
@@ -142,7 +136,7 @@ enum gmt_call_nesting gmt_call_recheck_nesting(struct gmt_thread_state *thread, 
 }
 
 /*
- * Sorts the waiting events by stamp: a free is stamped before the events that happen inside its
+ * Sorts the waiting events by stamp. The stamp of a free is earlier than those of events in its
  * call.
  */
 __attribute__((noinline)) static void sort_waiting(struct gmt_thread_state *thread)
@@ -156,7 +150,7 @@ __attribute__((noinline)) static void sort_waiting(struct gmt_thread_state *thre
 		}
 }
 
-/* Records the waiting events. Returns true if one of them reports that memory ran out. */
+/* Records the waiting events. Returns true if one of them is a refused request (oom.h). */
 __attribute__((noinline)) static bool flush(struct gmt_thread_state *thread)
 {
 	bool is_oom = thread->is_oom;
@@ -170,7 +164,7 @@ __attribute__((noinline)) static bool flush(struct gmt_thread_state *thread)
 	return is_oom;
 }
 
-/* Same as above, if exactly one event waits. This is nearly always so. */
+/* Same as above, if exactly one event waits, which is nearly always so. */
 static inline void flush_one(struct gmt_thread_state *thread)
 {
 	struct gmt_ring_event *event = &thread->waiting[0], *slot;
@@ -189,8 +183,8 @@ static inline void flush_one(struct gmt_thread_state *thread)
 	if (__builtin_expect(slot != NULL, 1)) {
 		*slot = *event;
 		/*
-		 * Sets the stacks after the copy. Loading the whole event right after storing a part of it
-		 * would stall.
+		 * Sets the stacks in the copy. Setting them before would stall the copy: it would load the
+		 * whole event right after a store to a part of it.
 		 */
 		slot->stack = stacks.stack;
 		slot->frames = stacks.frames;
@@ -204,7 +198,8 @@ static inline void flush_one(struct gmt_thread_state *thread)
 }
 
 /*
- * Records the waiting events early, if one call makes very many. They get the stack of this point.
+ * Records the waiting events before the call ends, because it makes many. They get the present
+ * stack.
  */
 __attribute__((noinline)) static void flush_early(struct gmt_thread_state *thread)
 {
@@ -212,7 +207,7 @@ __attribute__((noinline)) static void flush_early(struct gmt_thread_state *threa
 		gmt_oom_wait();
 }
 
-/* Returns room for one more event, which then waits until the outermost call ends. */
+/* Returns a slot for one more event, which waits until the outermost call ends. */
 static struct gmt_ring_event *new_waiting_event(struct gmt_thread_state *thread)
 {
 	if (__builtin_expect(thread->waiting_count == GMT_THREAD_WAITING, 0))
@@ -222,14 +217,17 @@ static struct gmt_ring_event *new_waiting_event(struct gmt_thread_state *thread)
 
 	/*
 	 * Keeps the address in a register. Otherwise the compiler computes the address of thread-local
-	 * memory again for each word.
+	 * memory again for each member.
 	 */
 	__asm__("" : "+r"(event));
 	return event;
 }
 
-/* Asks the driver before the stack is taken, because other threads continue to allocate. */
-__attribute__((noinline)) static void add_free_memory_sample(struct gmt_thread_state *thread,
+/*
+ * Adds an event with the free memory after a refused request. Asks the driver before the stack is
+ * taken, because other threads continue to allocate.
+ */
+__attribute__((noinline)) static void add_free_memory(struct gmt_thread_state *thread,
 	const struct gmt_ring_event *refused)
 {
 	struct gmt_ring_event from_driver;
@@ -243,19 +241,15 @@ __attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t r
 	unsigned kind, const struct gmt_call_details *details)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	/* The space is always valid, because wrappers name it. */
 	const struct gmt_space_traits *space = &gmt_spaces[details->space];
 	struct gmt_driver_target target = { GMT_DEVICE_UNKNOWN, 0 };
 	struct gmt_ring_event *event;
 
-	/* The program requested and got zero bytes, or nothing was freed. */
+	/* The program requested zero bytes, or freed a null pointer. */
 	if (!kind || (!details->address && kind != GMT_KIND_ALLOC_FAILED))
 		return;
 	close_thread(thread);
-	/*
-	 * If the driver refused the call for another reason, it may not have checked the stream. The
-	 * stream may then be invalid.
-	 */
+	/* If the driver refused the call for another reason than memory, the stream may be invalid. */
 	if (needs_target(kind))
 		target = gmt_driver_target(result && result != GMT_OOM_RESULT ? 0 : details->stream);
 	event = new_waiting_event(thread);
@@ -263,7 +257,7 @@ __attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t r
 		target_of(details, space->side, target));
 	thread->has_seen_event = true;
 	if (result == GMT_OOM_RESULT && kind == GMT_KIND_ALLOC_FAILED)
-		add_free_memory_sample(thread, event);
+		add_free_memory(thread, event);
 	reopen_thread(thread);
 }
 
@@ -280,19 +274,13 @@ void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call
 		return;
 	}
 	add(stamp, 0, details->kind, details);
-	/*
-	 * With its backend cudaMallocAsync, PyTorch does not report its blocks. Its blocks are these
-	 * pool blocks.
-	 */
+	/* PyTorch's backend cudaMallocAsync does not report its blocks: they are these pool blocks. */
 	if (__builtin_expect(details->space == GMT_SPACE_POOL, 0) && details->kind == GMT_KIND_ALLOC &&
 		details->address)
 		gmt_optimizer_on_block();
 }
 
-/*
- * Adds an event for gmt_call_add_alloc or gmt_call_add_free. They are fast because nothing has to
- * be looked up.
- */
+/* Adds an event for gmt_call_add_alloc or gmt_call_add_free, which need no look-up of the space. */
 static inline void add_plain(struct gmt_thread_state *thread, uint64_t stamp, enum gmt_kind kind,
 	const struct gmt_call_details *details, struct gmt_driver_target target)
 {
@@ -339,7 +327,7 @@ void gmt_call_end_unknown(struct gmt_thread_state *thread, uint64_t own)
 	}
 	/*
 	 * The parent records the call, unless the fork came right before the driver's call. This
-	 * process does not know, so it counts the call as lost.
+	 * process cannot know that, so it counts the call as lost.
 	 */
 	gmt_thread_drop_waiting(thread);
 	thread->parent_depth -= own < thread->parent_depth ? own : thread->parent_depth;

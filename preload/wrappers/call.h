@@ -3,18 +3,17 @@
 #define GMT_WRAPPERS_CALL_H
 
 /*
- * The work of a wrapper around the original function. Flow: wrapper -> call -> capture -> ring.
+ * What a wrapper does around the original function: it decides whether the call is an event, and
+ * records the event.
  *
- * The driver's calls are the facts, and the runtime's calls give the names. The outermost of nested
- * driver calls makes an event. The event's api is the outermost hooked function of the thread:
- * cudaMalloc, for the cuMemAlloc_v2 inside it. A runtime function without a visible driver call
- * makes an event itself. Events wait in the thread until the outermost function returns. They share
- * the stack of its caller.
+ * Of nested driver calls, the outermost call makes the event. The event's api is the outermost
+ * hooked function of the thread: cudaMalloc, for the cuMemAlloc_v2 inside it. A call of the runtime
+ * makes an event itself only if the recorder sees no driver call inside it. Events wait in the
+ * thread until the outermost function returns. They share the stack of its caller.
  *
- * If a call ends something, its stamp is taken before the original call. All other calls are
- * stamped after it (producer/clock.h). A failed call is recorded only as a failure, and only for
- * the kinds that have a failure kind (format/kinds.def). The caller gets the errno of the original
- * function.
+ * If a call frees or ends something, the event gets the time before the original call. All other
+ * events get the time after it (producer/clock.h). A failed call is recorded only if its kind has a
+ * failure kind (format/kinds.def). The program gets the errno of the original function.
  *
  *	struct gmt_call call = gmt_call_begin(GMT_HOOK_..., GMT_CALL_DRIVER, GMT_KIND_...);
  *	result = original(...);
@@ -38,9 +37,10 @@
 enum gmt_call_role { GMT_CALL_DRIVER, GMT_CALL_RUNTIME };
 
 /*
- * The amount that a call of this role adds to gmt_thread_state::depth. Each call reads both halves,
- * so they share one word. The compiler would merge the loads of two words anyway. A merged load
- * right after a store to one half would stall the processor.
+ * The amount that a call of this role adds to gmt_thread_state::depth. The lower half counts all
+ * calls, the upper half the driver calls. Both are one word, because each call reads both. The
+ * compiler would merge the loads of two words, and a merged load right after a store to one of them
+ * would stall the processor.
  */
 #define GMT_CALL_DRIVER_SHIFT 32
 #define GMT_CALL_DEPTH_OF(role) \
@@ -48,11 +48,12 @@ enum gmt_call_role { GMT_CALL_DRIVER, GMT_CALL_RUNTIME };
 
 /* The relation of a call to the calls around it. */
 enum gmt_call_nesting {
-	GMT_CALL_NESTED, /* inside a call of the same role that counts */
-	GMT_CALL_COUNTED,
+	/* A driver call inside a driver call, or a runtime call inside any call: makes no event */
+	GMT_CALL_NESTED,
+	GMT_CALL_COUNTED, /* may make an event */
 	/*
-	 * Made by the recorder itself, or by a signal handler that interrupted it. Thread state other
-	 * than `reentrant_depth` stays unchanged.
+	 * Made by the recorder itself, or by a signal handler that interrupted the recorder. Makes no
+	 * event, and changes only `reentrant_depth` of the thread's state.
 	 */
 	GMT_CALL_REENTRANT,
 };
@@ -62,17 +63,17 @@ enum gmt_call_nesting {
  * compiler keeps it in registers. Rare paths may pass it on.
  */
 struct gmt_call {
-	uint64_t stamp; /* the stamp before the call, for kinds that need it */
+	uint64_t stamp; /* the time before the call, for kinds that need it; else 0 */
 	enum gmt_call_role role;
 	enum gmt_call_nesting nesting;
 };
 
-/* The details that a wrapper knows when the original function has returned. */
+/* The event of a call, as the wrapper knows it when the original function has returned. */
 struct gmt_call_details {
 	uint8_t kind;  /* enum gmt_kind of a successful call */
 	uint8_t space; /* enum gmt_space */
 	int device_plus_1; /* 0: the device of the stream, or of the current context; -1: the host */
-	uint64_t address; /* or handle; 0: nothing was allocated or freed */
+	uint64_t address; /* or handle; 0: no event, unless an allocation was refused */
 	uint64_t size_bytes;
 	uint64_t stream;
 	uint64_t object;
@@ -81,9 +82,10 @@ struct gmt_call_details {
 
 /*
  * Examines a call that begins while the thread is in the recorder or closed. Returns true if a
- * signal handler makes the call. The wrapper then only passes the call on. The call counts as lost
- * if it may be an event. Returns false if nothing is interrupted: a jump or a fork left the
- * recorder, and its state is repaired. `cfa` and `caller` are the wrapper's (outer_call.h).
+ * signal handler makes the call. The wrapper then only calls the original function, and the call
+ * counts as lost if it may be an event. Returns false if the call interrupts nothing: a jump or a
+ * fork has left the recorder, and this function has reset the thread's state. `cfa` and `caller`
+ * are the wrapper's (outer_call.h).
  */
 bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller,
 	enum gmt_hook hook, enum gmt_kind kind);
@@ -93,13 +95,16 @@ bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const
  * not deeper on the stack than the outermost call.
  *
  * Returns GMT_CALL_NESTED if the outer calls are still on the stack. Returns GMT_CALL_COUNTED if a
- * jump left the outer calls, so that the thread is in no call. Returns GMT_CALL_REENTRANT if a
- * signal handler makes it, and counts it as gmt_call_is_reentrant does.
+ * jump has left the outer calls, so the thread is in no call. Returns GMT_CALL_REENTRANT if a
+ * signal handler makes the call, and counts it as gmt_call_is_reentrant does.
  */
 enum gmt_call_nesting gmt_call_recheck_nesting(struct gmt_thread_state *thread, uintptr_t cfa,
 	const void *caller, enum gmt_hook hook, enum gmt_kind kind);
 
-/* Always inlined: a wrapper's arguments are constants, so little code remains. */
+/*
+ * Begins a call. `kind` is that of a successful call. Always inlined: the arguments are constants
+ * in a wrapper, so little code remains.
+ */
 __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum gmt_hook hook,
 	enum gmt_call_role role, enum gmt_kind kind)
 {
@@ -122,7 +127,8 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 	bool is_stamped = gmt_kind_stamp(kind) == GMT_STAMP_BEFORE;
 
 	/*
-	 * A nested call is normally deeper on the stack and of the other role. Checks all other cases.
+	 * A nested call is normally deeper on the stack, and a driver call in a runtime call. All other
+	 * calls are checked.
 	 */
 	if (__builtin_expect(around && (of_its_role || cfa >= thread->outer_cfa), 0)) {
 		enum gmt_call_nesting found =
@@ -147,8 +153,8 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 		call.nesting = GMT_CALL_COUNTED;
 	} else if (!of_its_role) {
 		/*
-		 * A runtime function ends things through the driver. So the first event inside takes the
-		 * runtime call's stamp.
+		 * The runtime frees things by a driver call. So the first event inside a runtime call gets
+		 * the time before the runtime call.
 		 */
 		if (is_stamped)
 			call.stamp =
@@ -168,12 +174,12 @@ __attribute__((always_inline)) static inline bool gmt_call_is_event(const struct
 		(call->role == GMT_CALL_DRIVER || !gmt_this_thread.has_seen_event);
 }
 
-/* Does gmt_call_add for a call with this stamp. */
+/* Same as gmt_call_add, with the stamp of the call. */
 void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call_details *details);
 
 /*
- * Same as above, for successful calls on memory of a device in layer cuda, without further details.
- * Most calls are like this, and their details stay in registers.
+ * Same as above, for successful calls on device memory of layer cuda that have no further details.
+ * Most calls are like this. Their details stay in registers.
  */
 void gmt_call_add_alloc(uint64_t address, uint64_t size_bytes, enum gmt_space space);
 void gmt_call_add_free(uint64_t stamp, uint64_t address, enum gmt_space space);
@@ -185,13 +191,13 @@ __attribute__((always_inline)) static inline void gmt_call_add(const struct gmt_
 	gmt_call_add_stamped(call->stamp, result, details);
 }
 
-/* For gmt_call_end: records the waiting events and opens the thread again. */
+/* For gmt_call_end: records the waiting events and reopens the thread. */
 void gmt_call_end_outermost(struct gmt_thread_state *thread);
 
 /*
- * For gmt_call_end: ends a call that adds `own` to the depth and that the thread does not know.
- * Either it began before a fork and ends in the child, or gmt_call_recheck_nesting believed that it
- * was left.
+ * For gmt_call_end: ends a call that the thread's depth does not include, and that added `own` to
+ * it. The call began before a fork and ends in the child, or gmt_call_recheck_nesting wrongly took
+ * it for a call that was left.
  */
 void gmt_call_end_unknown(struct gmt_thread_state *thread, uint64_t own);
 
@@ -201,7 +207,7 @@ __attribute__((always_inline)) static inline void gmt_call_end(const struct gmt_
 	struct gmt_thread_state *thread = &gmt_this_thread;
 
 	if (__builtin_expect(call->nesting == GMT_CALL_REENTRANT, 0)) {
-		/* `reentrant_depth` is 0 already if a jump or a fork came in between. */
+		/* `reentrant_depth` is already 0 if the call was left by a jump or a fork. */
 		thread->reentrant_depth -= thread->reentrant_depth != 0;
 		return;
 	}

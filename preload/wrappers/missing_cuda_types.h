@@ -3,10 +3,10 @@
 #define GMT_WRAPPERS_MISSING_CUDA_TYPES_H
 
 /*
- * Driver types that the cuda.h of an older toolkit lacks. With them, the recorder is the same
- * whatever headers it is built with, from CUDA 11.8 on. Include this file after <cuda.h>. If a
- * wrapper only passes a pointer on, the type has no members. If it reads members, they have the
- * driver's offsets. A test compares them with a newer cuda.h.
+ * Driver types that the cuda.h of an older toolkit lacks. With them, any headers from CUDA 11.8 on
+ * give the same recorder. Include this file after <cuda.h>. A type has no members if a wrapper only
+ * passes a pointer to it on. If a wrapper reads members, they have the driver's offsets. A test
+ * compares them with a newer cuda.h.
  */
 
 #if CUDA_VERSION < 12000

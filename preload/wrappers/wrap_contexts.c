@@ -2,16 +2,16 @@
 /*
  * The wrappers of contexts, code and limits: memory that the driver takes for itself. The driver
  * does not report its size, so the recorder measures it around the call. The end of a context also
- * ends all allocations in it. The reader works that out: the event only carries the context's
- * number.
+ * frees all allocations in it. The event has only the context's number, and the reader does the
+ * rest.
  */
 #include "wrappers/wrapper.h"
 
 #include "driver/memory_of_call.h"
 #include "driver/contexts.h"
 
-/* Records a new context, or a primary context that is seen for the first time. */
-static void add_context(const struct gmt_call *call, CUresult result, uint64_t handle,
+/* Adds a context, and records it if it is new or the call failed. */
+static void record_context(const struct gmt_call *call, CUresult result, uint64_t handle,
 	CUdevice device, const struct gmt_memory_of_call *measure)
 {
 	bool is_new = false;
@@ -27,7 +27,8 @@ static void add_context(const struct gmt_call *call, CUresult result, uint64_t h
 				.size_bytes = result ? 0 : gmt_memory_of_call_end(measure) });
 }
 
-static void end_context(const struct gmt_call *call, CUresult result, uint64_t handle,
+/* Records the end of a context. */
+static void record_end_of_context(const struct gmt_call *call, CUresult result, uint64_t handle,
 	uint16_t number)
 {
 	if (gmt_call_is_event(call) && (number || result))
@@ -39,10 +40,10 @@ static void end_context(const struct gmt_call *call, CUresult result, uint64_t h
 }
 
 /*
- * Returns the handle of a context that was just made. A known context with the same handle has
- * ended unseen, so it is removed first.
+ * Returns the handle of a context that was just made. Removes a known context with the same handle:
+ * the recorder did not see its end.
  */
-static uint64_t replace_stale_context(CUresult result, const CUcontext *context)
+static uint64_t forget_stale_context(CUresult result, const CUcontext *context)
 {
 	if (result)
 		return 0;
@@ -57,7 +58,7 @@ static uint64_t replace_stale_context(CUresult result, const CUcontext *context)
 	gmt_memory_of_call_begin_context(&measure, device); \
 	CUresult result = original arguments; \
 	call.stamp = gmt_clock_stamp(); /* the measurement follows this stamp */ \
-	add_context(&call, result, replace_stale_context(result, context), device, &measure); \
+	record_context(&call, result, forget_stale_context(result, context), device, &measure); \
 	gmt_call_end(&call); \
 	return result; \
 	}
@@ -74,7 +75,7 @@ CREATE_CONTEXT(cuCtxCreate_v4,
 	(CUcontext * context, CUctxCreateParams *call_parameters, unsigned flags, CUdevice device),
 	(context, call_parameters, flags, device))
 
-/* Runtimes and libraries retain the context repeatedly. Only the first call makes a context. */
+/* Runtimes and libraries retain the primary context repeatedly. Only the first call makes it. */
 BEGIN_WRAPPER(CUDA, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))
 struct gmt_call call =
 	gmt_call_begin(GMT_HOOK_cuDevicePrimaryCtxRetain, GMT_CALL_DRIVER, GMT_KIND_ALLOC);
@@ -87,7 +88,7 @@ CUresult result = original(context, device);
 call.stamp = gmt_clock_stamp();
 if (!result)
 	gmt_contexts_set_primary(device, U64(*context));
-add_context(&call, result, result ? 0 : U64(*context), device, &measure);
+record_context(&call, result, result ? 0 : U64(*context), device, &measure);
 gmt_call_end(&call);
 return result;
 }
@@ -102,7 +103,7 @@ return result;
 	gmt_contexts_unblock_sampler(); \
 	if (result) \
 		gmt_contexts_restore(U64(context), &ended); \
-	end_context(&call, result, U64(context), ended.number); \
+	record_end_of_context(&call, result, U64(context), ended.number); \
 	gmt_call_end(&call); \
 	return result; \
 	}
@@ -126,17 +127,17 @@ struct gmt_call call = gmt_call_begin(GMT_HOOK_cuCtxDetach, GMT_CALL_DRIVER, GMT
 gmt_contexts_block_sampler();
 CUresult result = original(context);
 if (!result && gmt_contexts_detach(U64(context)))
-	end_context(&call, result, U64(context), gmt_contexts_end(U64(context)).number);
+	record_end_of_context(&call, result, U64(context), gmt_contexts_end(U64(context)).number);
 gmt_contexts_unblock_sampler();
 gmt_call_end(&call);
 return result;
 }
 
 /*
- * Records the end of a primary context. It ends with its last reference, which only the driver
- * counts.
+ * Records the end of a primary context, if it has ended. A release ends it if that was the last
+ * reference. Only the driver counts the references.
  */
-static void end_primary(const struct gmt_call *call, CUresult result, CUdevice device,
+static void record_end_of_primary(const struct gmt_call *call, CUresult result, CUdevice device,
 	bool is_reset)
 {
 	uint64_t handle = gmt_contexts_primary(device);
@@ -144,26 +145,28 @@ static void end_primary(const struct gmt_call *call, CUresult result, CUdevice d
 	if (result || !handle || (!is_reset && gmt_driver_primary_is_active(device)))
 		return;
 	gmt_contexts_set_primary(device, 0);
-	end_context(call, result, handle, gmt_contexts_end(handle).number);
+	record_end_of_context(call, result, handle, gmt_contexts_end(handle).number);
 }
 
-#define END_PRIMARY(symbol, is_reset) \
+#define RELEASE_PRIMARY(symbol, is_reset) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUdevice device)) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
 	gmt_contexts_block_sampler(); \
 	CUresult result = original(device); \
-	end_primary(&call, result, device, is_reset); \
+	record_end_of_primary(&call, result, device, is_reset); \
 	gmt_contexts_unblock_sampler(); \
 	gmt_call_end(&call); \
 	return result; \
 	}
 
-END_PRIMARY(cuDevicePrimaryCtxRelease, false)
-END_PRIMARY(cuDevicePrimaryCtxRelease_v2, false)
-END_PRIMARY(cuDevicePrimaryCtxReset, true)
-END_PRIMARY(cuDevicePrimaryCtxReset_v2, true)
+RELEASE_PRIMARY(cuDevicePrimaryCtxRelease, false)
+RELEASE_PRIMARY(cuDevicePrimaryCtxRelease_v2, false)
+RELEASE_PRIMARY(cuDevicePrimaryCtxReset, true)
+RELEASE_PRIMARY(cuDevicePrimaryCtxReset_v2, true)
 
-/* Records the primary context that a green context retains. The recorder may not know it yet. */
+/*
+ * Records the primary context that a green context retains, if the recorder does not know it yet.
+ */
 static void record_primary(const struct gmt_call *call, CUdevice device)
 {
 	uint64_t handle = gmt_contexts_primary(device) ? 0 : gmt_driver_primary(device);
@@ -184,8 +187,8 @@ static void record_primary(const struct gmt_call *call, CUdevice device)
 }
 
 /*
- * A green context shares the primary context's memory. Its end frees nothing, unless it was the
- * last to retain the primary context.
+ * A green context shares the primary context's memory. The end of the green context frees nothing,
+ * unless it had the last reference to the primary context.
  */
 BEGIN_WRAPPER(CUDA, cuGreenCtxCreate,
 	(CUgreenCtx * context, CUdevResourceDesc resources, CUdevice device, unsigned flags))
@@ -225,7 +228,7 @@ if (gmt_call_is_event(&call))
 if (!result) {
 	gmt_contexts_remove_view(view);
 	for (int device = 0; device < (int)gmt_driver_device_count(); device++)
-		end_primary(&call, result, device, false);
+		record_end_of_primary(&call, result, device, false);
 }
 gmt_contexts_unblock_sampler();
 gmt_call_end(&call);
@@ -249,7 +252,7 @@ gmt_call_end(&call);
 return result;
 }
 
-#define LOAD(symbol, parameters, arguments) \
+#define LOAD_CODE(symbol, parameters, arguments) \
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_ALLOC); \
 	struct gmt_memory_of_call measure; \
@@ -265,22 +268,22 @@ return result;
 	return result; \
 	}
 
-LOAD(cuModuleLoad, (CUmodule * code, const char *path), (code, path))
-LOAD(cuModuleLoadData, (CUmodule * code, const void *image), (code, image))
-LOAD(cuModuleLoadDataEx,
+LOAD_CODE(cuModuleLoad, (CUmodule * code, const char *path), (code, path))
+LOAD_CODE(cuModuleLoadData, (CUmodule * code, const void *image), (code, image))
+LOAD_CODE(cuModuleLoadDataEx,
 	(CUmodule * code, const void *image, unsigned count, CUjit_option *options, void **values),
 	(code, image, count, options, values))
-LOAD(cuModuleLoadFatBinary, (CUmodule * code, const void *image), (code, image))
-LOAD(cuLibraryLoadData,
+LOAD_CODE(cuModuleLoadFatBinary, (CUmodule * code, const void *image), (code, image))
+LOAD_CODE(cuLibraryLoadData,
 	(CUlibrary * code, const void *image, CUjit_option *options, void **values, unsigned count,
 		CUlibraryOption *library_options, void **library_values, unsigned library_count),
 	(code, image, options, values, count, library_options, library_values, library_count))
-LOAD(cuLibraryLoadFromFile,
+LOAD_CODE(cuLibraryLoadFromFile,
 	(CUlibrary * code, const char *path, CUjit_option *options, void **values, unsigned count,
 		CUlibraryOption *library_options, void **library_values, unsigned library_count),
 	(code, path, options, values, count, library_options, library_values, library_count))
 
-#define UNLOAD(symbol, type) \
+#define UNLOAD_CODE(symbol, type) \
 	BEGIN_WRAPPER(CUDA, symbol, (type code)) \
 	struct gmt_call call = gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_FREE); \
 	CUresult result = original(code); \
@@ -292,5 +295,5 @@ LOAD(cuLibraryLoadFromFile,
 	return result; \
 	}
 
-UNLOAD(cuModuleUnload, CUmodule)
-UNLOAD(cuLibraryUnload, CUlibrary)
+UNLOAD_CODE(cuModuleUnload, CUmodule)
+UNLOAD_CODE(cuLibraryUnload, CUlibrary)

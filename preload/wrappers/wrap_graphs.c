@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wrappers of graphs that hold memory. The recorder reads a graph's memory nodes when the graph
- * becomes executable. A launch is an event only if the graph has such nodes, so other programs only
- * pay for a comparison. The reader works out what a launch does to memory.
+ * The wrappers of graphs and stream captures. The recorder reads a graph's memory nodes when the
+ * graph becomes executable. A launch is an event only if the graph has memory nodes. The reader
+ * works out what a launch allocates and frees.
  */
 #include "wrappers/wrapper.h"
 
@@ -12,23 +12,19 @@
 
 #include "producer/mark.h"
 
-/*
- * Number of running stream captures. A query of a stream costs a call, so no stream is queried
- * while this is 0.
- */
 _Atomic int gmt_stream_capture_count;
 
-enum { SET_SIZE = 4096, DEPTH_MAX = 16 };
+enum { SET_SIZE = 4096, MAX_DEPTH = 16 /* of child graphs */ };
 
 static struct {
 	/*
-	 * Executable graphs with memory nodes, in a hash set with open addressing. 0: a free slot; 1: a
-	 * removed entry.
+	 * The handles of executable graphs with memory nodes: a hash set with open addressing. 0: a
+	 * free slot; 1: a removed entry
 	 */
 	_Atomic uint64_t with_nodes[SET_SIZE];
 	_Atomic uint32_t with_nodes_count;
 	_Atomic bool set_is_full; /* then every launch is an event */
-	_Atomic bool nodes_were_seen; /* if false, no graph needs to be read */
+	_Atomic bool has_seen_node; /* false: no graph has a memory node, so graphs are not read */
 } graphs;
 
 static uint32_t slot_of(uint64_t exec)
@@ -83,28 +79,29 @@ static void set_remove(uint64_t exec)
 	}
 }
 
-/* The state of reading one graph. */
-struct reader {
+/* One graph that became executable, while the recorder reads its nodes. */
+struct graph_reading {
 	const struct gmt_driver_graph_functions *functions;
 	const struct gmt_call *call;
 	uint64_t exec;
 	bool found;
 };
 
-static void add_node(struct reader *reader, const struct gmt_call_details *details)
+static void add_node(struct graph_reading *reading, const struct gmt_call_details *details)
 {
-	reader->found = true;
-	gmt_call_add(reader->call, 0, details);
+	reading->found = true;
+	gmt_call_add(reading->call, 0, details);
 }
 
-static void read_graph(struct reader *reader, CUgraph graph, int depth);
+static void read_graph(struct graph_reading *reading, CUgraph graph, int depth);
 
-static void read_node(struct reader *reader, CUgraphNode node, int depth)
+static void read_node(struct graph_reading *reading, CUgraphNode node, int depth)
 {
-	CUresult (*get_type)(CUgraphNode, CUgraphNodeType *) = reader->functions->get_type;
-	CUresult (*get_alloc)(CUgraphNode, CUDA_MEM_ALLOC_NODE_PARAMS *) = reader->functions->get_alloc;
-	CUresult (*get_free)(CUgraphNode, CUdeviceptr *) = reader->functions->get_free;
-	CUresult (*get_child)(CUgraphNode, CUgraph *) = reader->functions->get_child;
+	CUresult (*get_type)(CUgraphNode, CUgraphNodeType *) = reading->functions->get_type;
+	CUresult (*get_alloc)(CUgraphNode, CUDA_MEM_ALLOC_NODE_PARAMS *) =
+		reading->functions->get_alloc;
+	CUresult (*get_free)(CUgraphNode, CUdeviceptr *) = reading->functions->get_free;
+	CUresult (*get_child)(CUgraphNode, CUgraph *) = reading->functions->get_child;
 	CUDA_MEM_ALLOC_NODE_PARAMS parameters;
 	CUdeviceptr address;
 	CUgraphNodeType type;
@@ -113,29 +110,29 @@ static void read_node(struct reader *reader, CUgraphNode node, int depth)
 	if (get_type(node, &type))
 		return;
 	if (type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && !get_alloc(node, &parameters))
-		add_node(reader,
+		add_node(reading,
 			&(struct gmt_call_details){ .kind = GMT_KIND_NODE_ALLOC,
 				.space = GMT_SPACE_GRAPH,
 				.address = parameters.dptr,
 				.size_bytes = parameters.bytesize,
-				.object = reader->exec,
+				.object = reading->exec,
 				.device_plus_1 = gmt_location_device_plus_1(&parameters.poolProps.location) });
 	else if (type == CU_GRAPH_NODE_TYPE_MEM_FREE && !get_free(node, &address))
-		add_node(reader,
+		add_node(reading,
 			&(struct gmt_call_details){ .kind = GMT_KIND_NODE_FREE,
 				.space = GMT_SPACE_GRAPH,
 				.address = address,
-				.object = reader->exec });
+				.object = reading->exec });
 	else if (type == CU_GRAPH_NODE_TYPE_GRAPH && !get_child(node, &child))
-		read_graph(reader, child, depth + 1);
+		read_graph(reading, child, depth + 1);
 }
 
-static void read_graph(struct reader *reader, CUgraph graph, int depth)
+static void read_graph(struct graph_reading *reading, CUgraph graph, int depth)
 {
-	CUresult (*get_nodes)(CUgraph, CUgraphNode *, size_t *) = reader->functions->get_nodes;
+	CUresult (*get_nodes)(CUgraph, CUgraphNode *, size_t *) = reading->functions->get_nodes;
 	size_t count = 0;
 
-	if (depth == DEPTH_MAX || get_nodes(graph, NULL, &count) || !count)
+	if (depth == MAX_DEPTH || get_nodes(graph, NULL, &count) || !count)
 		return;
 
 	size_t bytes = count * sizeof(CUgraphNode);
@@ -145,7 +142,7 @@ static void read_graph(struct reader *reader, CUgraph graph, int depth)
 		return;
 	if (!get_nodes(graph, nodes, &count))
 		for (size_t i = 0; i < count && i < bytes / sizeof(*nodes); i++)
-			read_node(reader, nodes[i], depth);
+			read_node(reading, nodes[i], depth);
 	munmap(nodes, bytes);
 }
 
@@ -153,20 +150,20 @@ static void read_graph(struct reader *reader, CUgraph graph, int depth)
 static void add_executable(const struct gmt_call *call, uint64_t exec, CUgraph graph,
 	uint64_t flags)
 {
-	struct reader reader = { gmt_driver_graph_functions(), call, exec, false };
+	struct graph_reading reading = { gmt_driver_graph_functions(), call, exec, false };
 	int kept_errno = errno;
 
-	if (!gmt_call_is_event(call) || !reader.functions ||
-		!atomic_load_explicit(&graphs.nodes_were_seen, memory_order_acquire))
+	if (!gmt_call_is_event(call) || !reading.functions ||
+		!atomic_load_explicit(&graphs.has_seen_node, memory_order_acquire))
 		return;
 	gmt_call_add(call, 0,
 		&(struct gmt_call_details){
 			.kind = GMT_KIND_CREATE, .space = GMT_SPACE_GRAPH, .address = exec, .object = flags });
-	read_graph(&reader, graph, 0);
-	if (reader.found)
+	read_graph(&reading, graph, 0);
+	if (reading.found)
 		set_add(exec);
 	else
-		/* The set may hold an older graph with this handle, which ended with its context */
+		/* The set may hold an earlier graph with this handle, which ended with its context. */
 		set_remove(exec);
 	errno = kept_errno;
 }
@@ -214,8 +211,8 @@ LAUNCH(cuGraphLaunch, U64(stream))
 LAUNCH(cuGraphLaunch_ptsz, PER_THREAD(stream))
 
 /*
- * An upload allocates no block, so it makes no event. The call is counted, so the sampler measures
- * the memory of the device's graphs again.
+ * An upload allocates no block, so it makes no event. The count of the call makes the sampler
+ * measure the memory of the device's graphs again.
  */
 #define UPLOAD(symbol) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUgraphExec exec, CUstream stream)) \
@@ -246,8 +243,8 @@ gmt_call_end(&call);
 return result;
 }
 
-/* Records a memory node that the program added to a graph explicitly. */
-static void add_made_node(const struct gmt_call *call, CUresult result,
+/* Records a memory node that the program added by cuGraphAddNode. */
+static void record_added_node(const struct gmt_call *call, CUresult result,
 	const CUgraphNodeParams *parameters)
 {
 	if (result ||
@@ -277,7 +274,7 @@ static void add_made_node(const struct gmt_call *call, CUresult result,
 	struct gmt_call call = \
 		gmt_call_begin(GMT_HOOK_##symbol, GMT_CALL_DRIVER, GMT_KIND_NODE_ALLOC); \
 	CUresult result = original arguments; \
-	add_made_node(&call, result, call_parameters); \
+	record_added_node(&call, result, call_parameters); \
 	gmt_call_end(&call); \
 	return result; \
 	}
@@ -297,15 +294,15 @@ ADD_NODE(cuGraphAddNode_v3,
 
 void gmt_graphs_note_memory_node(void)
 {
-	atomic_store_explicit(&graphs.nodes_were_seen, true, memory_order_release);
+	atomic_store_explicit(&graphs.has_seen_node, true, memory_order_release);
 }
 
-#define CAPTURE(symbol, parameters, arguments, change) \
+#define BEGIN_CAPTURE(symbol, parameters, arguments) \
 	BEGIN_WRAPPER(CUDA, symbol, parameters) \
 	CUresult result = original arguments; \
 	gmt_call_counts_add_shared(GMT_HOOK_##symbol); \
 	if (!result) { \
-		atomic_fetch_add_explicit(&gmt_stream_capture_count, change, memory_order_relaxed); \
+		atomic_fetch_add_explicit(&gmt_stream_capture_count, 1, memory_order_relaxed); \
 		gmt_mark(GMT_MARK_KIND_CAPTURE, GMT_MARK_SOURCE_RECORDER, NULL, 0, (uintptr_t)stream); \
 	} \
 	return result; \
@@ -317,21 +314,21 @@ void gmt_graphs_note_memory_node(void)
 	(CUstream stream, CUstreamCaptureMode mode, CUgraph graph, CUgraphRecaptureCallback callback, \
 		void *data)
 
-CAPTURE(cuStreamBeginCapture, (CUstream stream), (stream), 1)
-CAPTURE(cuStreamBeginCapture_ptsz, (CUstream stream), (stream), 1)
-CAPTURE(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode), (stream, mode), 1)
-CAPTURE(cuStreamBeginCapture_v2_ptsz, (CUstream stream, CUstreamCaptureMode mode), (stream, mode),
-	1)
-CAPTURE(cuStreamBeginCaptureToGraph, TO_GRAPH_PARAMETERS,
-	(stream, graph, dependencies, edges, count, mode), 1)
-CAPTURE(cuStreamBeginCaptureToGraph_ptsz, TO_GRAPH_PARAMETERS,
-	(stream, graph, dependencies, edges, count, mode), 1)
-CAPTURE(cuStreamBeginRecaptureToGraph, RECAPTURE_PARAMETERS, (stream, mode, graph, callback, data),
-	1)
-CAPTURE(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS,
-	(stream, mode, graph, callback, data), 1)
+BEGIN_CAPTURE(cuStreamBeginCapture, (CUstream stream), (stream))
+BEGIN_CAPTURE(cuStreamBeginCapture_ptsz, (CUstream stream), (stream))
+BEGIN_CAPTURE(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
+BEGIN_CAPTURE(cuStreamBeginCapture_v2_ptsz, (CUstream stream, CUstreamCaptureMode mode),
+	(stream, mode))
+BEGIN_CAPTURE(cuStreamBeginCaptureToGraph, TO_GRAPH_PARAMETERS,
+	(stream, graph, dependencies, edges, count, mode))
+BEGIN_CAPTURE(cuStreamBeginCaptureToGraph_ptsz, TO_GRAPH_PARAMETERS,
+	(stream, graph, dependencies, edges, count, mode))
+BEGIN_CAPTURE(cuStreamBeginRecaptureToGraph, RECAPTURE_PARAMETERS,
+	(stream, mode, graph, callback, data))
+BEGIN_CAPTURE(cuStreamBeginRecaptureToGraph_ptsz, RECAPTURE_PARAMETERS,
+	(stream, mode, graph, callback, data))
 
-/* An invalidated capture ends with an error. Its stream no longer captures. */
+/* An invalidated capture ends with an error, so the query decides whether the capture has ended. */
 #define END_CAPTURE(symbol, in_stream) \
 	BEGIN_WRAPPER(CUDA, symbol, (CUstream stream, CUgraph * graph)) \
 	bool was_capturing = \

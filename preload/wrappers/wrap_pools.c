@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The wrappers that create and destroy memory pools. Only these calls say which device a pool is
- * on.
+ * The wrappers that create, return and destroy memory pools. Only these calls have a pool's device.
  */
 #include "wrappers/wrapper.h"
 
+/* Adds a new pool, and records its event. */
 static void add_pool(const struct gmt_call *call, CUresult result, CUmemoryPool *pool,
 	int device_plus_1, enum gmt_pool_origin origin, bool is_managed)
 {
@@ -50,20 +50,22 @@ return result;
 }
 
 /*
- * Pools that exist from the beginning. A device's pool is already known. The pools of
- * the host and of managed memory become known only here.
+ * Calls that return a default pool. The recorder already knows the devices' default pools. It
+ * learns those of the host and of managed memory only here.
  */
-#define GETS_POOL(symbol) \
+#define GET_POOL(symbol) \
 	BEGIN_WRAPPER(CUDA, symbol, \
 		(CUmemoryPool * pool, CUmemLocation * location, CUmemAllocationType type)) \
 	CUresult result = original(pool, location, type); \
 	gmt_call_counts_add_shared(GMT_HOOK_##symbol); \
 	if (!result) \
-		note_pool(*pool, location, type); \
+		add_default_pool(*pool, location, type); \
 	return result; \
 	}
 
-static void note_pool(CUmemoryPool pool, const CUmemLocation *location, CUmemAllocationType type)
+/* Adds a default pool, unless it is a device's. */
+static void add_default_pool(CUmemoryPool pool, const CUmemLocation *location,
+	CUmemAllocationType type)
 {
 	int device_plus_1 = gmt_location_device_plus_1(location);
 	bool is_managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
@@ -80,8 +82,8 @@ static void note_pool(CUmemoryPool pool, const CUmemLocation *location, CUmemAll
 	});
 }
 
-GETS_POOL(cuMemGetDefaultMemPool)
-GETS_POOL(cuMemGetMemPool)
+GET_POOL(cuMemGetDefaultMemPool)
+GET_POOL(cuMemGetMemPool)
 
 BEGIN_WRAPPER(CUDA, cuMemPoolDestroy, (CUmemoryPool pool))
 struct gmt_call call = gmt_call_begin(GMT_HOOK_cuMemPoolDestroy, GMT_CALL_DRIVER, GMT_KIND_DESTROY);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The wrappers of queries to the driver. The recorder also records the answers that the program
- * gets.
- */
+/* The wrapper of cuMemGetInfo. The recorder records the answer that the program gets. */
 #include "wrappers/wrapper.h"
 
 #include <stdatomic.h>
@@ -11,12 +8,12 @@
 #include "producer/session_state.h"
 #include "driver/driver_queries.h"
 
-/* a repeated query with the same answer is recorded once in this time */
+/* A repeated answer is recorded once in this time. */
 enum { REPEAT_NS = 100000000 };
 
 /*
- * Returns whether the answer differs from the last one, or the last one is old. Not a lock: if two
- * threads come at the same time, both answers or neither may be recorded.
+ * Returns whether the answer differs from the last recorded answer, or that is old. Takes no lock:
+ * of two concurrent answers, both or neither may be recorded.
  */
 static bool is_new(int device, uint64_t free_bytes, uint64_t total_bytes)
 {

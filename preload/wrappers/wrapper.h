@@ -3,13 +3,13 @@
 #define GMT_WRAPPERS_WRAPPER_H
 
 /*
- * Shared by the files with wrappers: CUDA's headers, and the beginning of a wrapper. Only for
- * wrappers.c and wrap_*.c. A row whose parameters differ from NVIDIA's prototype does not compile.
+ * CUDA's headers, and the beginning of a wrapper. Only for wrappers.c and wrap_*.c. A row of
+ * hooks.def whose parameters differ from NVIDIA's prototype does not compile.
  */
 
 /*
- * Old forms, and forms for per-thread streams, are separate functions. With this macro, the header
- * declares all of them.
+ * With this macro, cuda.h declares all forms of a function: old forms, and those for per-thread
+ * streams.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -29,11 +29,11 @@
 #define MISSING_CUDA CUDA_ERROR_NOT_INITIALIZED
 #define MISSING_CUDART cudaErrorInitializationError
 
-/* Whether calls of the library are events, or only name events. */
+/* The role of a call of the library: it makes events, or gives its name to events. */
 #define ROLE_CUDA GMT_CALL_DRIVER
 #define ROLE_CUDART GMT_CALL_RUNTIME
 
-/* The shorter of the two ways to the original function. */
+/* The faster function that finds the original functions of the library. */
 #define ORIGINAL_CUDA gmt_original
 #define ORIGINAL_CUDART gmt_original_outside_driver
 
@@ -44,9 +44,8 @@
 #define PER_THREAD(stream) U64((stream) ? (stream) : CU_STREAM_PER_THREAD)
 
 /*
- * Begins a wrapper. It has a private name for interpose/, and the exported name is its alias.
- * Function pointers are loaded from a table, so the call is indirect. The compiler cannot mistake
- * it for recursion.
+ * Begins a wrapper: its prototypes, and the look-up of `original`. The wrapper has a private name
+ * for interpose/. The exported name is its alias.
  */
 #define BEGIN_WRAPPER(library, symbol, parameters) \
 	RESULT_##library gmt_wrap_##symbol parameters; \

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The typed wrappers of those rows of hooks.def that describe a function completely. */
+/* The wrappers that rows of hooks.def describe completely: GMT_HOOK and GMT_HOOK_NAME. */
 #include "wrappers/wrapper.h"
 
 /* A row may override members that the macro sets for all rows. */
 #pragma GCC diagnostic ignored "-Woverride-init"
 
-/*
- * Whether gmt_call_add_alloc and gmt_call_add_free can record a row's events: the row has no
- * further details.
- */
+/* Whether gmt_call_add_alloc and gmt_call_add_free can record a row's events. */
 #define HAS_DETAILS(...) (0 __VA_OPT__(+1))
 #define IS_PLAIN(space, ...) \
 	(!HAS_DETAILS(__VA_ARGS__) && \
