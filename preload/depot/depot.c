@@ -9,13 +9,13 @@
 #include "depot/hash.h"
 
 /*
- * Open addressing, linear probing. A slot is one word, {hash tag : 32 | id : 32}. So one access
- * finds, compares or publishes it, and a miss rarely leaves the table. The table takes 8 MiB of
- * address space. Only touched pages take memory.
+ * The hash table uses open addressing and linear probing. A slot is one word, {hash tag : 32 | id :
+ * 32}. So one access reads or publishes it, and most comparisons need no access to the arena. The
+ * table takes 8 MiB of address space. Only touched pages take memory.
  */
 enum {
 	SLOT_COUNT = 1 << 20,
-	/* above this limit probes get long, so new entries are refused */
+	/* With more entries, probes would get long, so the depot refuses new entries. */
 	SLOT_LIMIT = SLOT_COUNT / 8 * 7,
 	RECENT_COUNT = 1 << 12,
 };
@@ -28,21 +28,21 @@ struct gmt_depot {
 	uint64_t size_bytes;
 	_Atomic uint64_t ready_bytes;
 	uint64_t high_water_bytes;
-	void (*call)(void); /* NULL: no function is set */
+	void (*at_high_water)(void); /* NULL: no function is set */
 	_Atomic uint32_t entry_count;
 	_Atomic uint64_t slots[SLOT_COUNT];
 	/*
 	 * A cache of the last found entries, with the same words as slots[]. A program repeats its
-	 * stacks, and in the table each of them may lie on a different page. This cache needs only
-	 * eight pages.
+	 * stacks, and each may be on a different page of the table. This cache needs only eight pages.
 	 */
 	_Atomic uint64_t recent[RECENT_COUNT];
 };
 
 static_assert(sizeof(struct gmt_depot_entry) % GMT_DEPOT_ID_BYTES == 0,
-	"an entry's bytes are aligned as the entry is");
+	"an entry's bytes are aligned like the entry");
 
-static uint64_t whole_ids(uint64_t bytes)
+/* Rounds up to a multiple of GMT_DEPOT_ID_BYTES. */
+static uint64_t round_to_id(uint64_t bytes)
 {
 	return (bytes + GMT_DEPOT_ID_BYTES - 1) & ~(uint64_t)(GMT_DEPOT_ID_BYTES - 1);
 }
@@ -56,7 +56,7 @@ struct gmt_depot *gmt_depot_open(void *arena, uint64_t size_bytes, uint64_t read
 		return NULL;
 	depot->arena = arena;
 	depot->size_bytes = size_bytes < GMT_DEPOT_MAX_BYTES ? size_bytes : GMT_DEPOT_MAX_BYTES;
-	/* not shared yet */
+	/* No other thread uses the depot yet. */
 	atomic_store_explicit(&depot->head->used_bytes, sizeof(*depot->head), memory_order_relaxed);
 	gmt_depot_set_ready(depot, ready_bytes);
 	return depot;
@@ -82,12 +82,12 @@ void gmt_depot_set_high_water_callback(struct gmt_depot *depot, uint64_t used_by
 	void (*work)(void))
 {
 	depot->high_water_bytes = used_bytes;
-	depot->call = work;
+	depot->at_high_water = work;
 }
 
 uint64_t gmt_depot_used_bytes(const struct gmt_depot *depot)
 {
-	/* A number for reports. It orders nothing. */
+	/* Only for reports, so no order is needed. */
 	return atomic_load_explicit(&depot->head->used_bytes, memory_order_relaxed);
 }
 
@@ -96,13 +96,10 @@ struct gmt_depot_entry *gmt_depot_get(const struct gmt_depot *depot, uint32_t id
 	return (struct gmt_depot_entry *)(void *)(depot->arena + (uint64_t)id * GMT_DEPOT_ID_BYTES);
 }
 
-/*
- * Allocates room for an entry in the arena. Returns its id, or 0 if there is no room; a failure
- * uses up no room.
- */
+/* Allocates an entry in the arena. Returns its id, or 0 if there is no room. */
 static uint32_t allocate(struct gmt_depot *depot, uint32_t length)
 {
-	uint64_t need = sizeof(struct gmt_depot_entry) + whole_ids(length);
+	uint64_t need = sizeof(struct gmt_depot_entry) + round_to_id(length);
 	/* Pairs with the release in gmt_depot_set_ready. */
 	uint64_t ready = atomic_load_explicit(&depot->ready_bytes, memory_order_acquire);
 	uint64_t start = atomic_load_explicit(&depot->head->used_bytes, memory_order_relaxed);
@@ -116,16 +113,17 @@ static uint32_t allocate(struct gmt_depot *depot, uint32_t length)
 			return 0;
 	} while (!atomic_compare_exchange_weak_explicit(&depot->head->used_bytes, &start, start + need,
 		memory_order_relaxed, memory_order_relaxed));
-	/* Exactly one entry crosses the limit. */
-	if (depot->call && start <= depot->high_water_bytes && start + need > depot->high_water_bytes)
-		depot->call();
+	/* Only one thread sees its entry cross the limit. */
+	if (depot->at_high_water && start <= depot->high_water_bytes &&
+		start + need > depot->high_water_bytes)
+		depot->at_high_water();
 	return (uint32_t)(start / GMT_DEPOT_ID_BYTES);
 }
 
 static uint32_t add_entry(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes,
 	uint32_t length, uint32_t tag)
 {
-	/* Orders nothing: each thread that passes at the same time exceeds the limit by one entry. */
+	/* Relaxed: concurrent threads may exceed the limit, each by one entry. */
 	if (atomic_load_explicit(&depot->entry_count, memory_order_relaxed) >= SLOT_LIMIT)
 		return 0;
 
@@ -187,8 +185,7 @@ static uint32_t intern_in_table(struct gmt_depot *depot, enum gmt_depot_kind kin
 			}
 		}
 		/*
-		 * If two threads added equal entries, the loser's copy stays in the arena, complete but
-		 * unreferenced.
+		 * If another thread has added an equal entry, this thread's copy stays in the arena unused.
 		 */
 		if ((uint32_t)(found >> 32) == tag &&
 			same_entry(gmt_depot_get(depot, (uint32_t)found), kind, bytes, length))

@@ -4,15 +4,15 @@
 
 /*
  * The depot keeps one copy of everything that events refer to by number: native stacks, Python
- * stacks, Python frames, Python functions, names of marks. In the flow: capture -> depot -> (id in
- * the event) -> writer. The writer looks an id up when an event names it for the first time.
+ * stacks, Python frames, Python functions, names of marks. A thread interns a stack and puts its id
+ * into the event. The writer looks an id up when the id first appears in an event.
  *
- * Any thread may intern at any time, also several threads at once: no lock, no allocation, no
- * system call. Entries never move, change or disappear. They lie in memory that the caller
- * provides, usually a shared file mapping. An entry is complete before its id is returned, so
- * before any event with this id is published. It stays readable after the process was killed.
+ * Any thread may intern at any time: without a lock, an allocation or a system call. Entries never
+ * move, change or disappear. They lie in memory that the caller provides, usually a shared file
+ * mapping, and stay readable after the process was killed. An entry is complete before its id is
+ * returned, so before any thread publishes an event with this id.
  *
- * The hash table that finds equal entries is private to the process. Its loss loses no data.
+ * The hash table that finds equal entries is private to the process. The data does not need it.
  */
 
 #include <stdatomic.h>
@@ -23,25 +23,25 @@
 
 struct gmt_depot;
 
-/* Limit for all entries, so that a table of offsets needs only 32 bits. */
+/* Most bytes of all entries together, so that an id needs only 32 bits. */
 #define GMT_DEPOT_MAX_BYTES ((uint64_t)8 << 30)
 
 /*
- * Makes a depot in `arena` (zeroed, 8-byte aligned). `ready_bytes` may be written now, up to
- * `size_bytes` after gmt_depot_set_ready. Returns NULL if there is no memory for its hash table.
- * The arena stays the caller's.
+ * Makes a depot in `arena` (zeroed, 8-byte aligned, `size_bytes` long). The depot writes only to
+ * the first `ready_bytes`; see gmt_depot_set_ready. Returns NULL if there is no memory for the hash
+ * table. The arena stays the caller's.
  */
 struct gmt_depot *gmt_depot_open(void *arena, uint64_t size_bytes, uint64_t ready_bytes);
 
-/* Frees the table. Ids become meaningless. No other thread may still use the depot. */
+/* Frees the hash table. No other thread may still use the depot. */
 void gmt_depot_close(struct gmt_depot *depot);
 
-/* Makes more of the arena writable. The writer allocates file space ahead of its use. */
+/* Lets the depot use more of the arena. The writer allocates file space before that. */
 void gmt_depot_set_ready(struct gmt_depot *depot, uint64_t ready_bytes);
 
 /*
- * Sets a function that is called once, when the arena has more than `used_bytes` in use. The
- * interning thread calls it. `work` must keep errno. Call this before the depot is used.
+ * Sets a function that an interning thread calls once, when the depot uses more than `used_bytes`.
+ * `work` must keep errno. Call this function before the depot is used.
  */
 void gmt_depot_set_high_water_callback(struct gmt_depot *depot, uint64_t used_bytes,
 	void (*work)(void));
@@ -49,10 +49,9 @@ void gmt_depot_set_high_water_callback(struct gmt_depot *depot, uint64_t used_by
 uint64_t gmt_depot_used_bytes(const struct gmt_depot *depot);
 
 /*
- * Returns the id of the entry with these `length` bytes. Makes the entry if it is new. Returns 0 if
- * the arena or the table is full: the caller counts a lost stack and still records the event. Equal
- * bytes of one kind always give one id. If two threads add the same entry at the same moment, both
- * get the id of the same copy.
+ * Returns the id of the entry with these `length` bytes. Makes the entry if it is new. Equal bytes
+ * of one kind always have the same id, also if two threads add them at the same time. Returns 0 if
+ * the arena or the table is full: the caller then counts a lost stack and still records the event.
  */
 uint32_t gmt_depot_intern(struct gmt_depot *depot, enum gmt_depot_kind kind, const void *bytes,
 	uint32_t length);

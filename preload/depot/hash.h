@@ -3,10 +3,10 @@
 #define GMT_DEPOT_HASH_H
 
 /*
- * The hash of the capture's tables: private to the process, never stored. Two words need one
- * multiplication. The processor runs the two chains in parallel. The hash has one weakness: a word
- * equal to a constant hides its neighbour. This only costs longer probes, because entries are
- * compared.
+ * The hash function of the recorder's tables of stacks. Hashes are private to the process: no file
+ * contains them. Two words need one multiplication, and the processor computes two chains in
+ * parallel. A word that equals one of the constants makes the hash independent of the next word.
+ * This only makes probes longer, because the tables compare the entries.
  */
 
 #include <stdint.h>

@@ -37,8 +37,8 @@ void gmt_folder_unlink(int folder, const char *path)
 	if (!unlinkat(folder, name, 0) || (errno != EACCES && errno != EPERM))
 		return;
 	/*
-	 * The host has called seteuid. The bare system call changes only this thread; libc's function
-	 * would change all threads.
+	 * The host has called seteuid, so this thread becomes the saved user for the call. The bare
+	 * system call changes only this thread. libc's function would change all threads.
 	 */
 	if (getresuid(&real, &effective, &saved) || effective == saved ||
 		syscall(SYS_setresuid, -1, saved, -1))
@@ -47,10 +47,7 @@ void gmt_folder_unlink(int folder, const char *path)
 	syscall(SYS_setresuid, -1, effective, -1);
 }
 
-/*
- * A folder entry as the kernel writes it. libc's functions for folders allocate from the host's
- * heap.
- */
+/* A folder entry as the kernel writes it: libc's functions for folders use the host's heap. */
 struct entry {
 	uint64_t number;
 	int64_t next;
@@ -59,17 +56,17 @@ struct entry {
 	char name[];
 };
 
-void gmt_folder_visit(int folder, bool (*look)(void *user, int folder, const char *name),
+void gmt_folder_visit(int folder, bool (*visit)(void *user, int folder, const char *name),
 	void *user)
 {
-	/* Only the writer's thread uses it. */
+	/* Static, because stacks may be small. Only one thread calls this function. */
 	static _Alignas(struct entry) char entries[ENTRIES_BYTES];
 
 	for (long got; (got = syscall(SYS_getdents64, folder, entries, sizeof(entries))) > 0;)
 		for (long at = 0; at < got;) {
 			const struct entry *entry = (const struct entry *)(const void *)(entries + at);
 
-			if (!look(user, folder, entry->name))
+			if (!visit(user, folder, entry->name))
 				return;
 			at += entry->length;
 		}

@@ -24,7 +24,7 @@ static const char *const variable_names[GMT_LAUNCHER_VARIABLES] = {
 #undef GMT_LAUNCHER_VARIABLE
 };
 
-/* Copies the launcher's variables. A variable that does not fit is left out. */
+/* Copies the launcher's variables, except those that find no room. */
 static void copy_variables(struct gmt_output_identity *identity)
 {
 	enum { VALUE_BYTES = 256 };
@@ -36,7 +36,7 @@ static void copy_variables(struct gmt_output_identity *identity)
 			identity->variable_bytes + VALUE_BYTES > sizeof(identity->variables))
 			continue;
 		gmt_text_copy(identity->variables + identity->variable_bytes, VALUE_BYTES, value);
-		identity->variable_plus_1[i] = (uint16_t)(identity->variable_bytes + 1);
+		identity->variable_offset_plus_1[i] = (uint16_t)(identity->variable_bytes + 1);
 		identity->variable_bytes += strlen(identity->variables + identity->variable_bytes) + 1;
 	}
 }
@@ -45,14 +45,15 @@ const char *gmt_output_identity_variable(const struct gmt_output_identity *ident
 	unsigned variable, const char **ret_name)
 {
 	*ret_name = variable_names[variable];
-	return identity->variable_plus_1[variable]
-		? identity->variables + identity->variable_plus_1[variable] - 1
+	return identity->variable_offset_plus_1[variable]
+		? identity->variables + identity->variable_offset_plus_1[variable] - 1
 		: NULL;
 }
 
 void gmt_output_identity_init(struct gmt_output_identity *ret_identity)
 {
-	static char executable[4096]; /* one caller; stacks may be small */
+	static char
+		executable[4096]; /* Static, because stacks may be small. There is only one caller. */
 	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
 
 	memset(ret_identity, 0, sizeof(*ret_identity));
@@ -92,7 +93,7 @@ static void append_text(struct name *name, const char *text)
 	append(name, text, strlen(text));
 }
 
-/* Appends a value from outside. It must stay one part of a path, so each "/" in it becomes "_". */
+/* Appends a value that must not change the folder: each "/" in it becomes "_". */
 static void append_part(struct name *name, const char *text)
 {
 	for (; *text; text++)
@@ -126,8 +127,8 @@ static void append_rank(struct name *name, int32_t rank)
 }
 
 /*
- * Appends two hex digits that spread the files of a job evenly over 256 folders: the end of the
- * rank, or without a rank, of a hash of host and process.
+ * Appends two hex digits that spread the files of a job over 256 folders: the lowest byte of the
+ * rank, or of a hash of host and process if there is no rank.
  */
 static void append_spread(struct name *name, const struct gmt_output_identity *identity)
 {
@@ -161,8 +162,8 @@ static const char *append_variable(struct name *name, const char *at)
 }
 
 /*
- * Returns the first token of the template that has one of these letters, at its percent sign.
- * Returns NULL if there is none. `%%` is a percent sign, and the letter behind it is no token's.
+ * Returns the first token of the template with one of these letters, at its percent sign. Returns
+ * NULL if the template has no such token. A letter behind `%%` is no token.
  */
 static const char *find_token(const char *template, const char *letters)
 {
@@ -172,11 +173,9 @@ static const char *find_token(const char *template, const char *letters)
 	return NULL;
 }
 
-/*
- * Returns where ".r<rank>" is inserted: behind the first %h, or else before the suffix. Returns
- * NULL if it is not inserted.
- */
-static const char *rank_place(const char *template, const struct gmt_output_identity *identity)
+/* Returns where ".r<rank>" is inserted in the template, or NULL if it is not inserted. */
+static const char *find_rank_position(const char *template,
+	const struct gmt_output_identity *identity)
 {
 	if (identity->rank < 0 || find_token(template, "rl"))
 		return NULL;
@@ -189,7 +188,7 @@ bool gmt_output_expand(const char *template, const struct gmt_output_identity *i
 	uint32_t number, char *ret_path, size_t path_bytes, char *ret_why, size_t why_bytes)
 {
 	struct name name = { .text = ret_path, .bytes = path_bytes };
-	const char *rank_at = rank_place(template, identity);
+	const char *rank_at = find_rank_position(template, identity);
 
 	ret_path[0] = 0;
 	if (template[0] != '/' && identity->folder[0]) {
@@ -255,10 +254,7 @@ bool gmt_output_expand(const char *template, const struct gmt_output_identity *i
 	return !name.too_long;
 }
 
-/*
- * Makes the folders in front of the last slash, like mkdir -p. A failure shows up when the file is
- * created.
- */
+/* Makes the folders of a path, like mkdir -p. A failure shows when the file is created. */
 static void make_folders(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -283,8 +279,8 @@ int gmt_output_create(const char *template, const struct gmt_output_identity *id
 		make_folders(ret_path);
 
 		/*
-		 * Only the user may read the file, because it contains stacks and arguments. O_NOFOLLOW: do
-		 * not follow a link that another user has made. O_RDWR: the compaction also reads the file
+		 * Only the user may read the file, because it contains stacks and arguments. O_NOFOLLOW:
+		 * another user may have made a link. O_RDWR: the compaction also reads the file
 		 * (writer/file_compaction_rewrite.h).
 		 */
 		int fd = open(ret_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -292,10 +288,7 @@ int gmt_output_create(const char *template, const struct gmt_output_identity *id
 			return gmt_descriptor_move_high(fd);
 		if (errno != EEXIST)
 			break;
-		/*
-		 * Only for devices: any user can make a pipe or a socket with this name, so these must not
-		 * stop the recording.
-		 */
+		/* Only a device is an error: any user can make a pipe or a socket with this name. */
 		if (gmt_file_is_device(ret_path)) {
 			snprintf(ret_why, why_bytes, "%.512s is a device; output= names a file", ret_path);
 			return -1;

@@ -26,7 +26,7 @@ struct dead_recording {
 	int64_t modified_s; /* seconds since the epoch */
 	uint64_t disk_bytes;
 	bool has_header;     /* false: the beginning of the file is missing or damaged */
-	bool is_recoverable; /* has a header, and the recording's own file still exists */
+	bool is_recoverable; /* has a header, and the recording on disk still exists */
 };
 
 /* Static, because the calling thread's stack may be small. There is only one caller. */
@@ -43,8 +43,8 @@ static bool is_recording_name(const char *name)
 }
 
 /*
- * Examines a file. Returns false if the file must stay: it is in use, is too young, or belongs to
- * another user. Otherwise fills `ret_recording`.
+ * Examines a file. Returns false if the file must stay, because it is in use, is too young, or
+ * belongs to another user. Otherwise fills `ret_recording`.
  */
 static bool examine(int folder, const char *name, struct dead_recording *ret_recording)
 {
@@ -78,7 +78,7 @@ static bool examine(int folder, const char *name, struct dead_recording *ret_rec
 	return is_removable;
 }
 
-/* Returns 2 for a file without a header, 1 if the recording's own file no longer exists, else 0. */
+/* Returns 2 for a file without a header, 1 if the recording on disk no longer exists, else 0. */
 static int removal_priority(const struct dead_recording *recording)
 {
 	return !recording->has_header + !recording->is_recoverable;
@@ -110,7 +110,7 @@ struct total {
 };
 
 /* Adds a file to `dead`, if it may be removed. Returns false if the array is full. */
-static bool add(void *user, int folder, const char *name)
+static bool add_if_dead(void *user, int folder, const char *name)
 {
 	struct total *total = user;
 
@@ -126,7 +126,7 @@ void gmt_remove_dead_recordings(const char *folder)
 
 	if (folder_fd < 0)
 		return;
-	gmt_folder_visit(folder_fd, add, &total);
+	gmt_folder_visit(folder_fd, add_if_dead, &total);
 	while (total.count) {
 		size_t next = next_to_remove(total.count);
 

@@ -12,15 +12,14 @@
 #include "runtime/descriptor.h"
 #include "files/folder.h"
 
-enum { TRIES = 8 };
+enum { MAX_TRIES = 8 };
 
 static const char suffix[] = ".fold";
 
 /*
- * Determines the current path of the file that a descriptor refers to. Returns false if the file
- * has no path.
+ * Determines the current path of an open file. Returns false with a reason if the file has no path.
  */
-static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, char *ret_why,
+static bool find_path(int fd, const struct gmt_file_identity *file, char *ret_path, char *ret_why,
 	uint32_t why_bytes)
 {
 	char link[64];
@@ -37,10 +36,7 @@ static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, c
 		return false;
 	}
 	ret_path[length] = 0;
-	/*
-	 * A removed file has a path too, so the path is checked. Only a regular file of the recorder is
-	 * replaced.
-	 */
+	/* /proc has a path also for a removed file. The recorder replaces only its own regular file. */
 	if (lstat(ret_path, &status) || status.st_dev != file->device ||
 		status.st_ino != file->number || !S_ISREG(status.st_mode)) {
 		snprintf(ret_why, why_bytes, "it was removed");
@@ -50,12 +46,11 @@ static bool find(int fd, const struct gmt_file_identity *file, char *ret_path, c
 }
 
 /*
- * Locks a new temporary file. Returns false if another recorder interfered. A file that has its
- * name but not yet its lock looks like an orphan. Another recorder that begins a compaction in this
- * folder may have locked it first, to remove it, or may already have removed it. On file systems
- * without locks no file counts as an orphan.
+ * Locks a new temporary file. Returns false if another recorder has locked or removed it: before
+ * the lock, the file looks like an orphan to a recorder that begins a compaction in this folder.
+ * Returns true on file systems without locks: no recorder removes orphans there.
  */
-static bool is_locked(int fd, const char *path)
+static bool lock_new_file(int fd, const char *path)
 {
 	struct gmt_file_identity file;
 
@@ -72,12 +67,10 @@ bool gmt_replacement_open(struct gmt_replacement *ret_replacement, int of_fd,
 	int fd = -1;
 
 	memset(ret_replacement, 0, sizeof(*ret_replacement));
-	if (!find(of_fd, of, path, ret_why, why_bytes))
+	if (!find_path(of_fd, of, path, ret_why, why_bytes))
 		return false;
-	/*
-	 * If the name is taken, or a file system removes files slowly, the function tries another name.
-	 */
-	for (int number = 0; number < TRIES && fd < 0; number++) {
+	/* Tries further names if the name is taken, or if the file system removes files late. */
+	for (int number = 0; number < MAX_TRIES && fd < 0; number++) {
 		if (number)
 			snprintf(ret_replacement->path, sizeof(ret_replacement->path), "%s%s%d", path, suffix,
 				number);
@@ -86,7 +79,7 @@ bool gmt_replacement_open(struct gmt_replacement *ret_replacement, int of_fd,
 		fd = open(ret_replacement->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd < 0 && errno != EEXIST)
 			break;
-		if (fd >= 0 && !is_locked(fd, ret_replacement->path)) {
+		if (fd >= 0 && !lock_new_file(fd, ret_replacement->path)) {
 			close(fd);
 			fd = -1;
 			errno = EBUSY;
@@ -110,7 +103,7 @@ bool gmt_replacement_take_place(const struct gmt_replacement *replacement, int o
 	struct stat before, after;
 	bool has_mode;
 
-	if (!find(of_fd, of, path, ret_why, why_bytes))
+	if (!find_path(of_fd, of, path, ret_why, why_bytes))
 		return false;
 	if (!gmt_file_identity_holds(replacement->fd, &replacement->file)) {
 		snprintf(ret_why, why_bytes, "the program closed the recorder's file descriptor");
@@ -148,8 +141,8 @@ void gmt_replacement_forget(struct gmt_replacement *replacement)
 }
 
 /*
- * Returns whether `name` is a temporary file of a recorder: "NAME.gmt.gz.fold". The name of the
- * recording and the suffix may contain a number.
+ * Returns whether `name` is that of a temporary file: NAME.gmt.gz.fold, with a number at the end or
+ * not.
  */
 static bool is_temporary(const char *name)
 {
@@ -163,7 +156,7 @@ static bool is_temporary(const char *name)
 
 /*
  * Removes a file if it belongs to this user and no living process has locked it. The function holds
- * the lock until the file is removed: see is_locked.
+ * the lock until the file is removed: see lock_new_file.
  */
 static void remove_orphan(int folder, const char *name)
 {
@@ -193,7 +186,7 @@ void gmt_replacement_remove_orphans(int of_fd, const struct gmt_file_identity *o
 	static char path[GMT_REPLACEMENT_PATH_BYTES];
 	char why[64];
 
-	if (!find(of_fd, of, path, why, sizeof(why)))
+	if (!find_path(of_fd, of, path, why, sizeof(why)))
 		return;
 	*(strrchr(path, '/') + 1) = 0;
 

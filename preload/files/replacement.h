@@ -4,12 +4,13 @@
 
 /*
  * A temporary file next to the recording. When it is complete, it replaces the recording in one
- * atomic step. A process that opens the path gets either the old or the new file. Its name is the
- * recording's name plus ".fold". Its recorder holds a lock on it (flock) as long as it lives, so
- * other recorders know which files they may remove. Used by the writer's thread.
+ * atomic step: a process that opens the path gets either the old or the new file. The name of the
+ * temporary file is the recording's name plus ".fold". Its recorder holds a lock on it (flock), so
+ * other recorders do not remove it. Only the writer's thread uses these functions.
  *
- * Each function determines the path of the recording again. The program may have changed its
- * folder, and the user may have moved or removed the file. A removed file is not restored.
+ * Each function determines the path of the recording again, because the program may have changed
+ * its folder, and the user may have moved or removed the file. If the recording was removed, the
+ * functions fail.
  */
 
 #include <stdbool.h>
@@ -45,12 +46,12 @@ bool gmt_replacement_take_place(const struct gmt_replacement *replacement, int o
 void gmt_replacement_remove(struct gmt_replacement *replacement);
 
 /*
- * Closes the descriptor and leaves the file. Called in the child of a fork, or after the file has
+ * Closes the descriptor and keeps the file. For the child of a fork, and for a file that has
  * replaced the recording.
  */
 void gmt_replacement_forget(struct gmt_replacement *replacement);
 
-/* Removes the temporary files of dead recorders from the folder of the file `of`. */
+/* Removes the temporary files that dead recorders left in the folder of the file `of`. */
 void gmt_replacement_remove_orphans(int of_fd, const struct gmt_file_identity *of);
 
 #endif

@@ -10,10 +10,10 @@
 #include "producer/thread.h"
 
 /*
- * The recorder replaces dlclose, because an unloaded object gives its addresses back. Before the
- * call the recorder adds all loaded objects to the object map. Stacks that are taken after the
- * unload belong to a new generation of the map, and the recorder looks up calling objects again.
- * The recorder does not replace dlopen: a replacement would change whose RUNPATH applies.
+ * The recorder replaces dlclose, because other objects may later use the addresses of an unloaded
+ * object. Before the call, the recorder adds all loaded objects to the object map. After an unload,
+ * stacks belong to a new generation of the map, and the cache of calling objects is empty. The
+ * recorder does not replace dlopen: a replacement would change whose RUNPATH applies.
  */
 __attribute__((visibility("default"))) int dlclose(void *handle)
 {

@@ -37,10 +37,10 @@ void gmt_exec_init(void)
 }
 
 /*
- * Writes the events to the file before an exec. `original` points to the original function. Returns
- * true if that function can be called.
+ * Writes the events to the file before an exec. `original` points to the pointer to the original
+ * function. Returns false with ENOSYS if there is no original function.
  */
-static bool prepare(void *original)
+static bool prepare_exec(void *original)
 {
 	int kept_errno = errno;
 
@@ -57,37 +57,38 @@ static bool prepare(void *original)
 
 EXPORT int execve(const char *path, char *const arguments[], char *const environment[])
 {
-	return prepare(&originals.execve) ? originals.execve(path, arguments, environment) : -1;
+	return prepare_exec(&originals.execve) ? originals.execve(path, arguments, environment) : -1;
 }
 
 EXPORT int execv(const char *path, char *const arguments[])
 {
-	return prepare(&originals.execv) ? originals.execv(path, arguments) : -1;
+	return prepare_exec(&originals.execv) ? originals.execv(path, arguments) : -1;
 }
 
 EXPORT int execvp(const char *file, char *const arguments[])
 {
-	return prepare(&originals.execvp) ? originals.execvp(file, arguments) : -1;
+	return prepare_exec(&originals.execvp) ? originals.execvp(file, arguments) : -1;
 }
 
 EXPORT int execvpe(const char *file, char *const arguments[], char *const environment[])
 {
-	return prepare(&originals.execvpe) ? originals.execvpe(file, arguments, environment) : -1;
+	return prepare_exec(&originals.execvpe) ? originals.execvpe(file, arguments, environment) : -1;
 }
 
 EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
 {
-	return prepare(&originals.fexecve) ? originals.fexecve(fd, arguments, environment) : -1;
+	return prepare_exec(&originals.fexecve) ? originals.fexecve(fd, arguments, environment) : -1;
 }
 
 EXPORT int execveat(int folder, const char *path, char *const arguments[],
 	char *const environment[], int flags)
 {
-	return prepare(&originals.execveat)
+	return prepare_exec(&originals.execveat)
 		? originals.execveat(folder, path, arguments, environment, flags)
 		: -1;
 }
 
+/* Counts the arguments in `list`, including the NULL at the end. */
 static size_t count_arguments(va_list *list)
 {
 	size_t count = 0;
@@ -102,7 +103,7 @@ static size_t count_arguments(va_list *list)
  * Stores `first` and the following arguments from `list` in an array, including the NULL at the
  * end.
  */
-static void fill(char **arguments, const char *first, va_list *list)
+static void copy_arguments(char **arguments, const char *first, va_list *list)
 {
 	for (*arguments++ = (char *)(uintptr_t)first; (*arguments = va_arg(*list, char *)) != NULL;
 		arguments++)
@@ -113,24 +114,24 @@ static void fill(char **arguments, const char *first, va_list *list)
  * Makes an array of the arguments on the stack, as libc does: the heap may be unusable between fork
  * and exec. Leaves `list` at the NULL.
  */
-#define LISTED(name, first) \
+#define ARRAY_OF_ARGUMENTS(name, first) \
 	va_list list; \
 	va_start(list, first); \
 	char **name = __builtin_alloca((1 + count_arguments(&list)) * sizeof(*name)); \
 	va_end(list); \
 	va_start(list, first); \
-	fill(name, first, &list)
+	copy_arguments(name, first, &list)
 
 EXPORT int execl(const char *path, const char *first, ...)
 {
-	LISTED(arguments, first);
+	ARRAY_OF_ARGUMENTS(arguments, first);
 	va_end(list);
 	return execve(path, arguments, environ);
 }
 
 EXPORT int execle(const char *path, const char *first, ...)
 {
-	LISTED(arguments, first);
+	ARRAY_OF_ARGUMENTS(arguments, first);
 
 	char *const *environment = va_arg(list, char *const *);
 	va_end(list);
@@ -139,7 +140,7 @@ EXPORT int execle(const char *path, const char *first, ...)
 
 EXPORT int execlp(const char *file, const char *first, ...)
 {
-	LISTED(arguments, first);
+	ARRAY_OF_ARGUMENTS(arguments, first);
 	va_end(list);
 	return execvp(file, arguments);
 }

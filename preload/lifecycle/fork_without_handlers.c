@@ -18,9 +18,9 @@ void gmt_fork_without_handlers_init(void)
 }
 
 /*
- * glibc's _Fork calls no pthread_atfork handlers, so a signal handler may call it. The handler may
- * have interrupted the recorder. So the child resets the recorder at once; otherwise the
- * interrupted code would go on writing into the parent's ring. Other forks: lifecycle.c.
+ * glibc's _Fork calls no pthread_atfork handlers, so a signal handler may call it, and may have
+ * interrupted the recorder. Therefore the child resets the recorder at once. Otherwise the
+ * interrupted code would continue to write to the parent's ring. Other forks: lifecycle.c.
  */
 __attribute__((visibility("default"))) pid_t _Fork(void)
 {

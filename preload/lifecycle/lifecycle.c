@@ -47,20 +47,19 @@
 #include "interpose/elf_symbols.h"
 
 /*
- * libc's function to register an exit handler. Unlike with atexit, the handler can belong to no
- * library.
+ * libc's function that registers an exit handler. With a NULL `library`, it belongs to no library.
  */
 extern int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
 
 static struct {
-	void (*real_pthread_exit)(void *result);
+	void (*original_pthread_exit)(void *result);
 	_Atomic bool has_reached_driver;
-	atomic_flag is_looking; /* a thread is looking for Python */
-} lifecycle = { .is_looking = ATOMIC_FLAG_INIT };
+	atomic_flag is_looking_for_python;
+} lifecycle = { .is_looking_for_python = ATOMIC_FLAG_INIT };
 
 /*
- * Finds a symbol in any loaded object. The writer's thread also calls it, so it must not take the
- * loader's lock. A thread that exits from a library's constructor holds that lock and waits for the
+ * Finds a symbol in any loaded object, without the loader's lock. The writer's thread calls this
+ * function too. A thread that exits from a library's constructor holds that lock and waits for the
  * writer.
  */
 static void *find_anywhere(const char *name)
@@ -69,8 +68,8 @@ static void *find_anywhere(const char *name)
 }
 
 /*
- * Looks for the unwinder, even if no stacks are recorded. The recorder needs the stack to detect a
- * call that was left by a jump (outer_call.h).
+ * Looks for the unwinder, even if no stacks are recorded: the recorder also needs stacks to see
+ * that a call was left by a jump (outer_call.h).
  */
 static void look_for_unwinder(void)
 {
@@ -100,8 +99,8 @@ static void look_for_unwinder(void)
 }
 
 /*
- * Looks for Python. The interpreter may be loaded later than CUDA. An interpreter that the recorder
- * must test first may fail the test.
+ * Looks for Python, repeatedly: the interpreter may be loaded later than CUDA. Reports an
+ * interpreter whose frames the recorder cannot read.
  */
 static void look_for_python(void)
 {
@@ -109,7 +108,7 @@ static void look_for_python(void)
 	char why[256] = "", line[320];
 
 	if (!gmt_config.python_stacks ||
-		atomic_flag_test_and_set_explicit(&lifecycle.is_looking, memory_order_acquire))
+		atomic_flag_test_and_set_explicit(&lifecycle.is_looking_for_python, memory_order_acquire))
 		return;
 	if (gmt_python_init(find_anywhere, why, sizeof(why)) == GMT_PYTHON_REFUSED && !was_reported) {
 		was_reported = true;
@@ -117,14 +116,11 @@ static void look_for_python(void)
 		snprintf(line, sizeof(line), "stacks have no Python frames: %s", why);
 		gmt_log_note(line);
 	}
-	atomic_flag_clear_explicit(&lifecycle.is_looking, memory_order_release);
+	atomic_flag_clear_explicit(&lifecycle.is_looking_for_python, memory_order_release);
 }
 
-/*
- * Reports that symbol tables cannot be written. This also covers a driver that was loaded too late
- * for a report when it was reached.
- */
-static void look_for_refusals(void)
+/* Reports symbol tables that cannot be written. The driver may be loaded late, so not only once. */
+static void warn_of_read_only_tables(void)
 {
 	if (atomic_load_explicit(&lifecycle.has_reached_driver, memory_order_relaxed) &&
 		gmt_dynsym_is_read_only() &&
@@ -135,25 +131,25 @@ static void look_for_refusals(void)
 			"not recorded");
 }
 
-/* The writer calls this about once per second. */
-static void look_for_changes(void)
+/* The writer's thread calls this about once per second. */
+static void look_each_second(void)
 {
 	look_for_python();
-	look_for_refusals();
+	warn_of_read_only_tables();
 }
 
 /*
- * Returns whether libc counts at most `own` threads. The last thread that libc counts calls exit().
- * A thread that ends by the exit system call alone stays in libc's count for ever, and then no
- * thread calls exit().
+ * Returns whether only the recorder's own `own` threads are left. The last thread of a program
+ * calls exit(), by libc's count of threads. A thread that ends by the bare system call stays in
+ * that count, so then no thread calls exit().
  */
 static bool is_last_thread(unsigned own)
 {
-	static const unsigned *count; /* only the writer uses it */
+	static const unsigned *count; /* Only the writer's thread uses it. */
 
 	if (!count)
 		count = gmt_elf_symbol_in_library("libc.so.6", "__nptl_nthreads");
-	/* glibc has it in a separate library until 2.33. */
+	/* Until glibc 2.33, the count is in a separate library. */
 	if (!count)
 		count = gmt_elf_symbol_in_library("libpthread.so.0", "__nptl_nthreads");
 	return count && *(const volatile unsigned *)count <= own;
@@ -164,40 +160,38 @@ static void stop_sampler(void)
 	gmt_sampler_stop(false);
 }
 
-/* Runs on a recorder stack, because it makes a thread. */
-static void start_sampler_work(void *unused)
+/* Needs a large stack, because it makes a thread. */
+static void start_sampler_on_recorder_stack(void *unused)
 {
 	(void)unused;
 	if (!gmt_process_is_child())
 		gmt_sampler_start();
 }
 
-/*
- * Starts the sampler at a thread's first event or at a new context. Runs in the recorder, in a
- * thread of the program.
- */
+/* Starts the sampler at a thread's first event or at a new context, in a thread of the program. */
 static void start_sampler(void)
 {
 	int kept_errno = errno;
 
 	if (gmt_session_is_on() && gmt_contexts_seen_any())
-		gmt_recorder_stack_run(start_sampler_work, NULL);
+		gmt_recorder_stack_run(start_sampler_on_recorder_stack, NULL);
 	errno = kept_errno;
 }
 
-static unsigned count_threads(void)
+/* Returns the number of the recorder's threads except the writer. */
+static unsigned count_other_threads(void)
 {
 	return gmt_sampler_is_running() ? 1 : 0;
 }
 
-/* Reports an error in the options, on stderr and in the file. */
+/* Reports an error in the options, on stderr and in the recording. */
 static void report_option(const char *text)
 {
 	gmt_stderr_warn_text(text);
 	gmt_log_note(text);
 }
 
-/* Prepares the recorder. Runs on a recorder stack, because it opens libraries. */
+/* Prepares the recorder. Needs a large stack, because it opens libraries. */
 static void prepare(void *unused)
 {
 	bool is_held = gmt_dlerror_hold();
@@ -208,18 +202,17 @@ static void prepare(void *unused)
 	gmt_python_selftest_every = gmt_config.selftest;
 	gmt_python_watches_code = gmt_config.watch_code;
 	look_for_unwinder();
-	look_for_changes();
+	look_each_second();
 	gmt_dlerror_release(is_held);
-	gmt_session_call_each_second(look_for_changes);
-	gmt_session_call_each_round(gmt_sampler_tick, count_threads);
+	gmt_session_call_each_second(look_each_second);
+	gmt_session_call_each_round(gmt_sampler_tick, count_other_threads);
 	gmt_session_call_when_alone(is_last_thread, stop_sampler);
 	gmt_session_call_at_thread(start_sampler);
 	gmt_contexts_on_new(start_sampler);
 }
 
 /*
- * Prepares the recorder when the process reaches the driver: cuInit or cuGetProcAddress was called.
- * Idempotent. Any thread.
+ * Prepares the recorder at the first success of cuInit or cuGetProcAddress. Idempotent. Any thread.
  */
 static void reach_driver(void)
 {
@@ -244,10 +237,10 @@ static void in_parent_of_fork(void)
 	GMT_RUN_STAGE(fork_parent);
 }
 
-/* A thread that was looking does not exist in the child. */
+/* Lets the child of a fork look for Python: the thread that was looking does not exist there. */
 static void after_fork(void)
 {
-	atomic_flag_clear(&lifecycle.is_looking);
+	atomic_flag_clear(&lifecycle.is_looking_for_python);
 }
 
 GMT_AT_STAGE(after_fork, LIFECYCLE, after_fork);
@@ -263,33 +256,32 @@ static bool is_linked_to_cuda(void)
 }
 
 /*
- * Ends the recording. The child of a vfork may also call this, in its parent's memory. The parent's
- * recording then continues.
+ * Ends the recording, except in the child of a vfork, which runs in its parent's memory.
+ * `is_driver_usable`: the sampler can take a last sample.
  */
-static void end(bool is_driver_there)
+static void end_recording(bool is_driver_usable)
 {
 	char line[128];
 
 	if (gmt_process_is_child())
 		return;
 	if (gmt_session_has_begun()) {
-		look_for_refusals();
+		warn_of_read_only_tables();
 		if (gmt_native_selftest(line, sizeof(line)))
 			gmt_log_note(line);
 		if (gmt_python_selftest(line, sizeof(line)))
 			gmt_log_note(line);
 		gmt_phase_end();
 	}
-	gmt_sampler_stop(is_driver_there);
+	gmt_sampler_stop(is_driver_usable);
 	gmt_session_end();
 }
 
 /*
  * Runs after the destructors of all linked and opened libraries, because these may free memory.
- * libc calls exit handlers in reverse order. At the start of the program libc registers the
- * loader's handler, which calls the destructors. The recorder's handler is registered before that.
- * It belongs to no library. Otherwise libc would call it together with the recorder's own
- * destructor.
+ * libc calls exit handlers in reverse order, and the loader's handler calls the destructors. The
+ * recorder registers this handler before libc registers the loader's. The handler belongs to no
+ * library: otherwise libc would call it together with the recorder's own destructor.
  */
 static void on_last_exit(void *unused)
 {
@@ -297,14 +289,13 @@ static void on_last_exit(void *unused)
 	/* In a process without CUDA, this makes no system call. */
 	if (gmt_session_has_begun() ||
 		atomic_load_explicit(&lifecycle.has_reached_driver, memory_order_relaxed))
-		end(false);
+		end_recording(false);
 	else
 		gmt_session_never_begin();
 }
 
 /*
- * Stops the sampler, because from here on the libraries end, and the driver with them. Events are
- * still recorded.
+ * Stops the sampler, because the destructors of the driver may run next. Events are still recorded.
  */
 __attribute__((destructor)) static void on_exit_of_process(void)
 {
@@ -312,25 +303,23 @@ __attribute__((destructor)) static void on_exit_of_process(void)
 		gmt_sampler_stop(false);
 }
 
-/* Handles quick_exit(), which calls no destructors and ends through an internal name of libc. */
+/* Runs at quick_exit(), which calls neither destructors nor the _exit below. */
 static void on_quick_exit(void)
 {
 	if (gmt_session_has_begun() ||
 		atomic_load_explicit(&lifecycle.has_reached_driver, memory_order_relaxed))
-		end(true);
+		end_recording(true);
 }
 
 static void find_pthread_exit(void)
 {
-	*(void **)&lifecycle.real_pthread_exit = gmt_original_dlsym(RTLD_NEXT, "pthread_exit");
+	*(void **)&lifecycle.original_pthread_exit = gmt_original_dlsym(RTLD_NEXT, "pthread_exit");
 }
 
+/* Does the work of the stage `load` (runtime/load.h). */
 static void load(void)
 {
-	/*
-	 * A set-uid program has rights that its caller does not have, so it must not write files for
-	 * the caller.
-	 */
+	/* A set-uid program must not write files for its caller, who lacks its rights. */
 	bool is_inert = getauxval(AT_SECURE) != 0;
 
 	gmt_stderr_init();
@@ -355,7 +344,7 @@ static void load(void)
 		gmt_config_help(gmt_stderr_print);
 	gmt_phase_init();
 	pthread_atfork(before_fork, in_parent_of_fork, gmt_process_reset_in_child);
-	/* The handler that is registered first is called last, like the destructor. */
+	/* libc calls the handler that was registered first as the last one. */
 	at_quick_exit(on_quick_exit);
 	__cxa_atexit(on_last_exit, NULL, NULL);
 	gmt_exec_init();
@@ -374,25 +363,25 @@ __attribute__((constructor)) static void on_load(void)
 	gmt_load();
 }
 
-/* Replaces pthread_exit: the main thread may end in this way while the process continues. */
+/* Replaces pthread_exit, by which the main thread may end while the process continues. */
 __attribute__((visibility("default"), noreturn)) void pthread_exit(void *result)
 {
 	gmt_session_main_thread_ends();
-	if (!lifecycle.real_pthread_exit)
+	if (!lifecycle.original_pthread_exit)
 		find_pthread_exit();
-	lifecycle.real_pthread_exit(result);
+	lifecycle.original_pthread_exit(result);
 	__builtin_unreachable();
 }
 
 /*
- * Replaces _exit, which ends the process without destructors. Every child of Python's
- * multiprocessing ends in this way. exit() itself does not call this name.
+ * Replaces _exit, which ends the process without destructors. The children of Python's
+ * multiprocessing end in this way. libc's exit() does not call this function.
  */
 __attribute__((visibility("default"), noreturn)) void _exit(int status)
 {
 	if (gmt_session_has_begun() ||
 		atomic_load_explicit(&lifecycle.has_reached_driver, memory_order_relaxed))
-		end(true);
+		end_recording(true);
 	for (;;)
 		syscall(SYS_exit_group, status);
 }

@@ -26,11 +26,11 @@ void gmt_setuid_init(void)
 }
 
 /*
- * Prepares for a change of the effective user to `user`. A process that is no longer root cannot
- * become root again. `original` points to the original function. Returns true if that function can
- * be called.
+ * Prepares the recorder for a change of the effective user to `user`, if the process cannot become
+ * root again. `original` points to the pointer to the original function. Returns false with ENOSYS
+ * if there is no original function.
  */
-static bool prepare(void *original, uid_t user)
+static bool prepare_user_change(void *original, uid_t user)
 {
 	int kept_errno = errno;
 
@@ -44,18 +44,19 @@ static bool prepare(void *original, uid_t user)
 
 EXPORT int setuid(uid_t user)
 {
-	return prepare(&originals.setuid, user) ? originals.setuid(user) : -1;
+	return prepare_user_change(&originals.setuid, user) ? originals.setuid(user) : -1;
 }
 
 EXPORT int setreuid(uid_t user, uid_t effective)
 {
-	return prepare(&originals.setreuid, effective) ? originals.setreuid(user, effective) : -1;
+	return prepare_user_change(&originals.setreuid, effective) ? originals.setreuid(user, effective)
+															   : -1;
 }
 
 EXPORT int setresuid(uid_t user, uid_t effective, uid_t saved)
 {
 	/* If the saved user is root, the process can become root again, and so can the writer. */
-	return prepare(&originals.setresuid, saved ? effective : 0)
+	return prepare_user_change(&originals.setresuid, saved ? effective : 0)
 		? originals.setresuid(user, effective, saved)
 		: -1;
 }

@@ -3,9 +3,9 @@
 #define GMT_LIFECYCLE_SETUID_H
 
 /*
- * Replaces setuid, setreuid and setresuid for a process of root. After these calls the process may
- * not be allowed to remove the names of the recorder's files in shared memory. So the recorder
- * removes them before (writer/session.h). seteuid is not replaced, because the process can undo it.
+ * Replaces setuid, setreuid and setresuid. After such a call, a process of root may lack the right
+ * to remove the recorder's files in shared memory. So the recorder removes their names before the
+ * call (writer/session.h). It does not replace seteuid, because the process can undo that change.
  */
 
 /* Finds the original functions. Called from the constructor. */
