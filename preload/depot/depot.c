@@ -9,9 +9,9 @@
 #include "depot/hash.h"
 
 /*
- * The hash table uses open addressing and linear probing. A slot is one word, {hash tag : 32 | id :
- * 32}. So one access reads or publishes it, and most comparisons need no access to the arena. The
- * table takes 8 MiB of address space. Only touched pages take memory.
+ * The hash table uses open addressing and linear probing. A slot is one word: a 32-bit tag from the
+ * hash, and the 32-bit id. So one access reads or publishes it, and most comparisons need no access
+ * to the arena. The table takes 8 MiB of address space. Only touched pages take memory.
  */
 enum {
 	SLOT_COUNT = 1 << 20,

@@ -25,8 +25,8 @@ bool gmt_nvml_open(void);
 
 /*
  * Asks NVML about a device. `device` is the driver's ordinal. `may_be_listed`: this process may
- * have a context on the device. If NVML lists our pid without a context, the pids are those of
- * another pid namespace. From then on, the function trusts no pid.
+ * have a context on the device. If NVML lists this process's pid without a context, the pids are
+ * those of another pid namespace. From then on, the function trusts no pid.
  */
 void gmt_nvml_ask(unsigned device, bool may_be_listed, struct gmt_nvml_answer *ret_answer);
 

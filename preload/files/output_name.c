@@ -52,8 +52,8 @@ const char *gmt_output_identity_variable(const struct gmt_output_identity *ident
 
 void gmt_output_identity_init(struct gmt_output_identity *ret_identity)
 {
-	static char
-		executable[4096]; /* Static, because stacks may be small. There is only one caller. */
+	/* Static, because stacks may be small. There is only one caller. */
+	static char executable[4096];
 	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
 
 	memset(ret_identity, 0, sizeof(*ret_identity));
@@ -184,6 +184,48 @@ static const char *find_rank_position(const char *template,
 	return host ? host + 2 : gmt_recording_name_suffix(template);
 }
 
+/*
+ * Appends the value of a token. `at` points behind the percent sign. Returns the address behind the
+ * token, or NULL if the token is unknown.
+ */
+static const char *append_token(struct name *name, const char *at,
+	const struct gmt_output_identity *identity, uint32_t number)
+{
+	switch (*at++) {
+	case 'p':
+		append_number(name, getpid());
+		return at;
+	case 'h':
+		append_part(name, identity->host);
+		return at;
+	case 'e':
+		append_part(name, identity->program);
+		return at;
+	case 't':
+		append_time(name, identity->time_s);
+		return at;
+	case 'r':
+		append_number(name, identity->rank < 0 ? 0 : identity->rank);
+		return at;
+	case 'l':
+		append_number(name, identity->local_rank < 0 ? 0 : identity->local_rank);
+		return at;
+	case 'n':
+		append_number(name, number);
+		return at;
+	case 'H':
+		append_spread(name, identity);
+		return at;
+	case '%':
+		append_text(name, "%");
+		return at;
+	case 'q':
+		return append_variable(name, at);
+	default:
+		return NULL;
+	}
+}
+
 bool gmt_output_expand(const char *template, const struct gmt_output_identity *identity,
 	uint32_t number, char *ret_path, size_t path_bytes, char *ret_why, size_t why_bytes)
 {
@@ -195,7 +237,7 @@ bool gmt_output_expand(const char *template, const struct gmt_output_identity *i
 		append_text(&name, identity->folder);
 		append_text(&name, "/");
 	}
-	for (const char *at = template; at && (*at || at == rank_at);) {
+	for (const char *at = template; *at || at == rank_at;) {
 		if (at == rank_at) {
 			append_rank(&name, identity->rank);
 			rank_at = NULL;
@@ -205,41 +247,7 @@ bool gmt_output_expand(const char *template, const struct gmt_output_identity *i
 			append(&name, at++, 1);
 			continue;
 		}
-		at += 2;
-		switch (at[-1]) {
-		case 'p':
-			append_number(&name, getpid());
-			break;
-		case 'h':
-			append_part(&name, identity->host);
-			break;
-		case 'e':
-			append_part(&name, identity->program);
-			break;
-		case 't':
-			append_time(&name, identity->time_s);
-			break;
-		case 'r':
-			append_number(&name, identity->rank < 0 ? 0 : identity->rank);
-			break;
-		case 'l':
-			append_number(&name, identity->local_rank < 0 ? 0 : identity->local_rank);
-			break;
-		case 'n':
-			append_number(&name, number);
-			break;
-		case 'H':
-			append_spread(&name, identity);
-			break;
-		case '%':
-			append_text(&name, "%");
-			break;
-		case 'q':
-			at = append_variable(&name, at);
-			break;
-		default:
-			at = NULL;
-		}
+		at = append_token(&name, at + 1, identity, number);
 		if (!at) {
 			snprintf(ret_why, why_bytes,
 				"output=%s has an unknown token; known: "

@@ -41,7 +41,7 @@ void gmt_namespaces_allow_wrappers(void)
 	atomic_store_explicit(&are_wrappers_allowed, true, memory_order_release);
 }
 
-/* Returns the namespace of an address; 0: ours. */
+/* Returns the namespace of an address; 0: the program's own. */
 static long namespace_of(const void *address)
 {
 	if (!atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire))

@@ -5,8 +5,8 @@
 /*
  * Libraries in dlmopen namespaces. No preload reaches them, and each namespace may have its own
  * driver. The optional audit library (audit/audit.c) reports the objects that are loaded there, and
- * asks for our wrappers. This file stores the objects and the drivers of each namespace. Without
- * the audit library, no other namespace is known.
+ * asks for the recorder's wrappers. This file stores the objects and the drivers of each namespace.
+ * Without the audit library, no other namespace is known.
  *
  * Any thread. No function takes a lock or allocates memory, except gmt_namespaces_pin.
  */
@@ -23,7 +23,7 @@ extern GMT_HIDDEN _Atomic bool gmt_namespaces_are_used;
 
 /*
  * Returns the original function of `hook` for a caller in another namespace; NULL for a caller in
- * ours.
+ * the program's own namespace.
  */
 void *gmt_namespaces_original(enum gmt_hook hook, const void *caller);
 

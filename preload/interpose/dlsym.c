@@ -107,7 +107,7 @@ static void *replacement_of(enum gmt_hook hook, void *found, const void *caller)
 		if (!gmt_path_name_begins_with(object.path, "libcuda.so"))
 			return NULL;
 		if (!gmt_config.records || is_driver_part(caller))
-			return found; /* the driver's table may already have our wrapper */
+			return found; /* the driver's table may already have the wrapper */
 		gmt_original_store(hook, found);
 		return gmt_hooks[hook].wrapper;
 	case GMT_LIBRARY_CUDART:
@@ -121,14 +121,16 @@ static void *replacement_of(enum gmt_hook hook, void *found, const void *caller)
 	return NULL;
 }
 
-/* Returns whether a look-up in the global scope finds our export first. */
-static bool finds_our_export(enum gmt_hook hook, void *handle, const void *caller)
+/* Returns whether a look-up in the global scope finds the recorder's export first. */
+static bool finds_recorder_export(enum gmt_hook hook, void *handle, const void *caller)
 {
 	struct gmt_object object;
 
 	if (handle == RTLD_DEFAULT || (program_handle && handle == program_handle))
 		return !gmt_original_is_defined_before(hook, 0);
-	/* For the program and for preloads before ours, RTLD_NEXT finds our export. */
+	/*
+	 * For the program and for preloads before the recorder, RTLD_NEXT finds the recorder's export.
+	 */
 	return handle == RTLD_NEXT && gmt_object_find(caller, &object) &&
 		object.order < gmt_object_self()->order &&
 		!gmt_original_is_defined_before(hook, object.order + 1);
@@ -211,21 +213,21 @@ static struct gmt_dlsym_decision decide_in_global_scope(const struct hooked_look
 	bool is_versioned = wanted->is_versioned;
 	void *found;
 
-	if (!finds_our_export(wanted->hook, request->handle, wanted->caller))
+	if (!finds_recorder_export(wanted->hook, request->handle, wanted->caller))
 		return pass_on(wanted->next);
 	found = look_up(libc_dlsym_for(is_versioned), RTLD_NEXT, request, is_versioned);
 	found = gmt_patched_originals_undo(found, request->name);
 	if (!found && request->handle == RTLD_DEFAULT && !is_versioned)
 		found = find_in_scope_of_caller(request->name, wanted->caller);
 	/*
-	 * The next dlvsym ignores our exports, because they have no version. But glibc 2.36 crashes if
-	 * the requested version is empty.
+	 * The next dlvsym ignores the recorder's exports, because they have no version. But glibc 2.36
+	 * crashes if the requested version is empty.
 	 */
 	if (!found)
 		return is_versioned && request->version && request->version[0]
 			? pass_on(wanted->next)
 			: pass_on_absent_name(request, wanted->next);
-	/* Another preload's function: the user wants it first, and it calls our wrapper itself. */
+	/* Another preload's function: the user wants it first, and it calls the wrapper itself. */
 	if (found == gmt_original_in_other_preload(wanted->hook))
 		return answer(found);
 	return decide(wanted, found);
@@ -241,11 +243,11 @@ static struct gmt_dlsym_decision decide_by_handle(const struct hooked_look_up *w
 		look_up(wanted->next, wanted->request->handle, wanted->request, wanted->is_versioned);
 	void *other_preload = gmt_original_in_other_preload(wanted->hook);
 
-	/* The other preload looked up its own function, and found ours, which comes first. */
+	/* The other preload looked up its own function, and found the recorder's, which comes first. */
 	if (found == gmt_hooks[wanted->hook].wrapper &&
 		wanted->next != libc_dlsym_for(wanted->is_versioned) && other_preload)
 		return answer(other_preload);
-	/* If the driver's table has our wrapper, the caller means the driver's function. */
+	/* If the driver's table has the wrapper, the caller means the driver's function. */
 	return decide(wanted, gmt_patched_originals_undo(found, wanted->request->name));
 }
 

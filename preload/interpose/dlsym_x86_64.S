@@ -4,8 +4,8 @@
  * void *dlvsym(void *handle, const char *name, const char *version)
  *
  * Calls the filter. If the filter has no answer, jumps to the function that it names. The stack is
- * as at entry, and the arguments are those that the filter left. So the next function sees our
- * caller as its own caller.
+ * as at entry, and the arguments are those that the filter left. So the next function sees the
+ * caller of dlsym as its own caller.
  */
 #if defined(__x86_64__)
 	.macro	look_up name, is_versioned

@@ -19,7 +19,7 @@ bool gmt_elf_symbol_is_referenced_by(const struct gmt_object *object, const char
 
 /*
  * Returns `symbol` in the object with that soname, or NULL. The result is the current value in the
- * object's table, which may be one of our wrappers (interpose/patch_dynsym.h).
+ * object's table, which may be a wrapper (interpose/patch_dynsym.h).
  */
 void *gmt_elf_symbol_in_library(const char *soname, const char *symbol);
 

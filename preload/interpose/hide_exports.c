@@ -2,11 +2,11 @@
 /*
  * Implements the option exports=off. A weak reference to a CUDA function in the program binds to
  * the recorder's export, without a look-up that the recorder could answer. A program that tests the
- * reference then believes that CUDA is there. With exports=off, the loader must not see our CUDA
- * names when it relocates the program. That happens before any constructor runs. But the loader
- * relocates the program last, and runs the resolvers of indirect functions (ifunc) before that. So
- * a resolver removes the names from this library's symbol table. The functions that dlsym and
- * cuGetProcAddress return are still hooked.
+ * reference then believes that CUDA is there. With exports=off, the loader must not see the
+ * recorder's CUDA names when it relocates the program. That happens before any constructor runs.
+ * But the loader relocates the program last, and runs the resolvers of indirect functions (ifunc)
+ * before that. So a resolver removes the names from this library's symbol table. The functions that
+ * dlsym and cuGetProcAddress return are still hooked.
  *
  * A resolver must not call another library. It can read only what the kernel put on the stack: the
  * arguments and the environment.

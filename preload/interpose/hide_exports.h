@@ -4,8 +4,8 @@
 
 /*
  * Does nothing. It is an indirect function (ifunc), and the loader runs its resolver before it
- * relocates the program. With the option exports=off, the resolver removes our CUDA names from the
- * symbol table (hide_exports.c).
+ * relocates the program. With the option exports=off, the resolver removes the recorder's CUDA
+ * names from the symbol table (hide_exports.c).
  */
 void gmt_hide_exports(void);
 

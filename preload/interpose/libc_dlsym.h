@@ -16,8 +16,8 @@ struct gmt_libc {
 	gmt_dlsym_function *dlsym;
 	gmt_dlvsym_function *dlvsym;
 	gmt_dlerror_function *dlerror;
-	gmt_dlsym_function *dlsym_after_recorder;   /* of the preload after ours, or NULL */
-	gmt_dlvsym_function *dlvsym_after_recorder; /* of the preload after ours, or NULL */
+	gmt_dlsym_function *dlsym_after_recorder;   /* of the preload after the recorder, or NULL */
+	gmt_dlvsym_function *dlvsym_after_recorder; /* of the preload after the recorder, or NULL */
 };
 
 /* Read only after gmt_libc_init. NULL: the function was not found. */

@@ -184,7 +184,7 @@ int gmt_original_dlclose(void *handle)
 void gmt_original_store(enum gmt_hook hook, void *original)
 {
 	/*
-	 * A driver that was linked without -Bsymbolic may return our function. Calling that as the
+	 * A driver that was linked without -Bsymbolic may return the wrapper. Calling that as the
 	 * original would recurse without end.
 	 */
 	if (gmt_object_self_has((uint64_t)original) || gmt_namespaces_contain(original))
@@ -303,9 +303,9 @@ static bool are_both_runtimes(const void *a, const void *b)
 }
 
 /*
- * Finds the function to which the caller would have been bound. A library after ours in the global
- * scope comes first. But if that library is another CUDA runtime, the caller's own runtime is
- * right: symbol versions separate two runtimes, and RTLD_NEXT ignores versions.
+ * Finds the function to which the caller would have been bound. A library after the recorder in the
+ * global scope comes first. But if that library is another CUDA runtime, the caller's own runtime
+ * is right: symbol versions separate two runtimes, and RTLD_NEXT ignores versions.
  */
 static void *find_bound(enum gmt_hook hook, const struct gmt_object *object)
 {

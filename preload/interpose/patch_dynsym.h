@@ -17,13 +17,13 @@
 #include <stdbool.h>
 
 /*
- * Writes our dlsym, dlvsym and dlerror into the C library's table. Call it once, from the
- * constructor.
+ * Writes the recorder's dlsym, dlvsym and dlerror into the C library's table. Call it once, from
+ * the constructor.
  */
 void gmt_dynsym_patch_libc(void);
 
 /*
- * Writes our wrappers into the table of a driver that was loaded since the last call, and stores
+ * Writes the wrappers into the table of a driver that was loaded since the last call, and stores
  * the original functions. Idempotent, and cheap if there is nothing to do. Any thread. Does not
  * take the loader lock that is held while constructors run.
  */

@@ -3,7 +3,7 @@
 #define GMT_INTERPOSE_PATCHED_ORIGINALS_H
 
 /*
- * The driver's own functions, which interpose/patch_dynsym.h has replaced with our wrappers in the
+ * The driver's own functions, which interpose/patch_dynsym.h has replaced with the wrappers in the
  * driver's symbol table. If the driver is unloaded and loaded again, the new functions replace the
  * old ones. Any thread.
  */
@@ -14,7 +14,7 @@
 void gmt_patched_originals_set(enum gmt_hook hook, void *function);
 
 /*
- * Returns the driver's own function if `found` is our wrapper for `symbol`; otherwise returns
+ * Returns the driver's own function if `found` is the wrapper for `symbol`; otherwise returns
  * `found`.
  */
 void *gmt_patched_originals_undo(void *found, const char *symbol);
