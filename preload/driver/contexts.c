@@ -245,7 +245,7 @@ void gmt_contexts_remove_view(uint64_t view)
 	}
 }
 
-uint64_t gmt_contexts_owner(uint64_t handle)
+uint64_t gmt_contexts_resolve_view(uint64_t handle)
 {
 	if (!atomic_load_explicit(&contexts.view_count, memory_order_acquire))
 		return handle;
@@ -259,10 +259,10 @@ uint64_t gmt_contexts_owner(uint64_t handle)
 	return handle;
 }
 
-struct gmt_context gmt_contexts_find_owner(uint64_t handle)
+struct gmt_context gmt_contexts_find(uint64_t handle)
 {
 	if (__builtin_expect(atomic_load_explicit(&contexts.view_count, memory_order_acquire) != 0, 0))
-		handle = gmt_contexts_owner(handle);
+		handle = gmt_contexts_resolve_view(handle);
 	return find(handle);
 }
 

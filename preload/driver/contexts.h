@@ -56,14 +56,12 @@ void gmt_contexts_remove_view(uint64_t view);
  * Returns the context that owns objects made while `handle` is current. This is the primary context
  * if `handle` is a view and the primary context is known. Otherwise it is `handle` itself.
  */
-uint64_t gmt_contexts_owner(uint64_t handle);
+uint64_t gmt_contexts_resolve_view(uint64_t handle);
 
-/* Returns the data of that context. The number is 0 if the context was not seen yet. */
-struct gmt_context gmt_contexts_find_owner(uint64_t handle);
+/* Same as above, but returns the data of the context. The number is 0 if it was not seen yet. */
+struct gmt_context gmt_contexts_find(uint64_t handle);
 
-/*
- * Sets a function that a thread calls when it sees a context for the first time.
- */
+/* Sets a function that a thread calls when it sees a context for the first time. */
 void gmt_contexts_on_new(void (*work)(void));
 
 /* Returns whether any context was ever seen. */

@@ -158,7 +158,7 @@ __attribute__((noinline)) static struct gmt_driver_target target_in_new_context(
 	};
 
 	if (target.device >= 0)
-		target.context = gmt_contexts_add(gmt_contexts_owner(context), target.device, NULL);
+		target.context = gmt_contexts_add(gmt_contexts_resolve_view(context), target.device, NULL);
 	return target;
 }
 
@@ -171,7 +171,7 @@ struct gmt_driver_target gmt_driver_target(uint64_t stream)
 	if (!gmt_driver_is_known())
 		return (struct gmt_driver_target){ GMT_DEVICE_UNKNOWN, 0 };
 	context = __builtin_expect(stream <= 2, 1) ? current_context() : context_of_stream(stream);
-	known = gmt_contexts_find_owner(context);
+	known = gmt_contexts_find(context);
 	return __builtin_expect(known.number != 0, 1)
 		? (struct gmt_driver_target){ known.device, known.number }
 		: target_in_new_context(context, stream);

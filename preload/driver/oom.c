@@ -42,7 +42,8 @@ static bool may_wait(void)
 	return true;
 }
 
-void gmt_oom_query_memory(const struct gmt_ring_event *event, struct gmt_ring_event *ret_answer)
+void gmt_oom_query_free_memory(const struct gmt_ring_event *event,
+	struct gmt_ring_event *ret_answer)
 {
 	*ret_answer = (struct gmt_ring_event){
 		.stamp = event->stamp,
@@ -70,12 +71,12 @@ void gmt_oom_wait(void)
 	errno = kept_errno;
 }
 
-void gmt_oom_end(const struct gmt_ring_event *event)
+void gmt_oom_record(const struct gmt_ring_event *event)
 {
 	struct gmt_ring_event events[2] = { *event };
 
 	/* Asks before the stack is taken, because other threads continue to allocate. */
-	gmt_oom_query_memory(event, &events[1]);
+	gmt_oom_query_free_memory(event, &events[1]);
 	gmt_event_end(events, 2);
 	gmt_oom_wait();
 }

@@ -20,7 +20,8 @@ enum { GMT_OOM_RESULT = 2 };
  * caller records the answer after `event`. The answer is 0 if the device is unknown or the query
  * fails. errno, CUDA's last error, the current context and stream captures stay unchanged.
  */
-void gmt_oom_query_memory(const struct gmt_ring_event *event, struct gmt_ring_event *ret_answer);
+void gmt_oom_query_free_memory(const struct gmt_ring_event *event,
+	struct gmt_ring_event *ret_answer);
 
 /*
  * Asks the writer to write the events to the file. Waits for that, at most 50 ms, and only at the
@@ -32,6 +33,6 @@ void gmt_oom_wait(void);
  * Records a refused request and the free memory, and calls gmt_oom_wait. Takes the place of
  * gmt_event_end for an event that does not wait for an outer call.
  */
-void gmt_oom_end(const struct gmt_ring_event *event);
+void gmt_oom_record(const struct gmt_ring_event *event);
 
 #endif

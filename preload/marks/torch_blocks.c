@@ -153,7 +153,7 @@ static void on_out_of_memory(enum gmt_hook hook, int64_t size_bytes, uint64_t al
 	}
 	gmt_call_counts_add(gmt_this_thread.call_counts, hook);
 	fill(&event, &report, (struct gmt_event_stacks){ 0 });
-	gmt_oom_end(&event);
+	gmt_oom_record(&event);
 }
 
 typedef void usage_function(void *, int64_t, uint64_t, uint64_t, struct c10_device);

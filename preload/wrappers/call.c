@@ -232,7 +232,7 @@ __attribute__((noinline)) static void add_free_memory(struct gmt_thread_state *t
 {
 	struct gmt_ring_event from_driver;
 
-	gmt_oom_query_memory(refused, &from_driver);
+	gmt_oom_query_free_memory(refused, &from_driver);
 	*new_waiting_event(thread) = from_driver;
 	thread->is_oom = true;
 }
