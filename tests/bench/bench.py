@@ -67,7 +67,7 @@ def main():
         help="processes of each variant, instead of each section's own number (start-up excepted)",
     )
     parser.add_argument("--json", action="store_true", help="all samples, as JSON")
-    parser.add_argument("--markdown", action="store_true", help="tables as in docs/internals/performance.md")
+    parser.add_argument("--markdown", action="store_true", help="tables as in docs/internals/performance")
     parser.add_argument("section", nargs="*", help=f"any of {', '.join(sections.SECTIONS)}; all, unless named")
     options = parser.parse_args()
     for name in options.section:

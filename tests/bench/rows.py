@@ -131,7 +131,7 @@ def table_of(rows):
 
 
 def markdown_of(rows):
-    """Returns the rows as Markdown for docs/internals/performance.md, with a table for each section."""
+    """Returns the rows as Markdown for docs/internals/performance, with a table for each section."""
     lines, section = [], None
     for row in rows:
         if row.section != section:

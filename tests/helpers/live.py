@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Computes live blocks event by event, slowly and simply, from docs/internals/recording-format.md (record 11) alone."""
+"""Computes live blocks event by event, slowly and simply, from docs/internals/recording-format/events.md alone."""
 
 import typing
 

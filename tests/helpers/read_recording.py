@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads recordings. Its author used docs/internals/recording-format.md alone, and no code of src/.
+"""Reads recordings. Its author used docs/internals/recording-format.md and its pages, and no code of src/.
 
 read_recording.py FILE        prints what `gpumemtrace dump --json FILE` prints
 """

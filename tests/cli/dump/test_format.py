@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page about the format, the tables in C and the independent reader agree."""
+"""The pages about the format, the tables in C and the independent reader agree."""
 
 import json
 import os
@@ -40,11 +40,17 @@ def definition():
     return records
 
 
+def pages():
+    """Returns the text of the pages in docs/internals/recording-format, which describe the records."""
+    folder = os.path.join(SOURCE, "docs", "internals", "recording-format")
+    return "\n".join(lines(folder, name) for name in sorted(os.listdir(folder)))
+
+
 def document():
-    """Returns the tables of docs/internals/recording-format.md in the form of read_recording."""
+    """Returns the tables of these pages in the form of read_recording."""
     records = {}
-    for part in re.split(r"^### ", lines("docs", "internals", "recording-format.md"), flags=re.M)[1:]:
-        number, name = re.match(r"(\d+) `(\w+)`", part).groups()
+    for number, name, part in re.findall(r"^## (\d+) `(\w+)`(.*?)(?=^#|\Z)", pages(), re.M | re.S):
+        assert int(number) not in records, number
         table = part.split("| field | encoding | bits | |")[1].split("\n\n")[0]
         fields = re.findall(r"^\| `(\w+)` \| (\w) \| ?(\d*) \|", table, re.M)
         records[int(number)] = (name, tuple((field, kind, int(bits or 0)) for field, kind, bits in fields))
@@ -55,11 +61,16 @@ class Format(unittest.TestCase):
     def test_the_document_has_every_record_and_field_as_the_definition_has_it(self):
         self.assertEqual(document(), definition())
 
+    def test_the_first_page_names_each_record_once(self):
+        rows = re.findall(r"^\| \[\w+\.md\].*", lines("docs", "internals", "recording-format.md"), re.M)
+        named = re.findall(r"(\d+) `(\w+)`", "\n".join(rows))
+        self.assertEqual(sorted(named), sorted((str(number), name) for number, (name, _) in definition().items()))
+
     def test_the_reader_written_from_the_document_has_them_too(self):
         self.assertEqual(read_recording.RECORDS, document())
 
     def test_the_document_has_every_layer_space_and_kind(self):
-        text = lines("docs", "internals", "recording-format.md")
+        text = pages()
         for table in ("layers", "spaces", "kinds", "mark_kinds", "mark_sources"):
             rows = re.findall(
                 r'^GMT_\w+\((\d+), \w+, "(\w+)"(?:, (DEVICE|HOST))?', lines("src", "format", f"{table}.def"), re.M
