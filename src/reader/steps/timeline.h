@@ -4,7 +4,7 @@
 
 /*
  * Steps and phases of a recording. In the flow: recording + traces -> timeline -> replay observers,
- * analyses. docs/internals/leak-rules.md describes the rules.
+ * analyses. docs/internals/rules/steps.md describes the rules.
  *
  * Steps come from the first of these sources that has any: the program's own marks; NVTX ranges
  * named like a step; PyTorch's optimizers; passes of the program's outermost loop; outermost calls

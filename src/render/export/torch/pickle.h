@@ -4,7 +4,8 @@
 
 /*
  * Writes a pickle as a stream. It uses protocol 2 and only the opcodes that PyTorch's viewer in
- * JavaScript knows (torch/utils/viz/MemoryViz.js); docs/internals/decisions.md has the rules.
+ * JavaScript knows (torch/utils/viz/MemoryViz.js). docs/internals/decisions/exports-and-imports.md
+ * explains why.
  *
  * A value that occurs often is written once and memoized: then gmt_pickle_memoize returns its
  * number, and gmt_pickle_get writes it again.
