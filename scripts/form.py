@@ -16,6 +16,7 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LINE_WIDTH = 120
 C_WIDTH, TAB_WIDTH = 100, 4
 FILE_LINES = 500
+PAGE_LINES = 150
 FOLDER_FILES = 30
 PARAMETERS = 8
 
@@ -89,6 +90,19 @@ def check_sizes(files):
         lines = read(path).count("\n")
         if lines > FILE_LINES and path not in LARGE_FILES:
             yield Finding(path, FILE_LINES + 1, f"{lines} lines: split the file by idea, {FILE_LINES} are the limit")
+
+
+def is_user_page(path):
+    """Returns whether the file is a page for users. The pages for contributors may be longer."""
+    in_docs = path.startswith("docs/") and path.endswith(".md") and not path.startswith("docs/internals/")
+    return in_docs or path in ("README.md", "SECURITY.md")
+
+
+def check_pages(files):
+    for path in files:
+        lines = read(path).count("\n") if is_user_page(path) else 0
+        if lines > PAGE_LINES:
+            yield Finding(path, PAGE_LINES + 1, f"{lines} lines: split the page by task, {PAGE_LINES} are the limit")
 
 
 def check_folders(files):
@@ -214,6 +228,42 @@ def check_markdown(files):
             for number, (line, is_prose) in enumerate(markdown_lines(read(path)), 1):
                 if is_prose and is_too_long(line):
                     yield Finding(path, number, f"{len(line)} characters: wrap the line at {LINE_WIDTH}, or use --fix")
+
+
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+OTHER_SITE = re.compile(r"[a-z]+:")
+
+
+def anchors(text):
+    """Returns the anchors of a page: one for each heading, in the form that GitHub and GitLab give it."""
+    headings = (re.match(r"#+ +(.*)", line) for line, is_prose in markdown_lines(text) if is_prose)
+    names = (re.sub(r"[^\w\- ]", "", found[1].lower()) for found in headings if found)
+    return {name.replace(" ", "-") for name in names}
+
+
+def links(text):
+    """Yields (line, target) for each link of a page. Code has no links."""
+    text = re.sub(r"^ *(```|~~~).*?^ *\1", blank, text, flags=re.S | re.M)
+    for number, line in enumerate(text.splitlines(), 1):
+        for found in LINK.finditer(re.sub(r"`[^`]*`", "", line)):
+            yield number, found[1]
+
+
+def check_links(files):
+    """Yields a finding for each link to a missing file of the project, or to a missing heading."""
+    known = {*files, *(os.path.dirname(path) for path in files)}
+    for path in files:
+        if not path.endswith(".md"):
+            continue
+        for line, target in links(read(path)):
+            if OTHER_SITE.match(target):
+                continue
+            name, _, heading = target.partition("#")
+            page = os.path.normpath(os.path.join(os.path.dirname(path), name)) if name else path
+            if page not in known:
+                yield Finding(path, line, f"the link leads to {page}, which does not exist")
+            elif heading and page.endswith(".md") and heading not in anchors(read(page)):
+                yield Finding(path, line, f"the link leads to the heading #{heading}, which {page} does not have")
 
 
 BEGINS_PARAGRAPH = re.compile(r"\s*([-*+>#|<]|\d+[.)]|\[[^\]]*\]:|```|~~~|$)")

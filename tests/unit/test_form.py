@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 import tap
 
@@ -77,6 +78,37 @@ class Markdown(unittest.TestCase):
     def test_text_without_long_lines_stays_as_it_is(self):
         text = "# a\n\n- b\n  c\n\n| d |\n|---|\n\n```\n- e\n```\n"
         self.assertEqual(form.wrap_markdown(text), text)
+
+
+class Pages(unittest.TestCase):
+    def test_pages_for_users_have_at_most_150_lines(self):
+        paths = ["README.md", "docs/steps.md", "docs/data/sql.md", "docs/internals/a.md", "CONTRIBUTING.md"]
+        for lines, expected in ((150, []), (151, paths[:3])):
+            with unittest.mock.patch.object(form, "read", lambda _, lines=lines: "\n" * lines):
+                self.assertEqual([found.path for found in form.check_pages(paths)], expected)
+
+
+class Links(unittest.TestCase):
+    def findings(self, text):
+        pages = {"README.md": text, "docs/steps.md": "# Steps, `marks`\n\n## The 2nd part\n", "docs/a.png": ""}
+        with unittest.mock.patch.object(form, "read", pages.__getitem__):
+            return [(found.path, found.line, found.text.split()[-1]) for found in form.check_links(list(pages))]
+
+    def test_links_to_files_folders_headings_and_other_sites_are_right(self):
+        for target in ("docs/steps.md", "docs", "#top", "docs/steps.md#steps-marks", "docs/steps.md#the-2nd-part"):
+            self.assertEqual(self.findings(f"# Top\n\n[text]({target})\n"), [], target)
+        self.assertEqual(self.findings("![a](docs/a.png) [b](https://example.org/#c) `[d](e)`\n"), [])
+
+    def test_a_link_to_a_missing_file_or_heading_is_a_finding_in_text_and_in_tables(self):
+        self.assertEqual(self.findings("a\n\n    [b](docs/c.md)\n"), [("README.md", 3, "exist")])
+        self.assertEqual(self.findings("| [b](docs/steps.md#step) |\n"), [("README.md", 1, "have")])
+        self.assertEqual(
+            self.findings("# a\n[b](#b) [c](c.md)\n"), [("README.md", 2, "have"), ("README.md", 2, "exist")]
+        )
+
+    def test_code_has_no_links_and_no_headings(self):
+        self.assertEqual(self.findings("```sh\n[a](b)\n# c\n```\n"), [])
+        self.assertEqual(len(self.findings("```sh\n# c\n```\n[a](#c)\n")), 1)
 
 
 class Script(unittest.TestCase):
