@@ -58,12 +58,12 @@ void pool_fini(struct pool *pool)
 enum { REQUESTS = 24, SLOT_BYTES = 1 << 20, SLOTS = 64 };
 
 /* Serves a request. A cancelled request does not return its cache. */
-static void serve(struct pool *caches, struct pool *scratch, int is_called_off)
+static void serve(struct pool *caches, struct pool *scratch, int is_cancelled)
 {
 	void *cache = pool_take(caches, 700000, NULL), *work = pool_take(scratch, 300000, NULL);
 
 	pool_give(scratch, work);
-	if (!is_called_off)
+	if (!is_cancelled)
 		pool_give(caches, cache);
 }
 

@@ -95,14 +95,14 @@ class Output(unittest.TestCase):
         expected = dict(blocks())
         self.maxDiff = None
         with tempfile.TemporaryDirectory(prefix="gpumemtrace-test.") as folder:
-            studio = symptoms.Studio(BUILD, folder)
-            studio.record_for(expected)
+            recordings = symptoms.Recordings(BUILD, folder)
+            recordings.record_for(expected)
             for name, shown in expected.items():
                 for _ in range(TRIES - 1):
-                    if words(studio.block(name)) != words(shown):
-                        studio.record_for([name])
+                    if words(recordings.block(name)) != words(shown):
+                        recordings.record_for([name])
                 with self.subTest(block=name):
-                    self.assertEqual(words(studio.block(name)), words(shown))
+                    self.assertEqual(words(recordings.block(name)), words(shown))
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def block(build):
         for library in libraries:
             library.parent.mkdir(parents=True, exist_ok=True)
             subprocess.run(['cc', '-g', '-O1', '-fPIC', '-shared', '-o', library, SOURCE], check=True)
-        python = symptoms.Studio(build, folder)
+        python = symptoms.Recordings(build, folder)
         variables = {**os.environ, 'GPUMEMTRACE_OPTIONS': '', **DEVICE, 'LD_LIBRARY_PATH': python.libraries}
         symptoms.run_recorded(
             [cli, 'run', '-q', '-o', 'train.gmt.gz', '--', python.python, HERE / 'train_with_other_allocators.py', *libraries],

@@ -35,8 +35,8 @@ def run_recorded(command, file, **how):
     return done
 
 
-class Studio:
-    """A folder with recordings. It makes a recording at its first use."""
+class Recordings:
+    """The recordings of the cases, in a folder, and the output of the tool for them."""
 
     def __init__(self, build, folder):
         self.cli = pathlib.Path(build).resolve() / 'tools' / 'gpumemtrace'
@@ -74,7 +74,7 @@ class Studio:
     def block(self, name):
         """Returns what a page shows: commands and the kept lines of their output."""
         text = []
-        # `recover` changes these recordings, so each call records them again.
+        # `recover` changes such a recording, so each block records it again.
         for recording in cases.WITHOUT_RUN:
             if uses(name, recording):
                 self.record(recording)
@@ -119,9 +119,9 @@ def main():
     build, *rest = sys.argv[1:] or sys.exit(__doc__)
     names = [name for name in rest if name != '--update'] or list(cases.BLOCKS)
     with tempfile.TemporaryDirectory(prefix='gpumemtrace-symptoms.') as folder:
-        studio = Studio(build, folder)
-        studio.record_for(names)
-        blocks = {name: studio.block(name) for name in names}
+        recordings = Recordings(build, folder)
+        recordings.record_for(names)
+        blocks = {name: recordings.block(name) for name in names}
     if '--update' not in rest:
         for name, text in blocks.items():
             print(written(name, text))
