@@ -70,21 +70,6 @@ class Pages(unittest.TestCase):
             with self.subTest(script=script):
                 self.assertIn(f"({os.path.relpath(script, 'docs/symptoms')})", shown)
 
-    def test_links_to_sections_and_files_lead_somewhere(self):
-        def anchors(text):
-            titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-            return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
-
-        for page, text in texts().items():
-            for target in re.findall(r"\]\(([^)]+)\)", text):
-                file, _, anchor = target.partition("#")
-                path = os.path.join(page.parent, file) if file else page
-                with self.subTest(page=page.name, target=target):
-                    self.assertTrue(os.path.exists(path))
-                    if anchor:
-                        with open(path, encoding="utf-8") as there:
-                            self.assertIn(anchor, anchors(there.read()))
-
 
 @unittest.skipUnless(SIM_PYTHON, "needs PyTorch on the simulated device: run scripts/test")
 @unittest.skipUnless(
