@@ -71,7 +71,7 @@ static void check_peaks(const struct gmt_allocator_state_view *view)
 			for (; count; count--)
 				bytes += row++->peak_bytes;
 			if (bytes != account->peak_bytes &&
-				(bytes || !view->recording->compacted.has_compacted_prefix ||
+				(bytes || !view->recording->compacted.exists ||
 					(view->peaks[i].key != GMT_TABLE_PHASE &&
 						view->peaks[i].key != GMT_TABLE_STEP)))
 				abort();

@@ -100,7 +100,7 @@ static void fill_account(struct gmt_diff *diff, struct gmt_diff_account *account
 	account->reserved_peak_bytes.sides[side] = accounting->reported_reserved_peak_bytes;
 	account->has_reserved |= accounting->has_totals;
 	account->peak_time_ns.sides[side] =
-		accounting->epoch ? gmt_clock_time_ns(recording, accounting->peak_stamp) : 0;
+		accounting->peak_number ? gmt_clock_time_ns(recording, accounting->peak_stamp) : 0;
 }
 
 static bool list_accounts(struct builder *builder, int side)

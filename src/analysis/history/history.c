@@ -302,7 +302,7 @@ static bool compacted(void *user, const struct gmt_replay *replay)
 		return false;
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
 		if (!gmt_history_follow(&state->followers[i], &replay->accounting,
-				compacted->fold.stamp + 1))
+				compacted->cut_stamp + 1))
 			return false;
 		for (size_t j = 0; j < compacted->steps.count; j++)
 			gmt_history_set_compacted_step(&state->followers[i], &replay->accounting,

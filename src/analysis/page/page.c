@@ -208,7 +208,7 @@ static bool on_compacted(void *user, const struct gmt_replay *replay)
 
 		/* A damaged prefix may have blocks, but no allocation. */
 		if (!account ||
-			((from->alloc_count || from->live_blocks || from->epoch) &&
+			((from->alloc_count || from->live_blocks || from->peak_number) &&
 				!gmt_page_prefix_set(account, &page->context, replay, i)))
 			return false;
 	}

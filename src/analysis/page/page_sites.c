@@ -90,7 +90,7 @@ static void add_to_others(struct gmt_site *others, const struct gmt_site *site)
 	others->left_blocks += site->left_blocks;
 	others->peak_bytes += site->peak_bytes;
 	others->peak_blocks += site->peak_blocks;
-	others->total_bytes = gmt_account_sum_bytes(others->total_bytes, site->total_bytes);
+	others->total_bytes = gmt_saturating_add_i64(others->total_bytes, site->total_bytes);
 	others->alloc_count += site->alloc_count;
 	others->free_count += site->free_count;
 }

@@ -92,12 +92,12 @@ static bool add(struct builder *builder, const struct gmt_module_tensor *tensor,
 		shares->live_blocks++;
 		instance->roles[tensor->role].live_bytes += tensor->size_bytes;
 	}
-	row->total_bytes = gmt_account_sum_bytes(row->total_bytes, tensor->size_bytes);
+	row->total_bytes = gmt_saturating_add_i64(row->total_bytes, tensor->size_bytes);
 	row->allocs++;
-	shares->total_bytes = gmt_account_sum_bytes(shares->total_bytes, tensor->size_bytes);
+	shares->total_bytes = gmt_saturating_add_i64(shares->total_bytes, tensor->size_bytes);
 	shares->allocs++;
 	instance->roles[tensor->role].total_bytes =
-		gmt_account_sum_bytes(instance->roles[tensor->role].total_bytes, tensor->size_bytes);
+		gmt_saturating_add_i64(instance->roles[tensor->role].total_bytes, tensor->size_bytes);
 	if (tensor->size_bytes > row->largest_bytes)
 		row->largest_bytes = tensor->size_bytes;
 	return true;

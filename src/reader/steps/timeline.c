@@ -128,8 +128,7 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_recor
  */
 static bool find_marked_calls(const struct gmt_recording *recording, uint64_t *ret_begin)
 {
-	for (size_t i = 0; recording->compacted.has_compacted_prefix && i < recording->marks.count;
-		i++) {
+	for (size_t i = 0; recording->compacted.exists && i < recording->marks.count; i++) {
 		const struct gmt_recording_mark *mark = &recording->marks.items[i];
 
 		if (mark->kind != GMT_MARK_KIND_POINT || mark->source != GMT_MARK_SOURCE_READER)
@@ -310,7 +309,7 @@ enum gmt_status gmt_timeline_compute(struct gmt_timeline *ret_timeline,
 	if (done && !first->steps.count)
 		done = steps_to_marks(timeline, recording, GMT_MARK_SOURCE_OPTIMIZER, GMT_STEPS_OPTIMIZER);
 	/* In a compacted prefix, the begins of passes are unknown. */
-	if (done && !first->steps.count && !recording->compacted.has_compacted_prefix)
+	if (done && !first->steps.count && !recording->compacted.exists)
 		done = gmt_loops_steps(recording, traces, timeline, first);
 	timeline->series_count = first->steps.count != 0;
 	/* If the program sets marks itself, they define what counts: find no further steps. */
@@ -329,11 +328,11 @@ enum gmt_status gmt_timeline_compute(struct gmt_timeline *ret_timeline,
 		timeline->series_count += module_calls->steps.count != 0;
 	}
 	if (done && !timeline->series_count) {
-		const char *why = recording->compacted.has_compacted_prefix
+		const char *why = recording->compacted.exists
 			? "patterns cannot be found, because the first events were compacted"
 			: NULL;
 
-		if (!recording->compacted.has_compacted_prefix)
+		if (!recording->compacted.exists)
 			done = gmt_repeats_steps(recording, traces, timeline, first, &why);
 		timeline->series_count = first->steps.count != 0;
 		if (!timeline->series_count)

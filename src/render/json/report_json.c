@@ -37,10 +37,10 @@ static void render_compacted(const struct gmt_report *report, struct gmt_json *j
 
 	gmt_json_key_object(json, "folded");
 	gmt_json_key_u64(json, "until_ns",
-		gmt_clock_time_ns(recording, recording->compacted.fold.stamp));
+		gmt_clock_time_ns(recording, recording->compacted.cut_stamp));
 	gmt_json_key_u64(json, "events", gmt_recording_compacted_events(recording));
 	gmt_json_key_u64(json, "survivors", recording->compacted_events);
-	gmt_json_key_u64(json, "merged_sites", recording->compacted.fold.merged_sites);
+	gmt_json_key_u64(json, "merged_sites", recording->compacted.merged_sites);
 	gmt_json_key_text(json, "why", recording->compaction_why);
 	gmt_json_end_object(json);
 }
@@ -275,7 +275,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_json_key_bool(json, "complete", gmt_recording_complete(report->recording));
 	gmt_head_json_in_progress(json, report->recording);
 	render_events(report, json);
-	if (report->recording->compacted.has_compacted_prefix)
+	if (report->recording->compacted.exists)
 		render_compacted(report, json);
 	render_process(report, json);
 	gmt_json_key_known(json, "until_ns", report->has_until, report->replay->end_time_ns);

@@ -74,7 +74,7 @@ void gmt_peaks_json(const struct gmt_allocator_state_view *view, struct gmt_json
 
 	gmt_json_key_array(json, "peaks");
 	for (size_t i = 0; i < accounting->accounts.count && i < MAX_DETAILED_ACCOUNTS; i++)
-		if (accounting->accounts.items[i].epoch)
+		if (accounting->accounts.items[i].peak_number)
 			render_peak(view, &accounting->accounts.items[i], json);
 	gmt_json_end_array(json);
 }

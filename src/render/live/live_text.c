@@ -90,7 +90,7 @@ static void write_devices(struct gmt_screen *screen, const struct gmt_live_view 
 			gmt_text_size(device->cuda_bytes).text);
 		fprintf(line, " %10s %10s %10s",
 			known_size(device->has_sample,
-				gmt_account_sum(device->other_bytes, device->driver_bytes))
+				gmt_saturating_add_u64(device->other_bytes, device->driver_bytes))
 				.text,
 			known_size(device->has_sample, device->free_bytes).text,
 			gmt_text_size(device->has_torch ? device->allocated_peak_bytes

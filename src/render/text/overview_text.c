@@ -300,8 +300,7 @@ static void write_curve(struct writer *writer, unsigned rows)
 			writer->report->leaks->history->series[0].step_count - 1);
 	else
 		snprintf(title, sizeof(title), "from the first allocation%s to %s",
-			writer->report->recording->compacted.has_compacted_prefix ? " after the compacted part"
-																	  : "",
+			writer->report->recording->compacted.exists ? " after the compacted part" : "",
 			writer->report->has_until ? "that moment" : "the last free");
 	end_line(writer);
 	gmt_screen_bars(&writer->screen, bars, count, rows, title);

@@ -38,7 +38,7 @@ static void write_layer(const struct writer *writer, const struct gmt_memory_sum
 	fprintf(writer->file, "  %-8s %10s %9s %10s %11s %11s %11s %10s\n",
 		gmt_layer_name(layer->layer), gmt_text_size(account->live_bytes).text,
 		gmt_text_count(account->live_blocks).text, gmt_text_size(account->peak_bytes).text,
-		account->epoch ? gmt_text_duration(layer->peak_time_ns).text : "-",
+		account->peak_number ? gmt_text_duration(layer->peak_time_ns).text : "-",
 		gmt_text_count(account->alloc_count).text, gmt_text_count(account->free_count).text,
 		gmt_text_size(account->total_bytes).text);
 	if (layer->left_bytes != account->live_bytes)
