@@ -20,7 +20,7 @@ struct gmt_ranks_view {
 	size_t remark_count;
 	size_t columns;  /* text: width of a line */
 	bool color;      /* text */
-	bool has_blocks; /* text: the terminal shows UTF-8 */
+	bool is_utf8; /* text: the terminal shows UTF-8 */
 	bool is_full;    /* text: all ranks and remarks, not one screen */
 };
 

@@ -50,7 +50,7 @@ struct gmt_report {
 	uint64_t sections; /* text: bits by enum gmt_report_section */
 	bool is_full;      /* text: a full report, with the head and short forms of its sections */
 	size_t columns;    /* text: width of the first screen */
-	bool has_blocks;   /* text: the terminal shows UTF-8 */
+	bool is_utf8;   /* text: the terminal shows UTF-8 */
 	bool has_page;     /* text: this program can write pages (--html) */
 	bool without_sites; /* JSON: the lists of sites and of refused requests are empty */
 	bool has_until; /* the report ends before the end of the recording */

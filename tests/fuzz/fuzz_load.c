@@ -130,7 +130,7 @@ static void render(struct gmt_pipeline *parts, const struct gmt_allocator_state_
 		.overview = &parts->overview,
 		.sections = UINT64_MAX,
 		.columns = 80,
-		.has_blocks = true,
+		.is_utf8 = true,
 	};
 	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON), .pretty = true, .inline_depth = 2 };
 

@@ -148,7 +148,7 @@ void gmt_page_clock_reach(struct gmt_page_clock *clock, uint64_t stamp, uint64_t
 	set_next_needed_stamp(clock);
 }
 
-void gmt_page_clock_coarsen(struct gmt_page_clock *clock)
+void gmt_page_clock_halve_intervals(struct gmt_page_clock *clock)
 {
 	size_t kept = clock->current + 1;
 

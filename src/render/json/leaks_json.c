@@ -4,7 +4,7 @@
 #include "analysis/history/categories.h"
 #include "reader/load/clock.h"
 #include "render/phase_memory.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 #include "render/stack_json.h"
 
 static void write_attribution(const struct gmt_leak *leak, struct gmt_json *json)

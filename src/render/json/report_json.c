@@ -3,12 +3,12 @@
 
 #include "analysis/history/categories.h"
 #include "reader/load/clock.h"
-#include "render/head.h"
+#include "render/recording_head.h"
 #include "render/custom_heaps.h"
 #include "render/ledger.h"
 #include "render/ooms.h"
 #include "render/overview.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 #include "render/stack_json.h"
 
 static void render_events(const struct gmt_report *report, struct gmt_json *json)
@@ -260,7 +260,7 @@ static void render_warnings(const struct gmt_report *report, struct gmt_json *js
 	gmt_json_end_array(json);
 	gmt_json_end_object(json);
 
-	gmt_head_json_remarks(json, report->warnings);
+	gmt_recording_head_json_remarks(json, report->warnings);
 	gmt_json_key_texts(json, "notes", report->recording->notes.items,
 		report->recording->notes.count);
 }
@@ -273,7 +273,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_json_key_text(json, "schema", "gpumemtrace.report/2");
 	gmt_json_key_text(json, "file", report->recording->path);
 	gmt_json_key_bool(json, "complete", gmt_recording_complete(report->recording));
-	gmt_head_json_in_progress(json, report->recording);
+	gmt_recording_head_json_in_progress(json, report->recording);
 	render_events(report, json);
 	if (report->recording->compacted.exists)
 		render_compacted(report, json);

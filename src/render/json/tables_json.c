@@ -2,7 +2,7 @@
 #include "analysis/history/categories.h"
 #include "reader/load/clock.h"
 #include "render/stack_json.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 #include "render/allocator_state.h"
 
 enum { MAX_DETAILED_ACCOUNTS = GMT_ALLOCATOR_STATE_MAX_ACCOUNTS };

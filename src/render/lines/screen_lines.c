@@ -42,12 +42,12 @@ void gmt_screen_end_path(struct gmt_screen *screen)
 
 static const char *ellipsis_of(const struct gmt_screen *screen)
 {
-	return screen->has_blocks ? "\u2026" : "...";
+	return screen->is_utf8 ? "\u2026" : "...";
 }
 
 static size_t ellipsis_columns_of(const struct gmt_screen *screen)
 {
-	return screen->has_blocks ? 1 : 3;
+	return screen->is_utf8 ? 1 : 3;
 }
 
 static void write_line(struct gmt_screen *screen, enum gmt_console_style style, const char *text,

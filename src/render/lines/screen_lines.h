@@ -16,7 +16,7 @@
 struct gmt_screen {
 	FILE *file; /* Where the finished lines go. */
 	bool color;
-	bool has_blocks;  /* The terminal shows UTF-8. */
+	bool is_utf8;  /* The terminal shows UTF-8. */
 	size_t columns;   /* Width of a line. */
 	size_t count;     /* Lines so far. */
 	struct gmt_console line; /* The line that is being written. */
@@ -30,7 +30,7 @@ struct gmt_screen {
 };
 
 /*
- * Opens the screen; `file`, `color`, `has_blocks` and `columns` are set. Returns false if memory is
+ * Opens the screen; `file`, `color`, `is_utf8` and `columns` are set. Returns false if memory is
  * exhausted. End it with gmt_screen_fini.
  */
 bool gmt_screen_init(struct gmt_screen *screen);

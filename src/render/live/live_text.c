@@ -5,7 +5,7 @@
 #include "base/safe_text.h"
 #include "base/text.h"
 #include "render/live/live.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 
 enum { MAX_BARS = 240, BAR_MARGIN = 12 };
 
@@ -124,7 +124,7 @@ static void write_curve(struct gmt_screen *screen, const struct gmt_live_view *v
 	uint32_t seconds, count, first;
 	char title[120];
 
-	if (!rows || !screen->has_blocks || !device || screen->columns <= BAR_MARGIN)
+	if (!rows || !screen->is_utf8 || !device || screen->columns <= BAR_MARGIN)
 		return;
 	curve = device->torch_curve ? device->torch_curve : device->cuda_curve;
 	count =

@@ -5,7 +5,7 @@
 #include "analysis/history/categories.h"
 #include "reader/load/clock.h"
 #include "render/info.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 
 enum { STEPS = 20000 };
 

@@ -283,7 +283,7 @@ static void write_curve(struct writer *writer, unsigned rows)
 	size_t columns = writer->screen.columns - 12;
 	char title[80];
 
-	if (!writer->screen.has_blocks || overview->curve_count < 8 || !rows)
+	if (!writer->screen.is_utf8 || overview->curve_count < 8 || !rows)
 		return;
 	if (columns > MOST_BARS)
 		columns = MOST_BARS;
@@ -479,7 +479,7 @@ bool gmt_overview_text(const struct gmt_report *report, FILE *file)
 		.screen = {
 			.file = file,
 			.color = report->color,
-			.has_blocks = report->has_blocks,
+			.is_utf8 = report->is_utf8,
 			.columns = report->columns,
 		},
 	};

@@ -466,7 +466,7 @@ bool gmt_ranks_text(const struct gmt_ranks_view *view, FILE *file)
 		.screen = {
 			.file = file,
 			.color = view->color,
-			.has_blocks = view->has_blocks,
+			.is_utf8 = view->is_utf8,
 			.columns = view->columns,
 		},
 	};

@@ -4,15 +4,15 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "render/head.h"
+#include "render/recording_head.h"
 #include "render/custom_heaps.h"
-#include "render/lines/fit_lines.h"
+#include "render/lines/wrap_stream.h"
 #include "render/ledger.h"
 #include "render/ooms.h"
 #include "render/overview.h"
 #include "render/console.h"
 #include "render/refusals.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 
 /* Real machines have fewer devices. The limit protects against damaged files. */
 enum { DEVICES_SHOWN = 64 };
@@ -22,8 +22,8 @@ enum { FIRST_LIST_SITES = 10, OTHER_LIST_SITES = 5 };
 struct writer {
 	const struct gmt_report *report;
 	struct gmt_console console;
-	FILE *file;     /* fits lines (fit_lines.h) */
-	FILE *unfitted; /* where they go */
+	FILE *file;     /* fits lines (wrap_stream.h) */
+	FILE *unwrapped; /* where they go */
 	/* by site id: number under which the site was shown; 0: not yet shown */
 	GMT_VEC(uint32_t) numbers;
 	uint32_t last_number;
@@ -364,7 +364,7 @@ static bool write_section(struct writer *writer, enum gmt_report_section section
 	case GMT_REPORT_SUMMARY:
 		/* The first screen has the width of the terminal. */
 		fflush(writer->file);
-		return gmt_overview_text(report, writer->unfitted);
+		return gmt_overview_text(report, writer->unwrapped);
 	case GMT_REPORT_DEVICES:
 		return write_devices(writer);
 	case GMT_REPORT_LEDGER:
@@ -403,7 +403,7 @@ static void write_head(struct writer *writer)
 {
 	const struct gmt_report *report = writer->report;
 
-	gmt_head_text(&writer->console, report->recording, report->warnings);
+	gmt_recording_head_text(&writer->console, report->recording, report->warnings);
 	if (report->has_until)
 		fprintf(writer->file, "  until     %s after the start: %s of %s events\n",
 			gmt_text_duration(report->replay->end_time_ns).text,
@@ -436,9 +436,9 @@ static bool write_named_section(struct writer *writer, enum gmt_report_section s
 
 bool gmt_report_text(const struct gmt_report *report, FILE *file)
 {
-	FILE *fitted = gmt_fit_open(file);
+	FILE *wrapped = gmt_wrap_stream_open(file);
 	struct writer writer = {
-		.report = report, .console = { fitted, report->color }, .file = fitted, .unfitted = file
+		.report = report, .console = { wrapped, report->color }, .file = wrapped, .unwrapped = file
 	};
 	/* gmt_vec_reserve returns zeroed items. They are indexed by site and never pushed. */
 	bool done = gmt_vec_reserve(&writer.numbers, report->replay->accounting.sites.count + 1);
@@ -453,6 +453,6 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 		write_next(&writer);
 	gmt_vec_fini(&writer.numbers);
 	gmt_stack_summary_fini(&writer.summary);
-	gmt_fit_close(fitted, file);
+	gmt_wrap_stream_close(wrapped, file);
 	return done;
 }

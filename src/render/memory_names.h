@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_RENDER_SPACE_H
-#define GMT_RENDER_SPACE_H
+#ifndef GMT_RENDER_MEMORY_NAMES_H
+#define GMT_RENDER_MEMORY_NAMES_H
 
 /* Names of memory spaces and devices in reports. */
 

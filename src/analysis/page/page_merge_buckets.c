@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/page/page_coarsen.h"
+#include "analysis/page/page_merge_buckets.h"
 
 #include <string.h>
 
@@ -141,7 +141,8 @@ static bool merge(struct merger *merger, struct gmt_page_account *account)
 	return true;
 }
 
-bool gmt_page_account_coarsen(struct gmt_page_account *account, struct gmt_page_context *context)
+bool gmt_page_account_merge_buckets(struct gmt_page_account *account,
+	struct gmt_page_context *context)
 {
 	struct merger merger = { 0 };
 	bool done = merge(&merger, account);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/space.h"
+#include "render/memory_names.h"
 
 #include <inttypes.h>
 #include <stdio.h>
