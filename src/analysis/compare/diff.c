@@ -277,8 +277,8 @@ static bool add_sites(struct builder *builder, int side)
 		struct gmt_diff_pair *amounts = row->amounts;
 		amounts[GMT_DIFF_PEAK_BYTES].sides[side] += site->peak_bytes;
 		amounts[GMT_DIFF_PEAK_BLOCKS].sides[side] += site->peak_blocks;
-		amounts[GMT_DIFF_LIVE_BYTES].sides[side] += site->live_bytes;
-		amounts[GMT_DIFF_LIVE_BLOCKS].sides[side] += site->live_blocks;
+		amounts[GMT_DIFF_LIVE_BYTES].sides[side] += site->live_at_end_bytes;
+		amounts[GMT_DIFF_LIVE_BLOCKS].sides[side] += site->live_at_end_blocks;
 		amounts[GMT_DIFF_TOTAL_BYTES].sides[side] += site->total_bytes;
 		amounts[GMT_DIFF_ALLOCS].sides[side] += site->alloc_count;
 		amounts[GMT_DIFF_FREES].sides[side] += site->free_count;

@@ -114,8 +114,8 @@ void gmt_process_summary_make_places(struct gmt_process_summary_maker *maker,
 			.device = (int16_t)site->device,
 			.peak_bytes = site->peak_bytes,
 			.peak_blocks = site->peak_blocks,
-			.end_bytes = site->live_bytes,
-			.end_blocks = site->live_blocks,
+			.end_bytes = site->live_at_end_bytes,
+			.end_blocks = site->live_at_end_blocks,
 			.total_bytes = site->total_bytes,
 		};
 	}

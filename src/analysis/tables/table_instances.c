@@ -137,10 +137,10 @@ bool gmt_table_subtract_instances(const struct gmt_instance_shares *shares, stru
 	share = &shares->items[site->id];
 	site->peak_bytes = subtract(site->peak_bytes, share->peak_bytes);
 	site->peak_blocks = subtract(site->peak_blocks, share->peak_blocks);
-	site->live_bytes = subtract(site->live_bytes, share->live_bytes);
-	site->live_blocks = subtract(site->live_blocks, share->live_blocks);
+	site->live_at_end_bytes = subtract(site->live_at_end_bytes, share->live_bytes);
+	site->live_at_end_blocks = subtract(site->live_at_end_blocks, share->live_blocks);
 	site->total_bytes = subtract(site->total_bytes, share->total_bytes);
 	site->alloc_count = subtract(site->alloc_count, share->allocs);
-	return !share->allocs || site->alloc_count || site->peak_bytes || site->live_bytes ||
+	return !share->allocs || site->alloc_count || site->peak_bytes || site->live_at_end_bytes ||
 		site->total_bytes;
 }

@@ -87,8 +87,8 @@ static void render_account(const struct gmt_memory_summary_layer *layer, struct 
 
 	gmt_json_key_u64(json, "live_bytes", account->live_bytes);
 	gmt_json_key_u64(json, "live_blocks", account->live_blocks);
-	gmt_json_key_u64(json, "left_bytes", layer->left_bytes);
-	gmt_json_key_u64(json, "left_blocks", layer->left_blocks);
+	gmt_json_key_u64(json, "left_bytes", layer->live_at_exit_bytes);
+	gmt_json_key_u64(json, "left_blocks", layer->live_at_exit_blocks);
 	gmt_json_key_u64(json, "peak_bytes", account->peak_bytes);
 	gmt_json_key_u64(json, "peak_blocks", account->peak_blocks);
 	gmt_json_key_u64(json, "peak_time_ns", layer->peak_time_ns);
@@ -161,10 +161,10 @@ static void render_site(const struct gmt_report *report, const struct gmt_site *
 {
 	gmt_json_begin_object(json);
 	render_allocator_state(site->layer, site->device, site->space, json);
-	gmt_json_key_u64(json, "live_bytes", site->live_bytes);
-	gmt_json_key_u64(json, "live_blocks", site->live_blocks);
-	gmt_json_key_u64(json, "left_bytes", site->left_bytes);
-	gmt_json_key_u64(json, "left_blocks", site->left_blocks);
+	gmt_json_key_u64(json, "live_bytes", site->live_at_end_bytes);
+	gmt_json_key_u64(json, "live_blocks", site->live_at_end_blocks);
+	gmt_json_key_u64(json, "left_bytes", site->live_at_exit_bytes);
+	gmt_json_key_u64(json, "left_blocks", site->live_at_exit_blocks);
 	gmt_json_key_u64(json, "peak_bytes", site->peak_bytes);
 	gmt_json_key_u64(json, "peak_blocks", site->peak_blocks);
 	gmt_json_key_u64(json, "max_live_bytes", site->max_live_bytes);

@@ -41,9 +41,9 @@ static void write_layer(const struct writer *writer, const struct gmt_memory_sum
 		account->peak_number ? gmt_text_duration(layer->peak_time_ns).text : "-",
 		gmt_text_count(account->alloc_count).text, gmt_text_count(account->free_count).text,
 		gmt_text_size(account->total_bytes).text);
-	if (layer->left_bytes != account->live_bytes)
+	if (layer->live_at_exit_bytes != account->live_bytes)
 		fprintf(writer->file, "    %-6s %10s %9s  when the process ended\n", "left",
-			gmt_text_size(layer->left_bytes).text, gmt_text_count(layer->left_blocks).text);
+			gmt_text_size(layer->live_at_exit_bytes).text, gmt_text_count(layer->live_at_exit_blocks).text);
 	for (size_t i = 0; layer->spaces.count > 1 && i < layer->spaces.count; i++) {
 		const struct gmt_memory_summary_space *space = &layer->spaces.items[i];
 
@@ -185,7 +185,7 @@ static bool write_site(struct writer *writer, const struct gmt_site *site, enum 
 {
 	uint64_t bytes = gmt_sites_value(site, key);
 	uint64_t count = key == GMT_SITES_BY_PEAK ? site->peak_blocks
-		: key == GMT_SITES_BY_LIVE            ? site->live_blocks
+		: key == GMT_SITES_BY_LIVE            ? site->live_at_end_blocks
 											  : site->alloc_count;
 	uint32_t *number = &writer->numbers.items[site->id];
 	bool is_new = !*number;
