@@ -31,6 +31,19 @@ struct gmt_device_text gmt_device_text(int32_t device)
 	return text;
 }
 
+struct gmt_device_text gmt_device_in_sentence(int32_t device)
+{
+	struct gmt_device_text text;
+
+	if (device == GMT_DEVICE_HOST)
+		snprintf(text.text, sizeof(text.text), "the host");
+	else if (device < 0)
+		snprintf(text.text, sizeof(text.text), "an unknown GPU");
+	else
+		snprintf(text.text, sizeof(text.text), "GPU %" PRId32, device);
+	return text;
+}
+
 void gmt_json_key_device(struct gmt_json *json, int32_t device)
 {
 	gmt_json_key(json, "device");

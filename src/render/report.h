@@ -56,8 +56,8 @@ struct gmt_report {
 	bool has_until; /* the report ends before the end of the recording */
 	uint64_t limit; /* sites of a list; UINT64_MAX: all in JSON, about a page in text */
 	uint64_t frames; /* lines of stack for each site in text */
-	bool all_lists; /* text: lists by peak, by live and by total; else only the list of `key` */
-	enum gmt_sites_order key;
+	bool all_lists; /* text: lists by peak, by live and by total; else only the list by `order` */
+	enum gmt_sites_order order;
 	bool color;
 };
 

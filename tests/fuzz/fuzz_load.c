@@ -61,7 +61,7 @@ static void check_peaks(const struct gmt_allocator_state_view *view)
 	const struct gmt_accounting *accounting = &view->replay->accounting;
 
 	for (size_t a = 0; a < accounting->accounts.count && a < GMT_ALLOCATOR_STATE_MAX_ACCOUNTS; a++)
-		for (size_t i = 0; i < GMT_PEAK_KEYS; i++) {
+		for (size_t i = 0; i < GMT_PEAK_TABLES; i++) {
 			const struct gmt_account *account = &accounting->accounts.items[a];
 			uint64_t bytes = 0;
 			size_t count;

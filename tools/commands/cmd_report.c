@@ -123,7 +123,7 @@ static enum gmt_status render(struct gmt_pipeline *pipeline,
 	report.limit = options->limit;
 	report.frames = options->frames;
 	report.all_lists = options->sort == UNSET || options->sort == SORT_ALL;
-	report.key = key_of(options);
+	report.order = key_of(options);
 	report.sections = sections_of(options);
 	report.is_full = options->full;
 	report.columns = output->columns;

@@ -114,7 +114,7 @@ static bool render(struct gmt_pipeline *pipeline,
 	report.columns = gmt_terminal_columns(parts);
 	report.is_utf8 = true;
 	report.all_lists = true;
-	report.key = GMT_SITES_BY_PEAK;
+	report.order = GMT_SITES_BY_PEAK;
 	report.sections = GMT_REPORT_SECTION_BIT(SUMMARY);
 	allocator_state->view.limit = UINT64_MAX;
 	return gmt_report_page_write(&pipeline->page, &report, number, parts);

@@ -6,7 +6,7 @@
 
 /*
  * Merges the closed buckets of the account in pairs, so that they need less memory. The last one or
- * two stay. False when out of memory.
+ * two buckets stay. Returns false when out of memory.
  */
 bool gmt_page_account_merge_buckets(struct gmt_page_account *account,
 	struct gmt_page_context *context);

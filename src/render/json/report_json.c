@@ -293,7 +293,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	render_account(&report->summary->host, json);
 	gmt_json_end_object(json);
 
-	gmt_sites_sort(report->sites, report->key);
+	gmt_sites_sort(report->sites, report->order);
 	gmt_json_key_array(json, "sites");
 	for (size_t i = 0; i < report->sites->rows.count && i < report->limit && !report->without_sites;
 		i++)

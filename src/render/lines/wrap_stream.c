@@ -12,7 +12,7 @@ enum {
 	LABEL_END = 16, /* a label's text begins before this column */
 	MORE_INDENT = 4, /* of the lines that continue a line without a label */
 	MAX_CUT_PATHS = 4,
-	MAX_LINE_BYTES = 1 << 20, /* a longer line is no line for a person */
+	MAX_LINE_BYTES = 1 << 20, /* a longer line is written unchanged */
 };
 
 static const char ellipsis[] = "...";
@@ -93,7 +93,7 @@ static const char *skip_quotation(const char *at, const char *end, const char *q
 }
 
 /*
- * Cuts the front of the path from which most can be cut, by `columns` or as much as possible.
+ * Removes `columns` columns from the front of the path that can lose most, or as many as possible.
  * Commands in `...` stay as they are. Returns whether there is such a path.
  */
 static bool cut_path(char *line, size_t *bytes, size_t columns)
@@ -302,7 +302,7 @@ static ssize_t on_write(void *cookie, const char *bytes, size_t length)
 	return (ssize_t)length;
 }
 
-/* The position can be asked for, but not changed. */
+/* ftello(3) works; other seeks fail. */
 static int on_seek(void *cookie, off64_t *offset, int whence)
 {
 	const struct wrap_stream *stream = cookie;

@@ -115,7 +115,7 @@ static const struct gmt_live_device *largest_device(const struct gmt_live_view *
 	return largest;
 }
 
-/* Draws the last minutes. Each bar is the most in its seconds. */
+/* Draws the last minutes as bars. A bar is the maximum of its seconds. */
 static void write_curve(struct gmt_screen *screen, const struct gmt_live_view *view, unsigned rows)
 {
 	const struct gmt_live_device *device = largest_device(view);
@@ -136,7 +136,7 @@ static void write_curve(struct gmt_screen *screen, const struct gmt_live_view *v
 		uint64_t bytes = gmt_follow_curve_at(curve, first + i, view->second);
 		uint32_t at = (uint32_t)((uint64_t)i * count / seconds);
 
-		/* Of a short recording, a second takes several bars. */
+		/* In a short recording, a second has several bars. */
 		for (; at < (uint64_t)(i + 1) * count / seconds || at == (uint64_t)i * count / seconds;
 			at++)
 			if (at < count && bars[at] < bytes)

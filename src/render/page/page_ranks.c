@@ -54,7 +54,7 @@ bool gmt_ranks_page_packet(const struct gmt_ranks_view *view, const int32_t *rec
 	for (size_t i = 0; i < job->ranks.count; i++)
 		gmt_packet_put_signed(&packet, recordings[i]);
 	put_curves(&packet, job);
-	gmt_packet_begin(&packet);
+	gmt_packet_begin_header(&packet);
 	if (!packet.has_failed) {
 		gmt_json_key(&packet.json, "ranks");
 		gmt_ranks_json(view, &packet.json);

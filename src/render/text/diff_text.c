@@ -5,6 +5,7 @@
 #include "render/recording_head.h"
 #include "render/console.h"
 #include "render/lines/wrap_stream.h"
+#include "render/memory_names.h"
 
 /* Default number of rows. */
 enum { ROWS_SHOWN = 20 };
@@ -84,14 +85,10 @@ static void write_head(const struct writer *writer)
 
 static const char *device_text(const struct gmt_diff_account *account, char *text, size_t size)
 {
-	if (account->device == GMT_DEVICE_HOST)
-		snprintf(text, size, "the host");
-	else if (account->device < 0)
-		snprintf(text, size, "an unknown GPU");
-	else if (account->new_device != account->device)
+	if (account->device >= 0 && account->new_device != account->device)
 		snprintf(text, size, "GPU %d (new: GPU %d)", account->device, account->new_device);
 	else
-		snprintf(text, size, "GPU %d", account->device);
+		snprintf(text, size, "%s", gmt_device_in_sentence(account->device).text);
 	return text;
 }
 

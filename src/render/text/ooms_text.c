@@ -130,7 +130,7 @@ static void write_usable(const struct writer *writer, const struct gmt_oom_row *
 
 /*
  * Writes the memory that neither this process's allocations nor the driver's free memory explain,
- * if it is much.
+ * if it is at least 1 % of the device's memory.
  */
 static void write_outside(const struct writer *writer, const struct gmt_oom_row *row)
 {

@@ -22,8 +22,8 @@ enum { FIRST_LIST_SITES = 10, OTHER_LIST_SITES = 5 };
 struct writer {
 	const struct gmt_report *report;
 	struct gmt_console console;
-	FILE *file;     /* fits lines (wrap_stream.h) */
-	FILE *unwrapped; /* where they go */
+	FILE *file;      /* wraps lines (wrap_stream.h), and writes them to `unwrapped` */
+	FILE *unwrapped;
 	/* by site id: number under which the site was shown; 0: not yet shown */
 	GMT_VEC(uint32_t) numbers;
 	uint32_t last_number;
@@ -43,7 +43,8 @@ static void write_layer(const struct writer *writer, const struct gmt_memory_sum
 		gmt_text_size(account->total_bytes).text);
 	if (layer->live_at_exit_bytes != account->live_bytes)
 		fprintf(writer->file, "    %-6s %10s %9s  when the process ended\n", "left",
-			gmt_text_size(layer->live_at_exit_bytes).text, gmt_text_count(layer->live_at_exit_blocks).text);
+			gmt_text_size(layer->live_at_exit_bytes).text,
+			gmt_text_count(layer->live_at_exit_blocks).text);
 	for (size_t i = 0; layer->spaces.count > 1 && i < layer->spaces.count; i++) {
 		const struct gmt_memory_summary_space *space = &layer->spaces.items[i];
 
@@ -269,11 +270,11 @@ static bool write_lists(struct writer *writer, const struct gmt_memory_summary_l
 		gmt_text_size(account->total_bytes).text);
 
 	bool all = report->all_lists;
-	return (!(all || report->key == GMT_SITES_BY_PEAK) ||
+	return (!(all || report->order == GMT_SITES_BY_PEAK) ||
 			   write_list(writer, account, GMT_SITES_BY_PEAK, peak, account->peak_bytes)) &&
-		(!(all || report->key == GMT_SITES_BY_LIVE) ||
+		(!(all || report->order == GMT_SITES_BY_LIVE) ||
 			write_list(writer, account, GMT_SITES_BY_LIVE, live, account->live_bytes)) &&
-		(!(all || report->key == GMT_SITES_BY_TOTAL) ||
+		(!(all || report->order == GMT_SITES_BY_TOTAL) ||
 			write_list(writer, account, GMT_SITES_BY_TOTAL, total, account->total_bytes));
 }
 
@@ -283,15 +284,13 @@ static bool write_all_lists(struct writer *writer)
 
 	for (size_t i = 0; i < summary->devices.count && i < DEVICES_SHOWN; i++) {
 		const struct gmt_memory_summary_device *device = &summary->devices.items[i];
-		char device_name[24];
 
-		snprintf(device_name, sizeof(device_name), device->device < 0 ? "an unknown GPU" : "GPU %d",
-			device->device);
 		for (size_t layer = device->layers.count; layer-- > 0;)
-			if (!write_lists(writer, &device->layers.items[layer], device_name))
+			if (!write_lists(writer, &device->layers.items[layer],
+					gmt_device_in_sentence(device->device).text))
 				return false;
 	}
-	return write_lists(writer, &summary->host, "the host");
+	return write_lists(writer, &summary->host, gmt_device_in_sentence(GMT_DEVICE_HOST).text);
 }
 
 static void write_next(const struct writer *writer)
