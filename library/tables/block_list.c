@@ -170,7 +170,7 @@ static bool on_compacted(void *user, const struct gmt_replay *replay)
 
 	list->is_in_compacted = false;
 	for (uint32_t i = 0; i < replay->accounting.accounts.count; i++)
-		if (!push_change(list, replay, list->loaded->compacted.fold.stamp, i))
+		if (!push_change(list, replay, list->loaded->compacted.cut_stamp, i))
 			return false;
 	return true;
 }
@@ -221,7 +221,7 @@ void gmt_block_list_init(struct gmt_block_list *ret_list, const struct gmt_recor
 {
 	ret_list->loaded = loaded;
 	ret_list->blocks.shapes = ret_list->changes.shapes = &ret_list->shapes;
-	ret_list->is_in_compacted = loaded->compacted.has_compacted_prefix;
+	ret_list->is_in_compacted = loaded->compacted.exists;
 	ret_list->observer = (struct gmt_replay_observer){
 		.before = on_before,
 		.next_needed_stamp = &gmt_replay_quiet,

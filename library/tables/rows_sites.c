@@ -10,10 +10,10 @@ static void set_amounts(struct gmt_row_sites *row, const struct gmt_site *site)
 {
 	row->peak_bytes = site->peak_bytes;
 	row->peak_blocks = site->peak_blocks;
-	row->live_bytes = site->live_bytes;
-	row->live_blocks = site->live_blocks;
-	row->left_bytes = site->left_bytes;
-	row->left_blocks = site->left_blocks;
+	row->live_bytes = site->live_at_end_bytes;
+	row->live_blocks = site->live_at_end_blocks;
+	row->left_bytes = site->live_at_exit_bytes;
+	row->left_blocks = site->live_at_exit_blocks;
 	row->max_live_bytes = site->max_live_bytes;
 	row->total_bytes = site->total_bytes;
 	row->allocs = site->alloc_count;

@@ -5,7 +5,7 @@
 
 #include "analysis/tables/stack_names.h"
 #include "base/text.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 
 enum { NAME_BYTES = 240, LINE_BYTES = 4096 };
 

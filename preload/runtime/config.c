@@ -33,7 +33,7 @@ static void keep_complaint(void *context, const struct gmt_option_complaint *com
 	(void)context;
 	if (wrong.count < WRONG_LINES)
 		snprintf(wrong.lines[wrong.count], WRONG_BYTES, "GPUMEMTRACE_OPTIONS: %.160s%s%.64s",
-			complaint->line, *complaint->in_force ? "; " : "", complaint->in_force);
+			complaint->line, *complaint->consequence ? "; " : "", complaint->consequence);
 	wrong.count++;
 }
 

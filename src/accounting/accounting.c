@@ -143,14 +143,14 @@ static struct gmt_account_heap *heap_of(struct gmt_accounting *accounting,
 static void save_before_change(struct gmt_account_site *site, const struct gmt_account *account,
 	const struct gmt_account_heap *heap)
 {
-	if (heap && site->heap_saved_epoch != heap->epoch) {
-		site->heap_saved_epoch = heap->epoch;
+	if (heap && site->heap_saved_peak_number != heap->peak_number) {
+		site->heap_saved_peak_number = heap->peak_number;
 		site->heap_saved_bytes = site->live_bytes;
 		site->heap_saved_blocks = site->live_blocks;
 	}
-	if (site->saved_epoch == account->epoch)
+	if (site->saved_peak_number == account->peak_number)
 		return;
-	site->saved_epoch = account->epoch;
+	site->saved_peak_number = account->peak_number;
 	site->saved_bytes = site->live_bytes;
 	site->saved_blocks = site->live_blocks;
 }
@@ -160,7 +160,7 @@ struct gmt_account_amount gmt_account_site_peak(const struct gmt_accounting *acc
 {
 	const struct gmt_account_site *site = &accounting->sites.items[site_id];
 
-	if (site->saved_epoch == accounting->accounts.items[site->account].epoch)
+	if (site->saved_peak_number == accounting->accounts.items[site->account].peak_number)
 		return (struct gmt_account_amount){ site->saved_bytes, site->saved_blocks };
 	return (struct gmt_account_amount){ site->live_bytes, site->live_blocks };
 }
@@ -172,7 +172,7 @@ struct gmt_account_amount gmt_account_site_heap_peak(const struct gmt_accounting
 
 	if (!site->heap_plus_1)
 		return (struct gmt_account_amount){ 0 };
-	if (site->heap_saved_epoch == accounting->heaps.items[site->heap_plus_1 - 1].epoch)
+	if (site->heap_saved_peak_number == accounting->heaps.items[site->heap_plus_1 - 1].peak_number)
 		return (struct gmt_account_amount){ site->heap_saved_bytes, site->heap_saved_blocks };
 	return (struct gmt_account_amount){ site->live_bytes, site->live_blocks };
 }
@@ -182,12 +182,12 @@ static void account_heap_alloc(struct gmt_account_heap *heap, uint64_t size_byte
 	heap->live_bytes += size_bytes;
 	heap->live_blocks++;
 	heap->alloc_count++;
-	heap->total_bytes = gmt_account_sum_bytes(heap->total_bytes, size_bytes);
+	heap->total_bytes = gmt_saturating_add_i64(heap->total_bytes, size_bytes);
 	if (heap->live_bytes > heap->peak_bytes) {
 		heap->peak_bytes = heap->live_bytes;
 		heap->peak_blocks = heap->live_blocks;
 		heap->peak_stamp = stamp;
-		heap->epoch++;
+		heap->peak_number++;
 	}
 }
 
@@ -204,7 +204,7 @@ static void account_alloc(struct gmt_accounting *accounting, struct gmt_account_
 	site->live_bytes += size_bytes;
 	site->live_blocks++;
 	site->alloc_count++;
-	site->total_bytes = gmt_account_sum_bytes(site->total_bytes, size_bytes);
+	site->total_bytes = gmt_saturating_add_i64(site->total_bytes, size_bytes);
 	if (site->live_bytes > site->max_live_bytes)
 		site->max_live_bytes = site->live_bytes;
 
@@ -218,12 +218,12 @@ static void account_alloc(struct gmt_accounting *accounting, struct gmt_account_
 	account->live_bytes += size_bytes;
 	account->live_blocks++;
 	account->alloc_count++;
-	account->total_bytes = gmt_account_sum_bytes(account->total_bytes, size_bytes);
+	account->total_bytes = gmt_saturating_add_i64(account->total_bytes, size_bytes);
 	if (account->live_bytes > account->peak_bytes) {
 		account->peak_bytes = account->live_bytes;
 		account->peak_blocks = account->live_blocks;
 		account->peak_stamp = stamp;
-		account->epoch++;
+		account->peak_number++;
 	}
 }
 
@@ -296,7 +296,7 @@ bool gmt_accounting_alloc(struct gmt_accounting *accounting, uint32_t site_id, u
 	uint64_t index;
 
 	accounting->has_ended = false;
-	accounting->made_plus_1 = 0;
+	accounting->new_block_plus_1 = 0;
 	if (!address || size_bytes > GMT_ACCOUNTING_MAX_BYTES - account->live_bytes) {
 		accounting->anomalies.impossible_sizes++;
 		return true;
@@ -328,18 +328,18 @@ bool gmt_accounting_alloc(struct gmt_accounting *accounting, uint32_t site_id, u
 	accounting->block_table.items[index] = (struct gmt_account_block){
 		.size_bytes = size_bytes,
 		.stamp = stamp,
-		.sequence = ++accounting->began,
+		.sequence = ++accounting->last_sequence,
 		.site = site_id,
 		.references = 1,
 	};
-	accounting->made_plus_1 = (uint32_t)index + 1;
+	accounting->new_block_plus_1 = (uint32_t)index + 1;
 	account_alloc(accounting, site, size_bytes, stamp);
 	return true;
 }
 
 void gmt_accounting_bind(struct gmt_accounting *accounting, uint16_t context)
 {
-	accounting->block_table.items[accounting->made_plus_1 - 1].context = context;
+	accounting->block_table.items[accounting->new_block_plus_1 - 1].context = context;
 }
 
 void gmt_accounting_set_tag(struct gmt_accounting *accounting, uint8_t layer, uint8_t space,

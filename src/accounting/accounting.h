@@ -32,7 +32,7 @@
 
 enum {
 	GMT_ACCOUNTING_LAYERS = 8, /* all layer numbers are below this value */
-	/* in place of a layer number: every layer of the CUDA family */
+	/* not a layer number: every layer of the CUDA family */
 	GMT_ACCOUNTING_ALL_OF_CUDA = 255,
 	GMT_ACCOUNTING_KEYSPACES = GMT_REALM_COUNT + GMT_FAMILY_COUNT - 1,
 };
@@ -40,10 +40,10 @@ enum {
 struct gmt_account_block {
 	uint64_t size_bytes;
 	uint64_t stamp; /* stamp of the allocation */
-	uint64_t sequence; /* number of blocks that had begun by then, including this block */
+	uint64_t sequence; /* blocks are numbered from 1, in the order of their allocations */
 	uint32_t site;
 	uint32_t references; /* in an unused entry: index of the next unused entry, plus 1 */
-	uint16_t context;    /* CUDA context whose end also ends this block; 0: no such context */
+	uint16_t context;    /* the end of this CUDA context also ends the block; 0: no context */
 	uint32_t tag;        /* set by the owner, see gmt_accounting_set_tag; initially 0 */
 };
 
@@ -53,20 +53,21 @@ struct gmt_account {
 	uint64_t live_blocks;
 	uint64_t peak_bytes;
 	uint64_t peak_blocks; /* live blocks at the moment of the peak */
-	uint64_t peak_stamp;  /* when the peak was first reached; valid if epoch != 0 */
+	uint64_t peak_stamp;  /* when the peak was first reached; valid if peak_number != 0 */
 	uint64_t alloc_count;
 	uint64_t free_count;
 	uint64_t total_bytes; /* sum over all allocations; saturates at INT64_MAX */
 	uint64_t refused_count;
-	/* number of peaks so far: an allocation above all earlier totals is a peak */
-	uint64_t epoch;
+	/* number of peaks so far. Each allocation that raises live_bytes above peak_bytes is a peak. */
+	uint64_t peak_number;
 	/* Totals that PyTorch itself reports. They are valid if has_totals is true. */
 	uint64_t reported_allocated_bytes;
 	uint64_t reported_allocated_peak_bytes;
 	uint64_t reported_reserved_bytes;
 	uint64_t reported_reserved_peak_bytes;
-	int64_t unseen_bytes;          /* PyTorch's total minus our own sum, at the last event */
-	uint64_t reported_disagreements;   /* how often that difference changed */
+	/* reported_allocated_bytes minus live_bytes, at the last event */
+	int64_t unseen_bytes;
+	uint64_t reported_disagreements; /* how often unseen_bytes changed */
 	bool has_totals;
 	uint8_t layer;
 	int16_t device;
@@ -92,14 +93,18 @@ struct gmt_account_site {
 	uint64_t alloc_count;
 	uint64_t free_count;
 	uint64_t refused_count;
-	/* What the site held at the account's peak number `saved_epoch`, if the site changed since. */
-	uint64_t saved_epoch;
+	/*
+	 * What the site held at the account's peak number `saved_peak_number`, if the site changed
+	 * since.
+	 */
+	uint64_t saved_peak_number;
 	uint64_t saved_bytes;
 	uint64_t saved_blocks;
 	/*
-	 * What the site held at its heap's peak number `heap_saved_epoch`, if the site changed since.
+	 * What the site held at its heap's peak number `heap_saved_peak_number`, if the site changed
+	 * since.
 	 */
-	uint64_t heap_saved_epoch;
+	uint64_t heap_saved_peak_number;
 	uint64_t heap_saved_bytes;
 	uint64_t heap_saved_blocks;
 	uint32_t heap_plus_1; /* index of the heap that contains its blocks, plus 1; 0: no heap */
@@ -118,7 +123,7 @@ struct gmt_account_heap {
 	uint64_t alloc_count;
 	uint64_t free_count;
 	uint64_t total_bytes; /* sum over all allocations; saturates at INT64_MAX */
-	uint64_t epoch;       /* number of peaks so far, as in struct gmt_account */
+	uint64_t peak_number;       /* number of peaks so far, as in struct gmt_account */
 };
 
 /*
@@ -133,11 +138,11 @@ struct gmt_accounting_anomalies {
 struct gmt_accounting {
 	/* maps an address to an index in block_table */
 	struct gmt_map blocks[GMT_ACCOUNTING_KEYSPACES];
-	uint64_t began; /* number of blocks that ever began */
+	uint64_t last_sequence; /* `sequence` of the newest block */
 	GMT_VEC(struct gmt_account_block) block_table;
 	uint32_t first_free_plus_1;
 	/* index of the block that the last gmt_accounting_alloc made, plus 1; 0: it made no block */
-	uint32_t made_plus_1;
+	uint32_t new_block_plus_1;
 	struct gmt_map account_ids;
 	uint32_t last_account; /* cache of the last account lookup: its index, and its key plus 1 */
 	uint64_t last_account_key_plus_1;
@@ -201,19 +206,19 @@ const struct gmt_account_block *gmt_accounting_find(const struct gmt_accounting 
 	uint8_t layer, uint8_t space, uint64_t address);
 
 /*
- * Adds two sizes from a recording. Saturates at UINT64_MAX, so that no recording can make the sum
- * wrap.
+ * Adds two numbers from a recording. The result is at most UINT64_MAX, so that no recording can
+ * make the sum wrap.
  */
-static inline uint64_t gmt_account_sum(uint64_t a, uint64_t b)
+static inline uint64_t gmt_saturating_add_u64(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 /*
- * Adds two byte counts and saturates at INT64_MAX. Both must be at most INT64_MAX, so that the
- * addition cannot wrap.
+ * Adds two byte counts. The result is at most INT64_MAX. Both counts must be at most INT64_MAX, so
+ * that the addition cannot wrap.
  */
-static inline uint64_t gmt_account_sum_bytes(uint64_t sum, uint64_t bytes)
+static inline uint64_t gmt_saturating_add_i64(uint64_t sum, uint64_t bytes)
 {
 	return sum + bytes > INT64_MAX ? INT64_MAX : sum + bytes;
 }
@@ -270,7 +275,7 @@ struct gmt_addressed_block {
 size_t gmt_accounting_block_count(const struct gmt_accounting *accounting);
 
 /*
- * Returns the next live block of a layer, in no particular order. Set *cursor to 0 before the first
+ * Returns the next live block of a layer. The order is arbitrary. Set *cursor to 0 before the first
  * call. The accounting must not change between the calls. Returns false after the last block.
  * `layer` may be GMT_ACCOUNTING_ALL_OF_CUDA.
  */

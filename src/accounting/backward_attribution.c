@@ -81,7 +81,7 @@ bool gmt_backward_attribution_set_stack(struct gmt_backward_attribution *backwar
 	if (was_in == lies_in_call)
 		return true;
 	backward_attribution->callers += lies_in_call ? 1 : -1;
-	backward_attribution->caller_sum +=
+	backward_attribution->caller_index_sum +=
 		(uint64_t)(row - backward_attribution->threads.items) * (lies_in_call ? 1 : -1);
 	return true;
 }
@@ -98,7 +98,7 @@ uint32_t gmt_backward_attribution_caller(
 	const struct gmt_backward_attribution *backward_attribution)
 {
 	return backward_attribution->callers == 1
-		? backward_attribution->threads.items[backward_attribution->caller_sum].call
+		? backward_attribution->threads.items[backward_attribution->caller_index_sum].call
 		: 0;
 }
 

@@ -34,7 +34,8 @@ struct gmt_backward_attribution {
 	struct gmt_map thread_ids; /* maps a thread id to an index in threads */
 	GMT_VEC(struct gmt_backward_attribution_thread) threads;
 	uint32_t callers;    /* number of threads that are in a backward call */
-	uint64_t caller_sum; /* sum of their indices; if there is one caller, the sum is its index */
+	/* sum of the callers' indices; if there is one caller, the sum is its index */
+	uint64_t caller_index_sum;
 };
 
 /* Returns whether a thread with this name is one of autograd's. */

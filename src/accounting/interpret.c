@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "accounting/interpret.h"
 
-#include "accounting/interpret_kinds.h"
+#include "accounting/interpret_internal.h"
 
 static bool interpret_alloc(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event)
 {
-	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUDA &&
-		gmt_space_realm(event->space) == GMT_REALM_HANDLE)
+	if (gmt_has_handles(event->layer, event->space))
 		return gmt_interpret_create_memory(interpreter, event);
 	return gmt_interpret_alloc(interpreter, event);
 }
@@ -19,7 +18,7 @@ static bool interpret_free(struct gmt_event_interpreter *interpreter,
 	bool is_cuda = gmt_layer_family(event->layer) == GMT_FAMILY_CUDA;
 	uint32_t site;
 
-	if (is_cuda && gmt_space_realm(event->space) == GMT_REALM_HANDLE)
+	if (gmt_has_handles(event->layer, event->space))
 		return gmt_interpret_release_memory(interpreter, event);
 	/*
 	 * A library outlives contexts, but the memory that it took in a context ends with that context.
@@ -33,7 +32,7 @@ static bool interpret_free(struct gmt_event_interpreter *interpreter,
 	if (is_cuda && event->space == GMT_SPACE_CONTEXT)
 		return gmt_interpret_end_context(interpreter, event);
 	/* The event of a free may lack the device. The block has it. */
-	return gmt_interpret_totals(interpreter, event,
+	return gmt_interpret_reported_totals(interpreter, event,
 		site == UINT32_MAX
 			? event->device
 			: accounting->accounts.items[accounting->sites.items[site].account].device);
@@ -48,14 +47,13 @@ static bool interpret_refusal(struct gmt_event_interpreter *interpreter,
 		return false;
 	gmt_accounting_refuse(interpreter->accounting, site);
 	return GMT_REPORT(interpreter, refused, event, site) &&
-		gmt_interpret_totals(interpreter, event, event->device);
+		gmt_interpret_reported_totals(interpreter, event, event->device);
 }
 
 static bool interpret_refused_free(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event)
 {
-	bool is_handle = gmt_layer_family(event->layer) == GMT_FAMILY_CUDA &&
-		gmt_space_realm(event->space) == GMT_REALM_HANDLE;
+	bool is_handle = gmt_has_handles(event->layer, event->space);
 
 	interpreter->accounting->anomalies.refused_frees++;
 	return GMT_REPORT(interpreter, refused_free, event,
@@ -99,7 +97,7 @@ bool gmt_interpret(struct gmt_event_interpreter *interpreter,
 	case GMT_KIND_SET:
 		return event->space != GMT_SPACE_LIMIT || gmt_interpret_set_limit(interpreter, event);
 	case GMT_KIND_DESTROY:
-		if (interpreter->forgets && event->space == GMT_SPACE_GRAPH)
+		if (interpreter->forgets_ended && event->space == GMT_SPACE_GRAPH)
 			gmt_interpret_forget_graph(interpreter, event);
 		return true;
 	case GMT_KIND_EXPORT:

@@ -7,10 +7,11 @@
  * -> event interpreter -> accounting. The replay of a recording (reader/replay/replay.h) and
  * compaction (compact.h) use it.
  *
- * - interpret.c: allocations and frees of blocks.
- * - interpret_memory.c: handles, mappings and contexts.
- * - interpret_graphs.c: launches of graphs.
- * - interpret_heaps.c: the program's own pools.
+ * - interpret.c: calls one of the others, by the kind of the event.
+ * - interpret_blocks.c: allocations and frees of blocks.
+ * - interpret_physical_memory.c: handles, mappings, limits and contexts.
+ * - interpret_graphs.c: memory nodes of graphs, and launches of graphs.
+ * - interpret_heaps.c: custom heaps.
  *
  * The owner is the code that runs an interpreter. Every function returns false only when out of
  * memory, or when an owner's callback returned false. No threads, no I/O.
@@ -146,7 +147,7 @@ struct gmt_event_interpreter {
 		*heap_groups; /* indexed by the heap's number in the accounting */
 	struct gmt_interpret_observer observer;
 	/* frees the state of ended objects: reuses the numbers of memory, drops destroyed graphs */
-	bool forgets;
+	bool forgets_ended;
 	struct gmt_map site_ids; /* maps stack, layer, device and space to a site */
 	struct gmt_physical physical;
 	struct gmt_map graph_ids; /* maps an executable graph to an index in graphs */
@@ -157,13 +158,13 @@ struct gmt_event_interpreter {
 	struct gmt_intern heap_group_ids; /* keys are name and device; ids are indices in heap_groups */
 	/* for NVTX blocks: maps an address to the heap (index in heaps) that last had a block there */
 	struct gmt_map heap_of_address;
-	struct gmt_map heap_site_ids; /* maps stack and row to a site */
+	struct gmt_map heap_site_ids; /* maps stack and heap group to a site */
 	/*
 	 * last number that was given to a block in a heap; the accounting uses these numbers as
 	 * addresses
 	 */
 	uint64_t last_heap_block;
-	/* maps the address of a node's block to stack << 32 | tag of the call that made the node */
+	/* maps the address of a node's block to (stack << 32 | tag) of the call that made the node */
 	struct gmt_map node_creators;
 };
 
@@ -172,8 +173,9 @@ bool gmt_interpret(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event);
 
 /*
- * gmt_interpret_get_site: returns the site of such an event and creates it if necessary.
- * `heap_plus_1` is the heap's number plus 1; 0 means no heap.
+ * gmt_interpret_get_site: returns the site of an event's block, and creates it if necessary. Uses
+ * only the event's stack, layer, space and device. `group_plus_1` is the index of the heap group,
+ * plus 1; 0 means no heap.
  *
  * gmt_interpret_intern_heap_group: returns the index in heap_groups of the group with the name and
  * the device in `group`, and creates it if necessary. It ignores the other fields, except that a
@@ -182,7 +184,7 @@ bool gmt_interpret(struct gmt_event_interpreter *interpreter,
  * The reader uses both to restore an accounting (compacted_prefix.h).
  */
 bool gmt_interpret_get_site(struct gmt_event_interpreter *interpreter,
-	const struct gmt_interpret_event *event, uint32_t heap_plus_1, uint32_t *ret_site);
+	const struct gmt_interpret_event *event, uint32_t group_plus_1, uint32_t *ret_site);
 bool gmt_interpret_intern_heap_group(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_heap_group *group, uint32_t *ret_group);
 

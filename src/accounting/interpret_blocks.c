@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "accounting/interpret_kinds.h"
+#include "accounting/interpret_internal.h"
 
 /*
- * Reports the ended block. It may differ from what the event names, e.g. memory whose last mapping
- * has gone.
+ * Notifies the owner of the ended block. The event may name something else: an unmap names a
+ * mapping, and ends the memory that only this mapping kept alive.
  */
 static bool notify_ended(const struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, uint64_t address)
@@ -28,16 +28,16 @@ static bool notify_ended(const struct gmt_event_interpreter *interpreter,
 }
 
 bool gmt_interpret_get_site(struct gmt_event_interpreter *interpreter,
-	const struct gmt_interpret_event *event, uint32_t heap_plus_1, uint32_t *ret_site)
+	const struct gmt_interpret_event *event, uint32_t group_plus_1, uint32_t *ret_site)
 {
 	int16_t device =
 		gmt_space_side(event->space) == GMT_SIDE_HOST ? GMT_DEVICE_HOST : event->device;
-	/* A heap has one layer, space and device, so stack and row are enough for a key. */
+	/* A heap group has one layer, space and device, so stack and group are enough for a key. */
 	uint64_t key = (uint64_t)event->stack << 32 |
-		(heap_plus_1
-				? heap_plus_1
+		(group_plus_1
+				? group_plus_1
 				: (uint64_t)event->layer << 24 | (uint64_t)event->space << 16 | (uint16_t)device);
-	struct gmt_map *ids = heap_plus_1 ? &interpreter->heap_site_ids : &interpreter->site_ids;
+	struct gmt_map *ids = group_plus_1 ? &interpreter->heap_site_ids : &interpreter->site_ids;
 	uint64_t site;
 
 	if (gmt_map_find(ids, key, &site)) {
@@ -47,12 +47,12 @@ bool gmt_interpret_get_site(struct gmt_event_interpreter *interpreter,
 	if (!gmt_accounting_add_site(interpreter->accounting, event->layer, device, event->space,
 			ret_site))
 		return false;
-	if (heap_plus_1)
-		gmt_accounting_put_in_heap(interpreter->accounting, *ret_site, heap_plus_1 - 1);
+	if (group_plus_1)
+		gmt_accounting_put_in_heap(interpreter->accounting, *ret_site, group_plus_1 - 1);
 	return GMT_REPORT(interpreter, made_site, event, *ret_site) && gmt_map_put(ids, key, *ret_site);
 }
 
-bool gmt_interpret_totals(struct gmt_event_interpreter *interpreter,
+bool gmt_interpret_reported_totals(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, int16_t device)
 {
 	if (!event->has_totals || device < 0)
@@ -73,19 +73,19 @@ static bool ends_with_context(const struct gmt_interpret_event *event)
 }
 
 static bool account_alloc(struct gmt_event_interpreter *interpreter,
-	const struct gmt_interpret_event *event, uint32_t row_plus_1)
+	const struct gmt_interpret_event *event, uint32_t group_plus_1)
 {
 	struct gmt_accounting *accounting = interpreter->accounting;
 	uint32_t site;
 
-	if (!gmt_interpret_get_site(interpreter, event, row_plus_1, &site) ||
+	if (!gmt_interpret_get_site(interpreter, event, group_plus_1, &site) ||
 		!GMT_REPORT(interpreter, requested, event, site))
 		return false;
 	if (!gmt_accounting_alloc(accounting, site, event->address, event->size_bytes, event->stamp) ||
 		!notify_ended(interpreter, event, event->address) ||
-		!gmt_interpret_totals(interpreter, event, event->device))
+		!gmt_interpret_reported_totals(interpreter, event, event->device))
 		return false;
-	if (!accounting->made_plus_1)
+	if (!accounting->new_block_plus_1)
 		return true;
 	if (event->context && ends_with_context(event))
 		gmt_accounting_bind(accounting, event->context);
@@ -99,9 +99,9 @@ bool gmt_interpret_alloc(struct gmt_event_interpreter *interpreter,
 }
 
 bool gmt_interpret_alloc_in_heap(struct gmt_event_interpreter *interpreter,
-	const struct gmt_interpret_event *event, uint32_t row)
+	const struct gmt_interpret_event *event, uint32_t group)
 {
-	return account_alloc(interpreter, event, row + 1);
+	return account_alloc(interpreter, event, group + 1);
 }
 
 bool gmt_interpret_free(struct gmt_event_interpreter *interpreter,

@@ -9,11 +9,11 @@
 #include <stddef.h>
 
 #include "base/budget.h"
-#include "accounting/interpret_kinds.h"
+#include "accounting/interpret_internal.h"
 
-enum { FEW_NODES = 16 }; /* a graph with at most this many nodes needs no map */
+enum { MAX_NODES_WITHOUT_MAP = 16 }; /* a graph with at most this many nodes needs no map */
 /* above this number of nodes, their blocks no longer fit in the CPU caches */
-enum { MANY_NODES = 4096, UNITS_OF_MANY = 6 };
+enum { MANY_NODES = 4096, BUDGET_UNITS_IF_MANY = 6 };
 enum { FREES_AT_LAUNCH = 1 }; /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
 
 bool gmt_interpret_instantiate(struct gmt_event_interpreter *interpreter,
@@ -45,7 +45,7 @@ static struct gmt_interpret_node *find_alloc(struct gmt_interpret_graph *graph, 
 {
 	uint64_t index;
 
-	if (graph->nodes.count > FEW_NODES)
+	if (graph->nodes.count > MAX_NODES_WITHOUT_MAP)
 		return gmt_map_find(&graph->allocs, address, &index) ? &graph->nodes.items[index] : NULL;
 	for (size_t i = 0; i < graph->nodes.count; i++)
 		if (graph->nodes.items[i].is_alloc && graph->nodes.items[i].address == address)
@@ -70,7 +70,7 @@ static bool map_allocs(struct gmt_interpret_graph *graph, size_t first)
  * Remembers which call made a node of a graph that is not executable yet. The executable graph's
  * node takes its stack and tag from there.
  */
-static bool note_creator(struct gmt_event_interpreter *interpreter,
+static bool store_creator(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event)
 {
 	return event->kind != GMT_KIND_NODE_ALLOC ||
@@ -95,7 +95,7 @@ bool gmt_interpret_add_node(struct gmt_event_interpreter *interpreter,
 	uint64_t index, creator;
 
 	if (!object)
-		return note_creator(interpreter, event);
+		return store_creator(interpreter, event);
 	if (!gmt_map_find(&interpreter->graph_ids, object, &index))
 		return true;
 	graph = &interpreter->graphs.items[index];
@@ -112,9 +112,10 @@ bool gmt_interpret_add_node(struct gmt_event_interpreter *interpreter,
 	if (!slot)
 		return false;
 	*slot = node;
-	if (graph->nodes.count <= FEW_NODES)
+	if (graph->nodes.count <= MAX_NODES_WITHOUT_MAP)
 		return true;
-	return map_allocs(graph, graph->nodes.count == FEW_NODES + 1 ? 0 : graph->nodes.count - 1);
+	return map_allocs(graph,
+		graph->nodes.count == MAX_NODES_WITHOUT_MAP + 1 ? 0 : graph->nodes.count - 1);
 }
 
 static bool free_node(struct gmt_event_interpreter *interpreter,
@@ -158,7 +159,7 @@ bool gmt_interpret_launch(struct gmt_event_interpreter *interpreter,
 	graph = &interpreter->graphs.items[index];
 	/* The budget limits the work: a file of N bytes can launch N nodes N times. */
 	if (!gmt_budget_spend(graph->nodes.count *
-				(graph->nodes.count > MANY_NODES ? UNITS_OF_MANY : 1),
+				(graph->nodes.count > MANY_NODES ? BUDGET_UNITS_IF_MANY : 1),
 			GMT_BUDGET_LAUNCHES))
 		return true;
 	for (size_t i = 0; i < graph->nodes.count && done; i++) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heaps: the program's own pools (layer custom). Heaps with the same name and device form a group;
- * reports show groups. One address can lie in several heaps, so each heap maps addresses to block
- * numbers.
+ * Custom heaps: the heaps that a program declares (layer custom). Heaps with the same name and
+ * device form a group; reports show groups. An address can lie in several heaps, so each heap maps
+ * addresses to block numbers.
  */
 #include <string.h>
 
 #include "base/budget.h"
-#include "accounting/interpret_kinds.h"
+#include "accounting/interpret_internal.h"
 
 enum { HEAPS_PER_BUDGET_UNIT = 8 }; /* heaps that the search examines for one unit of the budget */
 
@@ -133,8 +133,8 @@ static struct gmt_interpret_heap *find_holder(struct gmt_event_interpreter *inte
 		gmt_map_find(&interpreter->heaps.items[index].blocks, address, ret_block_number))
 		return &interpreter->heaps.items[index];
 	/*
-	 * The budget limits the search: a file can have many pools, and free many addresses that are in
-	 * no heap.
+	 * The budget limits the search: a file can have many heaps, and free many addresses that lie
+	 * in none of them.
 	 */
 	if (!gmt_budget_spend(interpreter->heaps.count / HEAPS_PER_BUDGET_UNIT, GMT_BUDGET_POOLS))
 		return NULL;
@@ -244,7 +244,8 @@ static bool end_all_blocks(struct gmt_event_interpreter *interpreter,
 			slot->value_plus_1 - 1, 0, &site);
 		if (accounting->has_ended) {
 			group->swept_blocks++;
-			group->swept_bytes = gmt_account_sum(group->swept_bytes, accounting->ended.size_bytes);
+			group->swept_bytes =
+				gmt_saturating_add_u64(group->swept_bytes, accounting->ended.size_bytes);
 		}
 	}
 	gmt_map_fini(&heap->blocks);

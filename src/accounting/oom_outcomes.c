@@ -7,7 +7,7 @@
 
 bool gmt_oom_outcomes_is_out_of_memory(uint8_t layer, uint32_t result)
 {
-	return layer == GMT_LAYER_TORCH || result == GMT_OOM_OUTCOME_RESULT;
+	return layer == GMT_LAYER_TORCH || result == GMT_OOM_RESULT;
 }
 
 static void close_chain(struct gmt_oom_outcomes *oom_outcomes, struct gmt_oom_outcomes_chain *chain)
@@ -59,7 +59,7 @@ static bool refused_by_driver(struct gmt_oom_outcomes *oom_outcomes,
 		chain->space = event->space;
 		oom_outcomes->open++;
 	}
-	if (chain->count == GMT_OOM_OUTCOME_TRIES)
+	if (chain->count == GMT_OOM_MAX_TRIES)
 		memmove(chain->refusals, chain->refusals + 1,
 			(size_t)--chain->count * sizeof(*chain->refusals));
 	chain->refusals[chain->count++] = refusal;

@@ -20,7 +20,7 @@
 enum gmt_oom_outcome {
 	GMT_OOM_OUTCOME_FAILED, /* the refusal reached the program as an error */
 	GMT_OOM_OUTCOME_RETRY,  /* PyTorch's next try succeeded */
-	/* an earlier refusal that a later one represents, or a later refusal of a retry */
+	/* part of one request: another refusal of the same request has the outcome */
 	GMT_OOM_OUTCOME_PART,
 };
 
@@ -28,7 +28,7 @@ enum gmt_oom_outcome {
  * CUDA_ERROR_OUT_OF_MEMORY and cudaErrorMemoryAllocation, and the number of tries that PyTorch
  * makes.
  */
-enum { GMT_OOM_OUTCOME_RESULT = 2, GMT_OOM_OUTCOME_TRIES = 3 };
+enum { GMT_OOM_RESULT = 2, GMT_OOM_MAX_TRIES = 3 };
 
 /* The fields of an event that the outcomes depend on. */
 struct gmt_oom_outcomes_event {
@@ -40,7 +40,7 @@ struct gmt_oom_outcomes_event {
 
 /* Driver refusals of one thread, for one size on one device, whose outcome is still open. */
 struct gmt_oom_outcomes_chain {
-	uint64_t refusals[GMT_OOM_OUTCOME_TRIES]; /* the last refusals, oldest first */
+	uint64_t refusals[GMT_OOM_MAX_TRIES]; /* the last refusals, oldest first */
 	unsigned count;         /* 0: no refusal is open */
 	uint64_t size_bytes;
 	int16_t device;

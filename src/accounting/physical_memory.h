@@ -4,9 +4,9 @@
 
 /*
  * Physical memory behind handles (cuMemCreate and related calls): which handle stands for which
- * memory, and how many references and mappings keep the memory alive. In the flow: replay ->
- * physical -> accounting. In the accounting each piece of memory is one block, and the block's
- * `address` is the memory's number from this file.
+ * memory, and how many references and mappings keep the memory alive. In the flow: events ->
+ * physical memory -> accounting. In the accounting each piece of memory is one block, and the
+ * block's `address` is the memory's number from this file.
  *
  * The driver forgets a handle when its last reference is released. It may then give the same value
  * to other memory, while mappings still keep the older memory alive. Therefore memory has its own

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/pages.h"
-#include "compaction/compactor.h"
+#include "compaction/compact_internal.h"
 
 enum { DEFAULT_WAITING = 1 << 18 };
 
@@ -37,7 +37,7 @@ static bool copy_rows(struct gmt_compactor *compactor, uint32_t kind, const void
 	return compactor->options.write(compactor->options.user, kind, rows, count);
 }
 
-/* --- definitions: they pass, and the compactor keeps what events need of them ---------------- */
+/* --- definitions: the compactor copies them to the output, and keeps what events need -------- */
 
 static bool note_threads(struct gmt_compactor *compactor, const struct gmt_thread *rows,
 	uint32_t count)
@@ -105,7 +105,7 @@ static bool note_backward_calls(struct gmt_compactor *compactor, uint32_t kind, 
  * A thread's clock never goes back, so the order in the file is the order within a thread (as in
  * reader/load/load.c).
  */
-static bool clamp(struct gmt_compactor *compactor, struct gmt_event *event)
+static bool clamp_stamp(struct gmt_compactor *compactor, struct gmt_event *event)
 {
 	uint64_t last = 0;
 
@@ -117,7 +117,7 @@ static bool clamp(struct gmt_compactor *compactor, struct gmt_event *event)
 
 static bool add_waiting(struct gmt_compactor *compactor, const struct gmt_event *row)
 {
-	struct gmt_queue_entry entry = { .order = compactor->arrivals++ };
+	struct gmt_priority_queue_entry entry = { .order = compactor->arrivals++ };
 	struct gmt_event *slot;
 
 	if (compactor->unused.count) {
@@ -132,22 +132,20 @@ static bool add_waiting(struct gmt_compactor *compactor, const struct gmt_event 
 	if (compactor->unused.count)
 		compactor->unused.count--;
 	*slot = *row;
-	if (!clamp(compactor, slot))
+	if (!clamp_stamp(compactor, slot))
 		return false;
 	entry.stamp = slot->stamp;
-	return gmt_queue_push(&compactor->queue, entry);
+	return gmt_priority_queue_push(&compactor->queue, entry);
 }
 
-/*
- * Passes events after the cut. They stay unchanged, except that a file holds differences of totals.
- */
+/* Copies events after the cut to the output. In a file, events hold differences of totals. */
 static bool copy_events(struct gmt_compactor *compactor, const struct gmt_event *rows,
 	uint32_t count)
 {
 	while (count) {
-		uint32_t part = count < GMT_COMPACT_WRITE_ROWS ? count : GMT_COMPACT_WRITE_ROWS;
+		uint32_t part = count < GMT_COMPACT_ROWS_PER_BLOCK ? count : GMT_COMPACT_ROWS_PER_BLOCK;
 
-		if (!gmt_vec_reserve(&compactor->out, GMT_COMPACT_WRITE_ROWS))
+		if (!gmt_vec_reserve(&compactor->out, GMT_COMPACT_ROWS_PER_BLOCK))
 			return false;
 		memcpy(compactor->out.items, rows, part * sizeof(*rows));
 		if (!gmt_compact_write_events(compactor, compactor->out.items, part))
@@ -181,13 +179,13 @@ static bool take_events(struct gmt_compactor *compactor, const struct gmt_event 
 static bool take_prefix_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
 	uint32_t count)
 {
-	if (compactor->compacted.has_compacted_prefix)
+	if (compactor->prefix.exists)
 		return true;
-	if (!gmt_compacted_prefix_add(&compactor->compacted, kind, rows, count))
+	if (!gmt_compacted_prefix_add(&compactor->prefix, kind, rows, count))
 		return false;
-	if (compactor->compacted.has_compacted_prefix) {
-		compactor->restores = true;
-		compactor->seen_events = compactor->compacted.fold.events;
+	if (compactor->prefix.exists) {
+		compactor->must_restore = true;
+		compactor->seen_events = compactor->prefix.events;
 	}
 	return true;
 }
@@ -204,11 +202,12 @@ static bool take_row(struct gmt_compactor *compactor, uint32_t kind, const void 
 	case GMT_RECORD_CLOCK:
 		return gmt_compact_take_clock(compactor, row);
 	default:
-		return gmt_compact_take_text(compactor, kind, row);
+		return gmt_compact_take_note(compactor, kind, row);
 	}
 }
 
-static bool take(struct gmt_compactor *compactor, uint32_t kind, const void *rows, uint32_t count)
+static bool take_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
+	uint32_t count)
 {
 	const struct gmt_record_info *record = gmt_record_info(kind);
 
@@ -257,7 +256,7 @@ bool gmt_compact_rows(struct gmt_compactor *compactor, uint32_t kind, const void
 	uint32_t count)
 {
 	if (!compactor->failed && count)
-		compactor->failed = !take(compactor, kind, rows, count);
+		compactor->failed = !take_rows(compactor, kind, rows, count);
 	return !compactor->failed;
 }
 
@@ -268,7 +267,7 @@ void gmt_compact_finish(struct gmt_compactor *compactor)
 
 /* --- work ------------------------------------------------------------------------------------ */
 
-static bool is_compacted(const struct gmt_compactor *compactor)
+static bool is_before_cut(const struct gmt_compactor *compactor)
 {
 	return compactor->queue.entries.count &&
 		compactor->queue.entries.items[0].stamp <= compactor->options.cut_stamp;
@@ -281,12 +280,11 @@ static bool is_compacted(const struct gmt_compactor *compactor)
 static void cut_earlier_if_needed(struct gmt_compactor *compactor)
 {
 	uint64_t published_until_stamp = compactor->options.published_until_stamp,
-			 compacted_until_stamp =
-				 compactor->compacted.has_compacted_prefix ? compactor->compacted.fold.stamp : 0;
-	const struct gmt_queue_entry *next = compactor->queue.entries.items;
+			 prefix_cut_stamp = compactor->prefix.exists ? compactor->prefix.cut_stamp : 0;
+	const struct gmt_priority_queue_entry *next = compactor->queue.entries.items;
 
-	if (published_until_stamp && is_compacted(compactor) && next->stamp > published_until_stamp &&
-		next->stamp > compacted_until_stamp &&
+	if (published_until_stamp && is_before_cut(compactor) && next->stamp > published_until_stamp &&
+		next->stamp > prefix_cut_stamp &&
 		gmt_compact_takes_live_address(compactor, &compactor->waiting.items[next->item]))
 		compactor->options.cut_stamp = next->stamp - 1;
 }
@@ -294,10 +292,10 @@ static void cut_earlier_if_needed(struct gmt_compactor *compactor)
 /* Interprets the first waiting event. */
 static bool interpret_one(struct gmt_compactor *compactor)
 {
-	struct gmt_queue_entry entry;
+	struct gmt_priority_queue_entry entry;
 	struct gmt_event event;
 
-	if (!gmt_queue_pop(&compactor->queue, &entry))
+	if (!gmt_priority_queue_pop(&compactor->queue, &entry))
 		return true;
 	event = compactor->waiting.items[entry.item];
 	compactor->unused.items[compactor->unused.count++] = entry.item;
@@ -314,9 +312,9 @@ static bool interpret_some(struct gmt_compactor *compactor, size_t max_waiting_e
 	uint32_t done = 0;
 
 	for (; done < max_rows && compactor->queue.entries.count > max_waiting_events; done++) {
-		if (!compactor->restores)
+		if (!compactor->must_restore)
 			cut_earlier_if_needed(compactor);
-		if (!is_compacted(compactor) && !compactor->restores)
+		if (!is_before_cut(compactor) && !compactor->must_restore)
 			break;
 		if (!interpret_one(compactor))
 			return false;
@@ -325,27 +323,27 @@ static bool interpret_some(struct gmt_compactor *compactor, size_t max_waiting_e
 	return true;
 }
 
-static bool do_work(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_more)
+static bool read_until_cut(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_more)
 {
-	bool drains = compactor->restores || compactor->finishing;
+	bool drains = compactor->must_restore || compactor->finishing;
 
 	/*
 	 * Creates the prefix's sites before any survivor is interpreted, so that sites keep their
 	 * order.
 	 */
-	if (compactor->restores && !compactor->accounting.sites.count &&
-		!gmt_compact_prepare(compactor))
+	if (compactor->must_restore && !compactor->accounting.sites.count &&
+		!gmt_compact_prepare_prefix(compactor))
 		return false;
-	if (compactor->finishing && !compactor->restores && !compactor->has_chosen_cut &&
+	if (compactor->finishing && !compactor->must_restore && !compactor->has_chosen_cut &&
 		!gmt_compact_keep_tail(compactor))
 		return false;
 	if (!interpret_some(compactor, drains ? 0 : compactor->options.max_waiting, max_rows,
 			ret_more) ||
 		*ret_more)
 		return !compactor->failed;
-	if (compactor->restores) {
-		compactor->restores = false;
-		return gmt_compact_restore(compactor);
+	if (compactor->must_restore) {
+		compactor->must_restore = false;
+		return gmt_compact_restore_prefix(compactor);
 	}
 	/* More events wait than allowed and all of them are after the cut, or the input has ended. */
 	if (compactor->finishing || compactor->queue.entries.count > compactor->options.max_waiting) {
@@ -356,17 +354,18 @@ static bool do_work(struct gmt_compactor *compactor, uint32_t max_rows, bool *re
 	return true;
 }
 
-/* Passes the waiting events, which are after the cut. */
+/* Copies the waiting events, which are after the cut, to the output. */
 static bool copy_waiting(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_more)
 {
-	struct gmt_queue_entry entry;
+	struct gmt_priority_queue_entry entry;
 
 	while (max_rows && compactor->queue.entries.count) {
 		uint32_t count = 0;
 
-		if (!gmt_vec_reserve(&compactor->out, GMT_COMPACT_WRITE_ROWS))
+		if (!gmt_vec_reserve(&compactor->out, GMT_COMPACT_ROWS_PER_BLOCK))
 			return false;
-		while (count < GMT_COMPACT_WRITE_ROWS && gmt_queue_pop(&compactor->queue, &entry)) {
+		while (count < GMT_COMPACT_ROWS_PER_BLOCK &&
+			gmt_priority_queue_pop(&compactor->queue, &entry)) {
 			compactor->out.items[count++] = compactor->waiting.items[entry.item];
 			compactor->unused.items[compactor->unused.count++] = entry.item;
 		}
@@ -378,14 +377,14 @@ static bool copy_waiting(struct gmt_compactor *compactor, uint32_t max_rows, boo
 	return true;
 }
 
-static bool step(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_more)
+static bool do_work(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_more)
 {
 	bool done;
 
 	*ret_more = false;
 	switch (compactor->state) {
 	case GMT_COMPACT_READING:
-		return do_work(compactor, max_rows, ret_more);
+		return read_until_cut(compactor, max_rows, ret_more);
 	case GMT_COMPACT_WRITING_HEAD:
 		if (!gmt_compact_write_head(compactor, max_rows, &done))
 			return false;
@@ -410,7 +409,7 @@ bool gmt_compact_work(struct gmt_compactor *compactor, uint32_t max_rows)
 
 	if (compactor->failed)
 		return false;
-	if (!step(compactor, max_rows ? max_rows : 1, &more)) {
+	if (!do_work(compactor, max_rows ? max_rows : 1, &more)) {
 		compactor->failed = true;
 		return false;
 	}
@@ -456,14 +455,14 @@ void gmt_compact_close(struct gmt_compactor *compactor)
 	if (!compactor)
 		return;
 	fini_maps(compactor);
-	gmt_queue_fini(&compactor->queue);
-	gmt_queue_fini(&compactor->head);
+	gmt_priority_queue_fini(&compactor->queue);
+	gmt_priority_queue_fini(&compactor->head);
 	gmt_vec_fini(&compactor->waiting);
 	gmt_vec_fini(&compactor->unused);
 	gmt_event_interpreter_fini(&compactor->interpreter);
 	gmt_accounting_fini(&compactor->accounting);
 	gmt_vec_fini(&compactor->heaps);
-	gmt_compacted_prefix_fini(&compactor->compacted);
+	gmt_compacted_prefix_fini(&compactor->prefix);
 	gmt_vec_fini(&compactor->traces);
 	gmt_vec_fini(&compactor->requesters);
 	gmt_backward_attribution_fini(&compactor->backward_attribution);
@@ -477,8 +476,8 @@ void gmt_compact_close(struct gmt_compactor *compactor)
 	gmt_vec_fini(&compactor->refusals);
 	gmt_vec_fini(&compactor->devices);
 	gmt_vec_fini(&compactor->out);
-	gmt_vec_fini(&compactor->compacted_sites);
-	gmt_compact_moments_fini(compactor);
+	gmt_vec_fini(&compactor->prefix_sites);
+	gmt_compact_marks_fini(compactor);
 	gmt_compact_oom_outcomes_fini(compactor);
 	gmt_pages_free(compactor, sizeof(*compactor));
 }

@@ -41,7 +41,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "accounting/priority_queue.h"
+#include "containers/priority_queue.h"
 #include "format/format.h"
 
 struct gmt_compactor;
@@ -57,17 +57,17 @@ struct gmt_compact_options {
 	/* compact the events up to and including this stamp; UINT64_MAX: all events */
 	uint64_t cut_stamp;
 	/*
-	 * For an input that is still being recorded. The compactor may see an allocation with a later
-	 * stamp than this, at the address of a block that still lives. Then the free of that block is
-	 * still to come. In this case the compactor cuts before that allocation, so that the free finds
-	 * its block. 0: the compactor assumes that the free was missed.
+	 * For an input that is still being recorded: all events up to this stamp are in the input. A
+	 * later allocation may use the address of a block that is still live, because the free of that
+	 * block is still to come. Then the compactor moves the cut before that allocation, so that the
+	 * free finds its block. 0: the compactor assumes that such a free was missed.
 	 */
 	uint64_t published_until_stamp;
 	/*
 	 * Only for a complete input. The compactor keeps up to this many events after the last marked
-	 * step or phase, or after the program's teardown mark. The verdict needs the blocks that lived
-	 * at that moment. If there are more events, the compactor compacts them too. 0: it keeps no
-	 * such events.
+	 * step or phase, or after the program's teardown mark, because `check` needs the blocks that
+	 * were live at that moment. If there are more events, it compacts them too. 0: it keeps none of
+	 * them.
 	 */
 	uint32_t max_tail_events;
 	/*
@@ -79,7 +79,7 @@ struct gmt_compact_options {
 	/* text for the `fold` row, e.g. "mode=window"; must stay valid until gmt_compact_close */
 	const char *why;
 	uint32_t max_sites;    /* merge further sites into sites without a stack; 0: no limit */
-	uint32_t max_waiting; /* how many events may wait to be sorted; 0: 262,144 (128 bytes each) */
+	uint32_t max_waiting; /* events that may wait to be sorted; 0: 262,144 (128 bytes each) */
 	gmt_compact_write *write;
 	void *user;
 };
@@ -126,8 +126,8 @@ uint64_t gmt_compact_compacted_events(const struct gmt_compactor *compactor);
 void gmt_compact_close(struct gmt_compactor *compactor);
 
 /*
- * Chooses the cut so that the last events, nanoseconds or steps are kept. The plan reads all rows
- * once, in any order.
+ * What a plan keeps. A plan chooses the cut so that the last events, nanoseconds or steps are kept.
+ * It reads all rows once, in any order.
  */
 struct gmt_compact_keep {
 	uint64_t events; /* number of last events by stamp, at most 4,194,304; 0: no such limit */
@@ -139,7 +139,7 @@ struct gmt_compact_plan {
 	struct gmt_compact_keep keep;
 	uint64_t last_stamp; /* largest stamp of all events */
 	uint64_t first_clock_stamp, first_clock_ns, last_clock_stamp, last_clock_ns;
-	struct gmt_queue newest; /* stamps of the last keep.events + 1 events */
+	struct gmt_priority_queue newest; /* stamps of the last keep.events + 1 events */
 	uint64_t *steps; /* ring: stamps of the last keep.steps + 1 ends of steps */
 	uint64_t step_count; /* number of steps ever seen */
 	/* object whose marks count: the program's (0), else the first optimizer's */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "compaction/compactor.h"
+#include "compaction/compact_internal.h"
 
 enum {
 	MAX_SAMPLES = 256,   /* samples of one counter; the reader examines no more */
@@ -68,13 +68,13 @@ bool gmt_compact_note_site_change(struct gmt_compactor *compactor, uint32_t site
 struct merged {
 	struct gmt_past_curve row;
 	uint64_t before_bytes; /* what the site held at the beginning of the interval */
-	bool is_in;
+	bool is_in_interval;
 };
 
 struct merger {
 	struct gmt_compact_curve *curve;
 	GMT_VEC(struct merged) sites; /* indexed by site */
-	GMT_VEC(uint32_t) in;
+	GMT_VEC(uint32_t) interval_sites;
 	size_t kept; /* number of the curve's rows that are complete */
 };
 
@@ -82,14 +82,15 @@ static bool merge_row(struct merger *merger, const struct gmt_past_curve *row)
 {
 	struct merged *merged = &merger->sites.items[row->site - 1];
 
-	if (!merged->is_in) {
-		uint32_t *slot = gmt_vec_push(&merger->in);
+	if (!merged->is_in_interval) {
+		uint32_t *slot = gmt_vec_push(&merger->interval_sites);
 
 		if (!slot)
 			return false;
 		*slot = row->site - 1;
-		*merged =
-			(struct merged){ .row = *row, .before_bytes = merged->row.live_bytes, .is_in = true };
+		*merged = (struct merged){
+			.row = *row, .before_bytes = merged->row.live_bytes, .is_in_interval = true
+		};
 		/* At the dropped sample the site held the same as before. */
 		if (row->step && row->step % merger->curve->stride == 0 &&
 			merged->before_bytes < merged->row.low_bytes)
@@ -106,14 +107,14 @@ static bool merge_row(struct merger *merger, const struct gmt_past_curve *row)
 /* Writes the rows of an interval whose last sample is kept. */
 static void keep_interval(struct merger *merger, uint64_t step)
 {
-	for (size_t i = 0; i < merger->in.count; i++) {
-		struct merged *merged = &merger->sites.items[merger->in.items[i]];
+	for (size_t i = 0; i < merger->interval_sites.count; i++) {
+		struct merged *merged = &merger->sites.items[merger->interval_sites.items[i]];
 
 		merged->row.step = step;
-		merged->is_in = false;
+		merged->is_in_interval = false;
 		merger->curve->rows.items[merger->kept++] = merged->row;
 	}
-	merger->in.count = 0;
+	merger->interval_sites.count = 0;
 }
 
 /* Reopens the rows of the last interval: its sample is still to come. */
@@ -121,12 +122,12 @@ static bool open_interval(struct merger *merger)
 {
 	struct gmt_compact_curve *curve = merger->curve;
 
-	curve->has_end |= merger->in.count != 0;
-	for (size_t i = 0; i < merger->in.count; i++) {
-		struct merged *merged = &merger->sites.items[merger->in.items[i]];
-		struct gmt_compact_curve_site *site = &curve->sites.items[merger->in.items[i]];
+	curve->has_end |= merger->interval_sites.count != 0;
+	for (size_t i = 0; i < merger->interval_sites.count; i++) {
+		struct merged *merged = &merger->sites.items[merger->interval_sites.items[i]];
+		struct gmt_compact_curve_site *site = &curve->sites.items[merger->interval_sites.items[i]];
 
-		if (!touch(curve, merger->in.items[i], merged->row.low_bytes))
+		if (!touch(curve, merger->interval_sites.items[i], merged->row.low_bytes))
 			return false;
 		site->low_bytes = merged->row.low_bytes;
 		site->ended_bytes = merged->row.ended_bytes;
@@ -164,7 +165,7 @@ static bool halve_samples(struct gmt_compact_curve *curve)
 	curve->has_end = (curve->marks - 1) % stride != 0;
 	done = done && open_interval(&merger);
 	gmt_vec_fini(&merger.sites);
-	gmt_vec_fini(&merger.in);
+	gmt_vec_fini(&merger.interval_sites);
 	return done;
 }
 
@@ -220,7 +221,7 @@ static void stop_following(struct gmt_compactor *compactor, uint32_t slot)
 	gmt_vec_fini(&curve->sites);
 }
 
-static void give_up(struct gmt_compactor *compactor, struct gmt_compact_curve *curve)
+static void drop_curve(struct gmt_compactor *compactor, struct gmt_compact_curve *curve)
 {
 	for (uint32_t i = 0; i < compactor->followed_count; i++)
 		if (&compactor->series.items[compactor->followed[i]].curve == curve) {
@@ -240,7 +241,7 @@ bool gmt_compact_start_curve(struct gmt_compactor *compactor, uint32_t series)
 	struct gmt_compact_curve *curve = &compactor->series.items[series].curve;
 	uint32_t oldest = 0;
 
-	if (compactor->followed_count == GMT_COMPACT_FOLLOWED) {
+	if (compactor->followed_count == GMT_COMPACT_MAX_FOLLOWED) {
 		for (uint32_t i = 1; i < compactor->followed_count; i++)
 			if (compactor->series.items[compactor->followed[i]].curve.last_stamp <
 				compactor->series.items[compactor->followed[oldest]].curve.last_stamp)
@@ -266,7 +267,7 @@ bool gmt_compact_mark_curve(struct gmt_compactor *compactor, struct gmt_compact_
 		 * The compactor had stopped following this series because it seemed to be over. So the
 		 * curve has a gap.
 		 */
-		give_up(compactor, curve);
+		drop_curve(compactor, curve);
 		return true;
 	}
 	for (size_t i = 0; i < curve->touched.count; i++) {
@@ -293,7 +294,7 @@ bool gmt_compact_mark_curve(struct gmt_compactor *compactor, struct gmt_compact_
 		if (!halve_samples(curve))
 			return false;
 	if (has_more(compactor, curve, MAX_ROWS))
-		give_up(compactor, curve);
+		drop_curve(compactor, curve);
 	return true;
 }
 
@@ -333,7 +334,7 @@ static bool write_rows(struct gmt_compactor *compactor, struct gmt_past_curve *r
 static bool write_curve(struct gmt_compactor *compactor, const struct gmt_compact_curve *curve,
 	uint32_t number)
 {
-	struct gmt_past_curve rows[GMT_COMPACT_WRITE_ROWS];
+	struct gmt_past_curve rows[GMT_COMPACT_ROWS_PER_BLOCK];
 	uint32_t count = 0;
 
 	for (size_t i = 0; i < curve->rows.count + curve->touched.count; i++) {
@@ -355,7 +356,7 @@ static bool write_curve(struct gmt_compactor *compactor, const struct gmt_compac
 			};
 		}
 		row->counter = number;
-		if (count == GMT_COMPACT_WRITE_ROWS) {
+		if (count == GMT_COMPACT_ROWS_PER_BLOCK) {
 			if (!write_rows(compactor, rows, count))
 				return false;
 			count = 0;
@@ -368,14 +369,14 @@ bool gmt_compact_write_curves(struct gmt_compactor *compactor, bool *ret_done)
 {
 	uint32_t number = 0;
 
-	/* Writes one counter per call. list_cursor is the number of series that are done. */
+	/* Writes one counter per call. head_cursor is the number of series that are done. */
 	for (size_t i = 0; i < compactor->series.count; i++) {
 		const struct gmt_compact_curve *curve = &compactor->series.items[i].curve;
 
 		number += curve->is_known;
-		if (!curve->is_known || i < compactor->list_cursor)
+		if (!curve->is_known || i < compactor->head_cursor)
 			continue;
-		compactor->list_cursor = i + 1;
+		compactor->head_cursor = i + 1;
 		*ret_done = false;
 		return write_curve(compactor, curve, number);
 	}
@@ -398,8 +399,8 @@ static struct gmt_compact_curve *find_curve(struct gmt_compactor *compactor,
 	return NULL;
 }
 
-/* Takes a row of the input's prefix. An inconsistent row makes the whole curve unusable. */
-static bool take_row(struct gmt_compactor *compactor, struct gmt_compact_curve *curve,
+/* Restores a row of the input's prefix. An inconsistent row makes the whole curve unusable. */
+static bool restore_row(struct gmt_compactor *compactor, struct gmt_compact_curve *curve,
 	const struct gmt_past_curve *row)
 {
 	uint64_t last_step = curve->rows.count ? curve->rows.items[curve->rows.count - 1].step : 0;
@@ -408,13 +409,13 @@ static bool take_row(struct gmt_compactor *compactor, struct gmt_compact_curve *
 	struct gmt_past_curve *slot;
 	uint32_t id;
 
-	if (!row->site || row->site > compactor->compacted_sites.count ||
-		!compactor->compacted_sites.items[row->site - 1] || row->step < last_step ||
+	if (!row->site || row->site > compactor->prefix_sites.count ||
+		!compactor->prefix_sites.items[row->site - 1] || row->step < last_step ||
 		row->step > curve->marks || (!is_open && row->step % curve->stride)) {
 		curve->is_known = false;
 		return true;
 	}
-	id = compactor->compacted_sites.items[row->site - 1] - 1;
+	id = compactor->prefix_sites.items[row->site - 1] - 1;
 	site = site_of(curve, id);
 	if (!site)
 		return false;
@@ -435,19 +436,19 @@ static bool take_row(struct gmt_compactor *compactor, struct gmt_compact_curve *
 	return true;
 }
 
-bool gmt_compact_take_compacted_curves(struct gmt_compactor *compactor)
+bool gmt_compact_restore_curves(struct gmt_compactor *compactor)
 {
-	const struct gmt_compacted_prefix *compacted = &compactor->compacted;
-	GMT_VEC(uint32_t) series = { 0 }; /* by row of past_counter: its series, plus 1 */
-	bool done = gmt_vec_reserve(&series, compacted->counters.count + 1), fits = true;
+	const struct gmt_compacted_prefix *prefix = &compactor->prefix;
+	GMT_VEC(uint32_t) series = { 0 }; /* by row of prefix->counters: its series, plus 1 */
+	bool done = gmt_vec_reserve(&series, prefix->counters.count + 1), are_consistent = true;
 
 	compactor->followed_count = 0;
 	for (size_t i = 0; i < compactor->series.count; i++) {
 		gmt_compact_curve_fini(&compactor->series.items[i].curve);
 		compactor->series.items[i].curve = (struct gmt_compact_curve){ 0 };
 	}
-	for (size_t i = 0; done && i < compacted->counters.count; i++) {
-		const struct gmt_past_counter *row = &compacted->counters.items[i];
+	for (size_t i = 0; done && i < prefix->counters.count; i++) {
+		const struct gmt_past_counter *row = &prefix->counters.items[i];
 		uint32_t number;
 		struct gmt_compact_curve *curve = find_curve(compactor, row, &number);
 
@@ -460,23 +461,23 @@ bool gmt_compact_take_compacted_curves(struct gmt_compactor *compactor)
 			.before_stamp = row->before_stamp,
 			.is_known = true,
 			.has_end = (row->marks - 1) % row->stride != 0,
-			.is_followed = row->is_followed && compactor->followed_count < GMT_COMPACT_FOLLOWED,
+			.is_followed = row->is_followed && compactor->followed_count < GMT_COMPACT_MAX_FOLLOWED,
 		};
 		if (curve->is_followed)
 			compactor->followed[compactor->followed_count++] = number;
 		series.items[i] = number + 1;
 	}
-	for (size_t i = 0; done && i < compacted->curves.count; i++) {
-		const struct gmt_past_curve *row = &compacted->curves.items[i];
-		bool is_of_one = row->counter && row->counter <= compacted->counters.count;
-		uint32_t number = is_of_one ? series.items[row->counter - 1] : 0;
+	for (size_t i = 0; done && i < prefix->curves.count; i++) {
+		const struct gmt_past_curve *row = &prefix->curves.items[i];
+		bool has_counter = row->counter && row->counter <= prefix->counters.count;
+		uint32_t number = has_counter ? series.items[row->counter - 1] : 0;
 
-		fits &= is_of_one;
-		done = !number || take_row(compactor, &compactor->series.items[number - 1].curve, row);
+		are_consistent &= has_counter;
+		done = !number || restore_row(compactor, &compactor->series.items[number - 1].curve, row);
 	}
 	for (size_t i = 0; i < compactor->series.count; i++)
-		if (!fits || !compactor->series.items[i].curve.is_known)
-			give_up(compactor, &compactor->series.items[i].curve);
+		if (!are_consistent || !compactor->series.items[i].curve.is_known)
+			drop_curve(compactor, &compactor->series.items[i].curve);
 	gmt_vec_fini(&series);
 	return done;
 }

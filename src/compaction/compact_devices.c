@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "compaction/compactor.h"
+#include "compaction/compact_internal.h"
 
 #include <stddef.h>
 

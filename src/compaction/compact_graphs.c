@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Survivors of graphs, of the program's heaps, and of objects without memory. */
+/* Survivors of graphs, of custom heaps, and of objects without memory. */
 #include <stddef.h>
 
-#include "compaction/compactor.h"
-
-static bool is_handle(const struct gmt_event *event)
-{
-	return gmt_layer_family(event->layer) == GMT_FAMILY_CUDA &&
-		gmt_space_realm(event->space) == GMT_REALM_HANDLE;
-}
+#include "compaction/compact_internal.h"
 
 static void forget_graph(struct gmt_compactor *compactor, size_t index)
 {
@@ -57,7 +51,7 @@ static bool destroy_graph(struct gmt_compactor *compactor, const struct gmt_even
 }
 
 /* Replaces the survivor that `map` has for `key`. */
-static bool keep_by(struct gmt_compactor *compactor, struct gmt_map *map, uint64_t key,
+static bool replace_survivor(struct gmt_compactor *compactor, struct gmt_map *map, uint64_t key,
 	const struct gmt_event *event, uint32_t trace)
 {
 	uint32_t survivor = gmt_compact_add_survivor(compactor, event, trace);
@@ -70,7 +64,7 @@ static bool keep_by(struct gmt_compactor *compactor, struct gmt_map *map, uint64
 	return gmt_map_put(map, key, survivor);
 }
 
-static void drop_by(struct gmt_compactor *compactor, struct gmt_map *map, uint64_t key)
+static void drop_survivor_of(struct gmt_compactor *compactor, struct gmt_map *map, uint64_t key)
 {
 	uint64_t older;
 
@@ -86,7 +80,7 @@ static bool add_node(struct gmt_compactor *compactor, const struct gmt_event *ev
 
 	if (!event->object)
 		return event->kind != GMT_KIND_NODE_ALLOC ||
-			keep_by(compactor, &compactor->unlaunched_nodes, event->address, event, trace);
+			replace_survivor(compactor, &compactor->unlaunched_nodes, event->address, event, trace);
 	if (!gmt_map_find(&compactor->graph_ids, event->object, &index))
 		return true;
 	node = gmt_compact_add_survivor(compactor, event, trace);
@@ -109,7 +103,7 @@ static uint64_t object_key(const struct gmt_event *event)
 }
 
 /* A heap lives from its first event on, whether or not that event created it. */
-static bool after_heap(struct gmt_compactor *compactor, const struct gmt_event *event,
+static bool after_heap_event(struct gmt_compactor *compactor, const struct gmt_event *event,
 	uint32_t trace)
 {
 	uint64_t number = event->object, index, before;
@@ -119,46 +113,48 @@ static bool after_heap(struct gmt_compactor *compactor, const struct gmt_event *
 	bool known = gmt_map_find(&compactor->heap_events, number, &before);
 
 	if (!is_live) {
-		drop_by(compactor, &compactor->heap_events, number);
+		drop_survivor_of(compactor, &compactor->heap_events, number);
 		return true;
 	}
 	if (known)
 		return true;
 	made.kind = GMT_KIND_CREATE;
 	made.address = 0;
-	return keep_by(compactor, &compactor->heap_events, number, &made, trace);
+	return replace_survivor(compactor, &compactor->heap_events, number, &made, trace);
 }
 
 bool gmt_compact_after_event(struct gmt_compactor *compactor, const struct gmt_event *event,
 	const struct gmt_compact_before *before)
 {
 	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUSTOM)
-		return after_heap(compactor, event, before->trace);
+		return after_heap_event(compactor, event, before->trace);
 	if (gmt_layer_family(event->layer) != GMT_FAMILY_CUDA)
 		return true;
 	switch (event->kind) {
 	case GMT_KIND_CREATE:
-		return event->space == GMT_SPACE_GRAPH ? create_graph(compactor, event, before->trace)
-											   : keep_by(compactor, &compactor->objects_by_key,
-													 object_key(event), event, before->trace);
+		return event->space == GMT_SPACE_GRAPH
+			? create_graph(compactor, event, before->trace)
+			: replace_survivor(compactor, &compactor->objects_by_key, object_key(event), event,
+				  before->trace);
 	case GMT_KIND_DESTROY:
 		if (event->space == GMT_SPACE_GRAPH)
 			return destroy_graph(compactor, event);
-		drop_by(compactor, &compactor->objects_by_key, object_key(event));
+		drop_survivor_of(compactor, &compactor->objects_by_key, object_key(event));
 		return true;
 	case GMT_KIND_NODE_ALLOC:
 	case GMT_KIND_NODE_FREE:
 		return add_node(compactor, event, before->trace);
 	case GMT_KIND_ALLOC:
 	case GMT_KIND_FREE:
-		return !is_handle(event) || gmt_compact_after_memory_event(compactor, event, before);
+		return !gmt_has_handles(event->layer, event->space) ||
+			gmt_compact_after_memory_event(compactor, event, before);
 	}
 	return gmt_compact_after_memory_event(compactor, event, before);
 }
 
-/* --- for the head ---------------------------------------------------------------------------- */
+/* --- queueing for the head ------------------------------------------------------------------ */
 
-static bool list_all(struct gmt_compactor *compactor, uint32_t first_plus_1,
+static bool queue_list(struct gmt_compactor *compactor, uint32_t first_plus_1,
 	enum gmt_compact_rank rank)
 {
 	for (uint32_t at = first_plus_1; at; at = compactor->survivors.items[at - 1].next_plus_1)
@@ -167,7 +163,7 @@ static bool list_all(struct gmt_compactor *compactor, uint32_t first_plus_1,
 	return true;
 }
 
-static bool list_map(struct gmt_compactor *compactor, const struct gmt_map *map,
+static bool queue_map(struct gmt_compactor *compactor, const struct gmt_map *map,
 	enum gmt_compact_rank rank)
 {
 	for (size_t i = 0; i < map->capacity; i++)
@@ -179,7 +175,7 @@ static bool list_map(struct gmt_compactor *compactor, const struct gmt_map *map,
 }
 
 /* The survivor of a heap takes the heap's current size. */
-static bool list_heaps(struct gmt_compactor *compactor)
+static bool queue_heaps(struct gmt_compactor *compactor)
 {
 	for (size_t i = 0; i < compactor->heap_events.capacity; i++) {
 		const struct gmt_map_slot *slot = &compactor->heap_events.slots[i];
@@ -197,15 +193,15 @@ static bool list_heaps(struct gmt_compactor *compactor)
 	return true;
 }
 
-bool gmt_compact_list_graphs(struct gmt_compactor *compactor)
+bool gmt_compact_queue_graphs(struct gmt_compactor *compactor)
 {
 	for (size_t i = 0; i < compactor->graphs.count; i++)
 		if (!gmt_compact_queue_survivor(compactor, compactor->graphs.items[i].created_plus_1,
 				GMT_COMPACT_RANK_OBJECT) ||
-			!list_all(compactor, compactor->graphs.items[i].first_node_plus_1,
+			!queue_list(compactor, compactor->graphs.items[i].first_node_plus_1,
 				GMT_COMPACT_RANK_NODE))
 			return false;
-	return list_map(compactor, &compactor->unlaunched_nodes, GMT_COMPACT_RANK_NODE) &&
-		list_map(compactor, &compactor->objects_by_key, GMT_COMPACT_RANK_OBJECT) &&
-		list_heaps(compactor);
+	return queue_map(compactor, &compactor->unlaunched_nodes, GMT_COMPACT_RANK_NODE) &&
+		queue_map(compactor, &compactor->objects_by_key, GMT_COMPACT_RANK_OBJECT) &&
+		queue_heaps(compactor);
 }

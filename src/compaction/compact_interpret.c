@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "compaction/compactor.h"
+#include "compaction/compact_internal.h"
 
 /* --- callbacks of the event interpreter ------------------------------------------------------ */
 
@@ -103,11 +103,6 @@ static bool update_device(struct gmt_compactor *compactor, uint32_t site, uint64
 	return true;
 }
 
-static bool is_handle(uint8_t layer, uint8_t space)
-{
-	return gmt_layer_family(layer) == GMT_FAMILY_CUDA && gmt_space_realm(space) == GMT_REALM_HANDLE;
-}
-
 static bool began(void *user, const struct gmt_interpret_event *event, uint32_t site)
 {
 	struct gmt_compactor *compactor = user;
@@ -120,7 +115,7 @@ static bool began(void *user, const struct gmt_interpret_event *event, uint32_t 
 		!gmt_compact_note_site_change(compactor, site, row->live_bytes - event->size_bytes, NULL))
 		return false;
 	/* Blocks of handles survive together with all events that keep them alive. */
-	if (is_handle(event->layer, event->space))
+	if (gmt_has_handles(event->layer, event->space))
 		return true;
 	index = gmt_compact_add_survivor(compactor, compactor->current, event->tag);
 	if (!index)
@@ -156,12 +151,12 @@ static bool keep_refusal(struct gmt_compactor *compactor)
 {
 	struct gmt_event *slot;
 
-	if (compactor->refusals.count < GMT_COMPACT_REFUSALS) {
+	if (compactor->refusals.count < GMT_COMPACT_MAX_REFUSALS) {
 		slot = gmt_vec_push(&compactor->refusals);
 		if (!slot)
 			return false;
 	} else {
-		slot = &compactor->refusals.items[compactor->refused % GMT_COMPACT_REFUSALS];
+		slot = &compactor->refusals.items[compactor->refused % GMT_COMPACT_MAX_REFUSALS];
 	}
 	*slot = *compactor->current;
 	compactor->refused++;
@@ -206,7 +201,7 @@ static bool name_heap(void *user, uint64_t number, const char **ret_name, uint8_
 void gmt_compact_interpret_init(struct gmt_compactor *compactor)
 {
 	compactor->interpreter = (struct gmt_event_interpreter){
-		.accounting = &compactor->accounting, .heap_groups = &compactor->heaps, .forgets = true,
+		.accounting = &compactor->accounting, .heap_groups = &compactor->heaps, .forgets_ended = true,
 		.observer = {
 			.made_site = made_site, .requested = requested, .began = began, .ended = ended,
 			.refused = refused, .refused_free = refused_free, .name_heap = name_heap, .user = compactor,
@@ -244,9 +239,9 @@ static bool is_too_late(struct gmt_compactor *compactor, const struct gmt_event 
 {
 	const struct gmt_account_block *block;
 
-	if (event->kind != GMT_KIND_FREE || event->stamp >= compactor->interpreted_stamp ||
+	if (event->kind != GMT_KIND_FREE || event->stamp >= compactor->last_interpreted_stamp ||
 		gmt_layer_family(event->layer) == GMT_FAMILY_CUSTOM ||
-		is_handle(event->layer, event->space))
+		gmt_has_handles(event->layer, event->space))
 		return false;
 	block = gmt_accounting_find(&compactor->accounting, event->layer, event->space, event->address);
 	if (!block || block->stamp <= event->stamp)
@@ -260,7 +255,7 @@ bool gmt_compact_takes_live_address(const struct gmt_compactor *compactor,
 	const struct gmt_event *event)
 {
 	return event->kind == GMT_KIND_ALLOC && gmt_layer_family(event->layer) != GMT_FAMILY_CUSTOM &&
-		!is_handle(event->layer, event->space) &&
+		!gmt_has_handles(event->layer, event->space) &&
 		gmt_space_life(event->space) != GMT_LIFE_COUNTED &&
 		gmt_accounting_find(&compactor->accounting, event->layer, event->space, event->address);
 }
@@ -303,9 +298,9 @@ bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *ev
 
 	if (is_too_late(compactor, event))
 		return true;
-	if (event->stamp > compactor->interpreted_stamp)
-		compactor->interpreted_stamp = event->stamp;
-	if (!gmt_compact_process_moments(compactor, event->stamp) ||
+	if (event->stamp > compactor->last_interpreted_stamp)
+		compactor->last_interpreted_stamp = event->stamp;
+	if (!gmt_compact_process_marks_before(compactor, event->stamp) ||
 		!attribute_to_backward(compactor, event) || !trace_of(compactor, event, &interpreted.stack))
 		return false;
 	interpreted.tag = interpreted.stack;
@@ -327,26 +322,26 @@ bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *ev
 
 /* --- the prefix of a compacted input --------------------------------------------------------- */
 
-static bool take_compacted_trace(void *user, const struct gmt_past_site *row, uint32_t *ret_trace)
+static bool restore_trace(void *user, const struct gmt_past_site *row, uint32_t *ret_trace)
 {
 	return gmt_compact_intern_trace(user, row->stack, row->frames, row->caller, ret_trace);
 }
 
-static bool take_compacted_requester(void *user, const struct gmt_past_site *row, uint32_t site)
+static bool restore_requester(void *user, const struct gmt_past_site *row, uint32_t site)
 {
 	struct gmt_compactor *compactor = user;
 
 	compactor->requesters.items[site].thread = row->thread;
 	compactor->requesters.items[site].several = row->several;
-	compactor->requesters.items[site].ooms += row->oom_count;
-	compactor->compacted_sites.items[row - compactor->compacted.sites.items] = site + 1;
+	compactor->requesters.items[site].oom_count += row->oom_count;
+	compactor->prefix_sites.items[row - compactor->prefix.sites.items] = site + 1;
 	return true;
 }
 
 static bool restore_devices(struct gmt_compactor *compactor)
 {
-	for (size_t i = 0; i < compactor->compacted.accounts.count; i++) {
-		const struct gmt_past_account *row = &compactor->compacted.accounts.items[i];
+	for (size_t i = 0; i < compactor->prefix.accounts.count; i++) {
+		const struct gmt_past_account *row = &compactor->prefix.accounts.items[i];
 		struct gmt_compact_device *device =
 			row->device >= 0 ? gmt_compact_intern_device(compactor, row->device) : NULL;
 
@@ -362,8 +357,8 @@ static bool restore_devices(struct gmt_compactor *compactor)
 			device->peak_reserved_bytes = row->held_reserved_bytes;
 		}
 	}
-	for (size_t i = 0; i < compactor->compacted.spaces.count; i++) {
-		const struct gmt_past_space *row = &compactor->compacted.spaces.items[i];
+	for (size_t i = 0; i < compactor->prefix.spaces.count; i++) {
+		const struct gmt_past_space *row = &compactor->prefix.spaces.items[i];
 		struct gmt_compact_device *device =
 			row->device >= 0 && row->space < GMT_SPACE_COUNT && row->held_bytes
 			? gmt_compact_intern_device(compactor, row->device)
@@ -375,37 +370,37 @@ static bool restore_devices(struct gmt_compactor *compactor)
 	return true;
 }
 
-bool gmt_compact_prepare(struct gmt_compactor *compactor)
+bool gmt_compact_prepare_prefix(struct gmt_compactor *compactor)
 {
-	struct gmt_compacted_prefix_names names = { take_compacted_trace, name_text,
-		take_compacted_requester, compactor };
+	struct gmt_compacted_prefix_names names = { restore_trace, name_text, restore_requester,
+		compactor };
 
-	return gmt_compacted_prefix_prepare(&compactor->compacted, &compactor->interpreter, &names);
+	return gmt_compacted_prefix_prepare(&compactor->prefix, &compactor->interpreter, &names);
 }
 
-bool gmt_compact_restore(struct gmt_compactor *compactor)
+bool gmt_compact_restore_prefix(struct gmt_compactor *compactor)
 {
-	struct gmt_compacted_prefix_names names = { take_compacted_trace, name_text,
-		take_compacted_requester, compactor };
+	struct gmt_compacted_prefix_names names = { restore_trace, name_text, restore_requester,
+		compactor };
 	uint64_t mismatches;
 
-	if (compactor->compacted.fold.stamp > compactor->options.cut_stamp)
-		compactor->options.cut_stamp = compactor->compacted.fold.stamp;
-	if (!gmt_compact_process_moments(compactor, compactor->compacted.fold.stamp + 1))
+	if (compactor->prefix.cut_stamp > compactor->options.cut_stamp)
+		compactor->options.cut_stamp = compactor->prefix.cut_stamp;
+	if (!gmt_compact_process_marks_before(compactor, compactor->prefix.cut_stamp + 1))
 		return false;
-	for (size_t i = 0; i + 1 < compactor->compacted.calls.count; i += 2)
+	for (size_t i = 0; i + 1 < compactor->prefix.calls.count; i += 2)
 		if (!gmt_backward_attribution_set_stack(&compactor->backward_attribution,
-				(uint32_t)compactor->compacted.calls.items[i],
-				(uint32_t)compactor->compacted.calls.items[i + 1], true))
+				(uint32_t)compactor->prefix.calls.items[i],
+				(uint32_t)compactor->prefix.calls.items[i + 1], true))
 			return false;
 	/* The reserved entries are zero. */
-	if (!gmt_vec_reserve(&compactor->compacted_sites, compactor->compacted.sites.count))
+	if (!gmt_vec_reserve(&compactor->prefix_sites, compactor->prefix.sites.count))
 		return false;
-	compactor->compacted_sites.count = compactor->compacted.sites.count;
-	compactor->merged_sites = (uint32_t)compactor->compacted.fold.merged_sites;
-	compactor->oom_retries += compactor->compacted.fold.oom_retries;
-	return gmt_compacted_prefix_set_accounting(&compactor->compacted, &compactor->interpreter,
-			   &names, &mismatches) &&
-		restore_devices(compactor) && gmt_compact_take_compacted_moments(compactor) &&
-		gmt_compact_take_compacted_curves(compactor);
+	compactor->prefix_sites.count = compactor->prefix.sites.count;
+	compactor->merged_sites = (uint32_t)compactor->prefix.merged_sites;
+	compactor->oom_retries += compactor->prefix.oom_retries;
+	return gmt_compacted_prefix_set_accounting(&compactor->prefix, &compactor->interpreter, &names,
+			   &mismatches) &&
+		restore_devices(compactor) && gmt_compact_restore_marks(compactor) &&
+		gmt_compact_restore_curves(compactor);
 }

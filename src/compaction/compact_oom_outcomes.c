@@ -5,7 +5,7 @@
  */
 #include <stddef.h>
 
-#include "compaction/compactor.h"
+#include "compaction/compact_internal.h"
 
 /* Changes the outcome of a refusal. `refusal` is its index in open_refusals. */
 static void on_outcome(void *user, uint64_t refusal, enum gmt_oom_outcome outcome, unsigned parts)
@@ -15,7 +15,7 @@ static void on_outcome(void *user, uint64_t refusal, enum gmt_oom_outcome outcom
 		&compactor->requesters.items[compactor->open_refusals.items[refusal].site];
 
 	(void)parts;
-	requester->ooms -= outcome != GMT_OOM_OUTCOME_FAILED && requester->ooms;
+	requester->oom_count -= outcome != GMT_OOM_OUTCOME_FAILED && requester->oom_count;
 	compactor->oom_retries += outcome == GMT_OOM_OUTCOME_RETRY;
 }
 
@@ -57,8 +57,8 @@ bool gmt_compact_note_refused(struct gmt_compactor *compactor, uint32_t site)
 	 * In a compacted input, the prefix holds the counts of earlier refusals. Only the open refusals
 	 * start again here.
 	 */
-	if (compactor->restores &&
-		!gmt_compacted_prefix_is_open(&compactor->compacted, event->thread, event->stamp))
+	if (compactor->must_restore &&
+		!gmt_compacted_prefix_is_open(&compactor->prefix, event->thread, event->stamp))
 		return true;
 	forget_closed(compactor);
 	open = gmt_vec_push(&compactor->open_refusals);
@@ -67,7 +67,7 @@ bool gmt_compact_note_refused(struct gmt_compactor *compactor, uint32_t site)
 	*open = (struct gmt_compact_open_refusal){
 		.stamp = event->stamp, .thread = event->thread, .site = site
 	};
-	compactor->requesters.items[site].ooms++;
+	compactor->requesters.items[site].oom_count++;
 	return gmt_oom_outcomes_refused(&compactor->oom_outcomes, &refused,
 		compactor->open_refusals.count - 1);
 }
@@ -76,7 +76,7 @@ void gmt_compact_note_granted(struct gmt_compactor *compactor, const struct gmt_
 {
 	struct gmt_oom_outcomes_event granted = outcome_event_of(event);
 
-	if (compactor->oom_outcomes.open && event->kind == GMT_KIND_ALLOC && !compactor->restores)
+	if (compactor->oom_outcomes.open && event->kind == GMT_KIND_ALLOC && !compactor->must_restore)
 		gmt_oom_outcomes_granted(&compactor->oom_outcomes, &granted);
 }
 
@@ -102,11 +102,11 @@ static bool leave_open(struct gmt_compactor *compactor, const struct gmt_oom_out
 
 		if (!is_kept(compactor, open))
 			continue;
-		if (!gmt_vec_reserve(&compactor->open_list, 2))
+		if (!gmt_vec_reserve(&compactor->open_ooms, 2))
 			return false;
-		compactor->open_list.items[compactor->open_list.count++] = open->thread;
-		compactor->open_list.items[compactor->open_list.count++] = open->stamp;
-		compactor->requesters.items[open->site].ooms--;
+		compactor->open_ooms.items[compactor->open_ooms.count++] = open->thread;
+		compactor->open_ooms.items[compactor->open_ooms.count++] = open->stamp;
+		compactor->requesters.items[open->site].oom_count--;
 	}
 	return true;
 }
@@ -132,5 +132,5 @@ void gmt_compact_oom_outcomes_fini(struct gmt_compactor *compactor)
 {
 	gmt_oom_outcomes_fini(&compactor->oom_outcomes);
 	gmt_vec_fini(&compactor->open_refusals);
-	gmt_vec_fini(&compactor->open_list);
+	gmt_vec_fini(&compactor->open_ooms);
 }

@@ -36,7 +36,7 @@ static uint64_t ticks_of(const struct gmt_compact_plan *plan, uint64_t time_ns)
 
 static void note_event(struct gmt_compact_plan *plan, uint64_t stamp)
 {
-	struct gmt_queue_entry oldest;
+	struct gmt_priority_queue_entry oldest;
 
 	if (stamp > plan->last_stamp)
 		plan->last_stamp = stamp;
@@ -44,9 +44,10 @@ static void note_event(struct gmt_compact_plan *plan, uint64_t stamp)
 		(plan->newest.entries.count > plan->keep.events &&
 			stamp <= plan->newest.entries.items[0].stamp))
 		return;
-	plan->failed |= !gmt_queue_push(&plan->newest, (struct gmt_queue_entry){ .stamp = stamp });
+	plan->failed |= !gmt_priority_queue_push(&plan->newest,
+		(struct gmt_priority_queue_entry){ .stamp = stamp });
 	if (plan->newest.entries.count > plan->keep.events + 1)
-		gmt_queue_pop(&plan->newest, &oldest);
+		gmt_priority_queue_pop(&plan->newest, &oldest);
 }
 
 static void note_clock(struct gmt_compact_plan *plan, const struct gmt_clock *clock)
@@ -134,7 +135,7 @@ uint64_t gmt_compact_plan_cut(const struct gmt_compact_plan *plan)
 
 void gmt_compact_plan_fini(struct gmt_compact_plan *plan)
 {
-	gmt_queue_fini(&plan->newest);
+	gmt_priority_queue_fini(&plan->newest);
 	gmt_pages_free(plan->steps, (plan->keep.steps + 1) * sizeof(*plan->steps));
 	plan->steps = NULL;
 }

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a compaction keeps of samples and refusals: the answers by which the ledger explains
- * moments.
+ * Makes answers of samples and of `oom` rows: the driver's numbers, with what the accounting held
+ * at that moment. The reader's ledger explains the peaks by them.
  */
 #include <stddef.h>
 #include <string.h>
 
 #include "base/budget.h"
-#include "compaction/compactor.h"
+#include "compaction/compact_internal.h"
 
-/* Same sum as in gmt_ledger_sums. */
-static uint64_t steady_of(const struct gmt_compact_device *device)
+/*
+ * Returns the bytes that have no cache behind them, by the numbers of each space. Same sum as in
+ * gmt_ledger_sums.
+ */
+static uint64_t steady_bytes_of(const uint64_t space_bytes[GMT_SPACE_COUNT])
 {
 	uint64_t sum = 0;
 
@@ -19,24 +22,24 @@ static uint64_t steady_of(const struct gmt_compact_device *device)
 
 		if ((layer == GMT_LAYER_CUDA || layer == GMT_LAYER_DRIVER) && space != GMT_SPACE_MANAGED &&
 			space != GMT_SPACE_POOL && space != GMT_SPACE_GRAPH)
-			sum += device->space_bytes[space];
+			sum += space_bytes[space];
 	}
 	return sum;
 }
 
-static bool wait_answer(struct gmt_compactor *compactor, const struct gmt_past_answer *row)
+static bool queue_answer(struct gmt_compactor *compactor, const struct gmt_past_answer *row)
 {
-	struct gmt_queue_entry entry = { .order = compactor->moment_arrivals++ };
+	struct gmt_priority_queue_entry entry = { .order = compactor->mark_arrivals++ };
 
 	entry.item = GMT_COMPACT_TAKE_SLOT(&compactor->pending_answers, &compactor->unused_answers);
 	if (entry.item == UINT32_MAX)
 		return false;
 	compactor->pending_answers.items[entry.item] = (struct gmt_compact_answer){ .row = *row };
 	entry.stamp = row->begin_stamp;
-	if (!gmt_queue_push(&compactor->begin_queue, entry))
+	if (!gmt_priority_queue_push(&compactor->begin_queue, entry))
 		return false;
 	entry.stamp = row->stamp;
-	return gmt_queue_push(&compactor->end_queue, entry);
+	return gmt_priority_queue_push(&compactor->end_queue, entry);
 }
 
 bool gmt_compact_take_sample(struct gmt_compactor *compactor, const struct gmt_sample *row)
@@ -59,20 +62,21 @@ bool gmt_compact_take_sample(struct gmt_compactor *compactor, const struct gmt_s
 	 * Samples after the cut stay samples. Keep later samples, because the cut may still move to an
 	 * earlier moment.
 	 */
-	if (row->stamp <= compactor->options.cut_stamp && !wait_answer(compactor, &answer))
+	if (row->stamp <= compactor->options.cut_stamp && !queue_answer(compactor, &answer))
 		return false;
 	if (row->stamp <= compactor->options.cut_stamp && !compactor->options.max_tail_events &&
 		(!compactor->options.published_until_stamp ||
 			row->stamp <= compactor->options.published_until_stamp))
 		return true;
-	/* The kept end contains few samples, so the newest ones are enough. */
+	/* The kept tail contains few samples, so the newest samples are enough. */
 	if (compactor->options.cut_stamp == UINT64_MAX &&
-		compactor->late_samples.count >= 2 * GMT_COMPACT_ANSWERS) {
-		memmove(compactor->late_samples.items, compactor->late_samples.items + GMT_COMPACT_ANSWERS,
-			GMT_COMPACT_ANSWERS * sizeof(*row));
-		compactor->late_samples.count = GMT_COMPACT_ANSWERS;
+		compactor->samples_after_cut.count >= 2 * GMT_COMPACT_MAX_ANSWERS) {
+		memmove(compactor->samples_after_cut.items,
+			compactor->samples_after_cut.items + GMT_COMPACT_MAX_ANSWERS,
+			GMT_COMPACT_MAX_ANSWERS * sizeof(*row));
+		compactor->samples_after_cut.count = GMT_COMPACT_MAX_ANSWERS;
 	}
-	slot = gmt_vec_push(&compactor->late_samples);
+	slot = gmt_vec_push(&compactor->samples_after_cut);
 	if (slot)
 		*slot = *row;
 	return slot;
@@ -90,17 +94,17 @@ bool gmt_compact_take_oom(struct gmt_compactor *compactor, const struct gmt_oom 
 	};
 	struct gmt_oom *slot;
 
-	if (compactor->ooms.count >= 2 * GMT_COMPACT_REFUSALS) {
-		memmove(compactor->ooms.items, compactor->ooms.items + GMT_COMPACT_REFUSALS,
-			(compactor->ooms.count - GMT_COMPACT_REFUSALS) * sizeof(*row));
-		compactor->ooms.count -= GMT_COMPACT_REFUSALS;
+	if (compactor->ooms.count >= 2 * GMT_COMPACT_MAX_REFUSALS) {
+		memmove(compactor->ooms.items, compactor->ooms.items + GMT_COMPACT_MAX_REFUSALS,
+			(compactor->ooms.count - GMT_COMPACT_MAX_REFUSALS) * sizeof(*row));
+		compactor->ooms.count -= GMT_COMPACT_MAX_REFUSALS;
 	}
 	slot = gmt_vec_push(&compactor->ooms);
 	if (!slot)
 		return false;
 	*slot = *row;
 	return row->stamp > compactor->options.cut_stamp || !row->total_bytes || row->device < 0 ||
-		wait_answer(compactor, &answer);
+		queue_answer(compactor, &answer);
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -119,21 +123,14 @@ static int cache_mismatch(uint64_t then_bytes, uint64_t now_bytes, bool known,
 }
 
 /* Marks the answer that the ledger would use for the device's peak, for one part. */
-static void protect_best(const struct gmt_compactor *compactor,
+static void mark_best_answer(const struct gmt_compactor *compactor,
 	const struct gmt_compact_device *device, uint64_t peak_stamp, unsigned part,
-	uint8_t *needed_for_peak)
+	uint8_t *explains_peak)
 {
-	uint64_t steady_bytes = 0;
+	uint64_t steady_bytes = steady_bytes_of(device->peak_space_bytes);
 	size_t best = SIZE_MAX;
 	int best_mismatch = 3;
 
-	for (unsigned space = 1; space < GMT_SPACE_COUNT; space++) {
-		unsigned layer = gmt_space_layer(space);
-
-		if ((layer == GMT_LAYER_CUDA || layer == GMT_LAYER_DRIVER) && space != GMT_SPACE_MANAGED &&
-			space != GMT_SPACE_POOL && space != GMT_SPACE_GRAPH)
-			steady_bytes += device->peak_space_bytes[space];
-	}
 	for (size_t i = 0; i < compactor->answers.count; i++) {
 		const struct gmt_past_answer *row = &compactor->answers.items[i];
 		int mismatch = row->before_steady_bytes != row->after_steady_bytes
@@ -158,25 +155,26 @@ static void protect_best(const struct gmt_compactor *compactor,
 		}
 	}
 	if (best != SIZE_MAX)
-		needed_for_peak[best] = 1;
+		explains_peak[best] = 1;
 }
 
 /* Drops every second answer, except the newest ones and those that explain the peaks. */
 static void thin_answers(struct gmt_compactor *compactor)
 {
-	uint8_t needed_for_peak[GMT_COMPACT_ANSWERS] = { 0 };
+	uint8_t explains_peak[GMT_COMPACT_MAX_ANSWERS] = { 0 };
 	size_t kept = 0;
 
-	for (size_t i = 0; i < compactor->devices.count && i < GMT_COMPACT_BEST_ANSWER_DEVICES; i++) {
+	for (size_t i = 0; i < compactor->devices.count && i < GMT_COMPACT_MAX_BEST_ANSWER_DEVICES;
+		i++) {
 		const struct gmt_compact_device *device = &compactor->devices.items[i];
 		const struct gmt_account *account =
 			gmt_accounting_find_account(&compactor->accounting, GMT_LAYER_CUDA, device->device);
 
 		for (unsigned part = 1; part <= GMT_SAMPLE_GRAPHS && account; part <<= 1)
-			protect_best(compactor, device, account->peak_stamp, part, needed_for_peak);
+			mark_best_answer(compactor, device, account->peak_stamp, part, explains_peak);
 	}
 	for (size_t i = 0; i < compactor->answers.count; i++)
-		if (needed_for_peak[i] || i % 2 || i + GMT_COMPACT_ANSWERS / 8 > compactor->answers.count)
+		if (explains_peak[i] || i % 2 || i + GMT_COMPACT_MAX_ANSWERS / 8 > compactor->answers.count)
 			compactor->answers.items[kept++] = compactor->answers.items[i];
 	compactor->answers.count = kept;
 }
@@ -185,7 +183,7 @@ bool gmt_compact_keep_answer(struct gmt_compactor *compactor, const struct gmt_p
 {
 	struct gmt_past_answer *slot;
 
-	if (compactor->answers.count >= GMT_COMPACT_ANSWERS)
+	if (compactor->answers.count >= GMT_COMPACT_MAX_ANSWERS)
 		thin_answers(compactor);
 	slot = gmt_vec_push(&compactor->answers);
 	if (slot)
@@ -194,13 +192,14 @@ bool gmt_compact_keep_answer(struct gmt_compactor *compactor, const struct gmt_p
 }
 
 /* Removes the next entry whose stamp is less than `stamp`. */
-static bool pop_before(struct gmt_queue *queue, uint64_t stamp, struct gmt_queue_entry *ret_entry)
+static bool pop_before(struct gmt_priority_queue *queue, uint64_t stamp,
+	struct gmt_priority_queue_entry *ret_entry)
 {
 	return queue->entries.count && queue->entries.items[0].stamp < stamp &&
-		gmt_queue_pop(queue, ret_entry);
+		gmt_priority_queue_pop(queue, ret_entry);
 }
 
-static void free_passed_answer(struct gmt_compactor *compactor, uint32_t index)
+static void free_complete_answer(struct gmt_compactor *compactor, uint32_t index)
 {
 	const struct gmt_compact_answer *answer = &compactor->pending_answers.items[index];
 
@@ -209,9 +208,9 @@ static void free_passed_answer(struct gmt_compactor *compactor, uint32_t index)
 }
 
 /* Processes questions and answers before this moment, as ledger_watch does. */
-bool gmt_compact_process_answers(struct gmt_compactor *compactor, uint64_t stamp)
+bool gmt_compact_process_answers_before(struct gmt_compactor *compactor, uint64_t stamp)
 {
-	struct gmt_queue_entry entry;
+	struct gmt_priority_queue_entry entry;
 
 	while (pop_before(&compactor->begin_queue, stamp, &entry)) {
 		struct gmt_compact_answer *answer = &compactor->pending_answers.items[entry.item];
@@ -220,29 +219,29 @@ bool gmt_compact_process_answers(struct gmt_compactor *compactor, uint64_t stamp
 
 		if (!device)
 			return false;
-		answer->row.before_steady_bytes = steady_of(device);
+		answer->row.before_steady_bytes = steady_bytes_of(device->space_bytes);
 		answer->has_begun = true;
-		free_passed_answer(compactor, entry.item);
+		free_complete_answer(compactor, entry.item);
 	}
 	while (pop_before(&compactor->end_queue, stamp, &entry)) {
 		entry.stamp = 0;
-		if (!gmt_queue_push(&compactor->kept_queue, entry))
+		if (!gmt_priority_queue_push(&compactor->kept_queue, entry))
 			return false;
 	}
-	while (gmt_queue_pop(&compactor->kept_queue, &entry)) {
+	while (gmt_priority_queue_pop(&compactor->kept_queue, &entry)) {
 		struct gmt_compact_answer *answer = &compactor->pending_answers.items[entry.item];
 		const struct gmt_compact_device *device =
 			gmt_compact_intern_device(compactor, (int16_t)answer->row.device);
 
 		if (!device)
 			return false;
-		answer->row.after_steady_bytes = steady_of(device);
+		answer->row.after_steady_bytes = steady_bytes_of(device->space_bytes);
 		answer->row.after_pool_bytes = device->space_bytes[GMT_SPACE_POOL];
 		answer->row.after_graph_bytes = device->space_bytes[GMT_SPACE_GRAPH];
 		if (!gmt_compact_keep_answer(compactor, &answer->row))
 			return false;
 		answer->has_ended = true;
-		free_passed_answer(compactor, entry.item);
+		free_complete_answer(compactor, entry.item);
 	}
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "compaction/compactor.h"
+#include "compaction/compact_internal.h"
 
 uint32_t gmt_compact_add_survivor(struct gmt_compactor *compactor, const struct gmt_event *event,
 	uint32_t trace)

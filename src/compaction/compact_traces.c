@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "compaction/compactor.h"
+#include "compaction/compact_internal.h"
 
 bool gmt_compact_intern_trace(struct gmt_compactor *compactor, uint32_t stack, uint32_t frames,
 	uint32_t caller, uint32_t *ret_trace)

@@ -9,38 +9,41 @@ bool gmt_compacted_prefix_takes(uint32_t kind)
 		kind == GMT_RECORD_PAST_COUNTER || kind == GMT_RECORD_PAST_CURVE;
 }
 
-static bool add_fold_row(struct gmt_compacted_prefix *compacted, const struct gmt_fold *row)
+static bool set_summary(struct gmt_compacted_prefix *prefix, const struct gmt_fold *row)
 {
-	compacted->has_compacted_prefix = true;
-	compacted->fold = (struct gmt_compacted_fold){
-		.stamp = row->stamp, .events = row->events, .survivors = row->survivors, .merged_sites = row->merged_sites,
-		.anomalies = {
-			.unknown_frees = row->unknown_frees, .missed_frees = row->missed_frees,
-			.size_mismatches = row->size_mismatches, .refused_frees = row->refused_frees,
-			.impossible_sizes = row->impossible_sizes,
-		},
+	prefix->exists = true;
+	prefix->cut_stamp = row->stamp;
+	prefix->events = row->events;
+	prefix->survivors = row->survivors;
+	prefix->merged_sites = row->merged_sites;
+	prefix->oom_retries = row->oom_retries;
+	prefix->anomalies = (struct gmt_accounting_anomalies){
+		.unknown_frees = row->unknown_frees,
+		.missed_frees = row->missed_frees,
+		.size_mismatches = row->size_mismatches,
+		.refused_frees = row->refused_frees,
+		.impossible_sizes = row->impossible_sizes,
 	};
-	compacted->fold.oom_retries = row->oom_retries;
-	compacted->calls.count = compacted->open_ooms.count = 0;
-	if (!gmt_vec_reserve(&compacted->calls, row->calls.count) ||
-		!gmt_vec_reserve(&compacted->open_ooms, row->open_ooms.count))
+	prefix->calls.count = prefix->open_ooms.count = 0;
+	if (!gmt_vec_reserve(&prefix->calls, row->calls.count) ||
+		!gmt_vec_reserve(&prefix->open_ooms, row->open_ooms.count))
 		return false;
-	compacted->calls.count = row->calls.count;
+	prefix->calls.count = row->calls.count;
 	if (row->calls.count)
-		memcpy(compacted->calls.items, row->calls.items,
-			row->calls.count * sizeof(*compacted->calls.items));
-	compacted->open_ooms.count = row->open_ooms.count;
+		memcpy(prefix->calls.items, row->calls.items,
+			row->calls.count * sizeof(*prefix->calls.items));
+	prefix->open_ooms.count = row->open_ooms.count;
 	if (row->open_ooms.count)
-		memcpy(compacted->open_ooms.items, row->open_ooms.items,
-			row->open_ooms.count * sizeof(*compacted->open_ooms.items));
+		memcpy(prefix->open_ooms.items, row->open_ooms.items,
+			row->open_ooms.count * sizeof(*prefix->open_ooms.items));
 	return true;
 }
 
-bool gmt_compacted_prefix_is_open(const struct gmt_compacted_prefix *compacted, uint32_t thread,
+bool gmt_compacted_prefix_is_open(const struct gmt_compacted_prefix *prefix, uint32_t thread,
 	uint64_t stamp)
 {
-	for (size_t i = 0; i + 1 < compacted->open_ooms.count; i += 2)
-		if (compacted->open_ooms.items[i] == thread && compacted->open_ooms.items[i + 1] == stamp)
+	for (size_t i = 0; i + 1 < prefix->open_ooms.count; i += 2)
+		if (prefix->open_ooms.items[i] == thread && prefix->open_ooms.items[i + 1] == stamp)
 			return true;
 	return false;
 }
@@ -50,31 +53,31 @@ bool gmt_compacted_prefix_is_open(const struct gmt_compacted_prefix *compacted, 
 		(memcpy((vec)->items + (vec)->count, (rows), (number) * sizeof(*(vec)->items)), \
 			(vec)->count += (number), true))
 
-bool gmt_compacted_prefix_add(struct gmt_compacted_prefix *compacted, uint32_t kind,
-	const void *rows, uint32_t count)
+bool gmt_compacted_prefix_add(struct gmt_compacted_prefix *prefix, uint32_t kind, const void *rows,
+	uint32_t count)
 {
 	/* A file has only one prefix. */
-	if (compacted->has_compacted_prefix || !count)
+	if (prefix->exists || !count)
 		return true;
 	switch (kind) {
 	case GMT_RECORD_FOLD:
-		return add_fold_row(compacted, rows);
+		return set_summary(prefix, rows);
 	case GMT_RECORD_PAST_ACCOUNT:
-		return APPEND(&compacted->accounts, rows, count);
+		return APPEND(&prefix->accounts, rows, count);
 	case GMT_RECORD_PAST_SPACE:
-		return APPEND(&compacted->spaces, rows, count);
+		return APPEND(&prefix->spaces, rows, count);
 	case GMT_RECORD_PAST_HEAP:
-		return APPEND(&compacted->heaps, rows, count);
+		return APPEND(&prefix->heaps, rows, count);
 	case GMT_RECORD_PAST_SITE:
-		return APPEND(&compacted->sites, rows, count);
+		return APPEND(&prefix->sites, rows, count);
 	case GMT_RECORD_PAST_STEP:
-		return APPEND(&compacted->steps, rows, count);
+		return APPEND(&prefix->steps, rows, count);
 	case GMT_RECORD_PAST_ANSWER:
-		return APPEND(&compacted->answers, rows, count);
+		return APPEND(&prefix->answers, rows, count);
 	case GMT_RECORD_PAST_COUNTER:
-		return APPEND(&compacted->counters, rows, count);
+		return APPEND(&prefix->counters, rows, count);
 	case GMT_RECORD_PAST_CURVE:
-		return APPEND(&compacted->curves, rows, count);
+		return APPEND(&prefix->curves, rows, count);
 	}
 	return true;
 }
@@ -87,7 +90,7 @@ static uint64_t limit_bytes(uint64_t bytes)
 
 static uint64_t sum_of(uint64_t sum, uint64_t bytes)
 {
-	return gmt_account_sum_bytes(sum, limit_bytes(bytes));
+	return gmt_saturating_add_i64(sum, limit_bytes(bytes));
 }
 
 static bool is_known(uint8_t layer, uint8_t space)
@@ -106,7 +109,7 @@ static void clear_totals(struct gmt_accounting *accounting)
 			.live_blocks = account->live_blocks,
 			.layer = account->layer,
 			.device = account->device,
-			.epoch = 1,
+			.peak_number = 1,
 		};
 	}
 	for (size_t i = 0; i < accounting->spaces.count; i++)
@@ -117,7 +120,7 @@ static void clear_totals(struct gmt_accounting *accounting)
 		*heap = (struct gmt_account_heap){
 			.live_bytes = heap->live_bytes,
 			.live_blocks = heap->live_blocks,
-			.epoch = 1,
+			.peak_number = 1,
 		};
 	}
 	for (size_t i = 0; i < accounting->sites.count; i++) {
@@ -130,8 +133,8 @@ static void clear_totals(struct gmt_accounting *accounting)
 			.live_bytes = site->live_bytes,
 			.live_blocks = site->live_blocks,
 			.max_live_bytes = site->live_bytes,
-			.saved_epoch = 1,
-			.heap_saved_epoch = 1,
+			.saved_peak_number = 1,
+			.heap_saved_peak_number = 1,
 		};
 	}
 }
@@ -148,7 +151,7 @@ static bool set_account(struct gmt_accounting *accounting, const struct gmt_past
 		return false;
 	*mismatches +=
 		account->live_bytes != row->live_bytes || account->live_blocks != row->live_blocks;
-	account->epoch = 1;
+	account->peak_number = 1;
 	account->peak_stamp = row->peak_stamp;
 	account->alloc_count = row->alloc_count;
 	account->free_count = row->free_count;
@@ -190,7 +193,7 @@ static bool set_heap(struct gmt_event_interpreter *interpreter, const struct gmt
 	heap->swept_blocks = row->swept_blocks;
 	heap->swept_bytes = row->swept_bytes;
 	accounting = &interpreter->accounting->heaps.items[*ret_row];
-	accounting->epoch = 1;
+	accounting->peak_number = 1;
 	accounting->peak_stamp = row->peak_stamp;
 	accounting->alloc_count = row->alloc_count;
 	accounting->free_count = row->free_count;
@@ -223,9 +226,9 @@ static void add_peak(uint64_t *peak_bytes, uint64_t *peak_blocks, uint64_t *site
 	uint64_t bytes = sum_of(*peak_bytes, held.bytes);
 
 	*site_bytes += bytes - *peak_bytes;
-	*site_blocks = gmt_account_sum(*site_blocks, held.blocks);
+	*site_blocks = gmt_saturating_add_u64(*site_blocks, held.blocks);
 	*peak_bytes = bytes;
-	*peak_blocks = gmt_account_sum(*peak_blocks, held.blocks);
+	*peak_blocks = gmt_saturating_add_u64(*peak_blocks, held.blocks);
 }
 
 static void add_peaks(struct gmt_accounting *accounting, struct gmt_account_site *site,
@@ -258,23 +261,22 @@ static bool set_site(struct gmt_event_interpreter *interpreter, const struct gmt
 	if (!get_site(interpreter, row, heap_plus_1, names, &id))
 		return false;
 	site = &interpreter->accounting->sites.items[id];
-	site->saved_epoch = 1;
-	site->heap_saved_epoch = 1;
+	site->saved_peak_number = 1;
+	site->heap_saved_peak_number = 1;
 	add_peaks(interpreter->accounting, site, row);
 	if (limit_bytes(row->max_live_bytes) > site->max_live_bytes)
 		site->max_live_bytes = limit_bytes(row->max_live_bytes);
 	site->total_bytes = sum_of(site->total_bytes, row->total_bytes);
-	site->alloc_count = gmt_account_sum(site->alloc_count, row->alloc_count);
-	site->free_count = gmt_account_sum(site->free_count, row->free_count);
-	site->refused_count = gmt_account_sum(site->refused_count, row->refused_count);
+	site->alloc_count = gmt_saturating_add_u64(site->alloc_count, row->alloc_count);
+	site->free_count = gmt_saturating_add_u64(site->free_count, row->free_count);
+	site->refused_count = gmt_saturating_add_u64(site->refused_count, row->refused_count);
 	return names->set_site(names->user, row, id);
 }
 
-static bool set_spaces(const struct gmt_compacted_prefix *compacted,
-	struct gmt_accounting *accounting)
+static bool set_spaces(const struct gmt_compacted_prefix *prefix, struct gmt_accounting *accounting)
 {
-	for (size_t i = 0; i < compacted->spaces.count; i++) {
-		const struct gmt_past_space *row = &compacted->spaces.items[i];
+	for (size_t i = 0; i < prefix->spaces.count; i++) {
+		const struct gmt_past_space *row = &prefix->spaces.items[i];
 		struct gmt_account_space *space;
 
 		if (!is_known(row->layer, row->space))
@@ -292,13 +294,13 @@ static bool set_spaces(const struct gmt_compacted_prefix *compacted,
  * Counts accounts and heaps whose peak in the file differs or is missing. `heaps` maps a row to the
  * interpreter's heap.
  */
-static uint64_t count_peak_mismatches(const struct gmt_compacted_prefix *compacted,
+static uint64_t count_peak_mismatches(const struct gmt_compacted_prefix *prefix,
 	const struct gmt_accounting *accounting, const uint32_t *heaps)
 {
 	uint64_t mismatches = 0, stated = 0, held = 0;
 
-	for (size_t i = 0; i < compacted->accounts.count; i++) {
-		const struct gmt_past_account *row = &compacted->accounts.items[i];
+	for (size_t i = 0; i < prefix->accounts.count; i++) {
+		const struct gmt_past_account *row = &prefix->accounts.items[i];
 		const struct gmt_account *account =
 			gmt_accounting_find_account(accounting, row->layer, row->device);
 
@@ -306,12 +308,12 @@ static uint64_t count_peak_mismatches(const struct gmt_compacted_prefix *compact
 			continue;
 		mismatches +=
 			account->peak_bytes != row->peak_bytes || account->peak_blocks != row->peak_blocks;
-		stated = gmt_account_sum(stated, row->peak_bytes);
+		stated = gmt_saturating_add_u64(stated, row->peak_bytes);
 	}
 	for (size_t i = 0; i < accounting->accounts.count; i++)
-		held = gmt_account_sum(held, accounting->accounts.items[i].peak_bytes);
-	for (size_t i = 0; i < compacted->heaps.count; i++) {
-		const struct gmt_past_heap *row = &compacted->heaps.items[i];
+		held = gmt_saturating_add_u64(held, accounting->accounts.items[i].peak_bytes);
+	for (size_t i = 0; i < prefix->heaps.count; i++) {
+		const struct gmt_past_heap *row = &prefix->heaps.items[i];
 		const struct gmt_account_heap *heap = &accounting->heaps.items[heaps[i]];
 
 		mismatches += heap->peak_bytes != row->peak_bytes || heap->peak_blocks != row->peak_blocks;
@@ -323,74 +325,74 @@ static uint64_t count_peak_mismatches(const struct gmt_compacted_prefix *compact
  * Returns the heap of a site's blocks, plus 1; 0: no heap. `heaps` maps a row to the interpreter's
  * heap.
  */
-static uint32_t heap_of(const struct gmt_compacted_prefix *compacted,
-	const struct gmt_past_site *row, const uint32_t *heaps)
+static uint32_t heap_of(const struct gmt_compacted_prefix *prefix, const struct gmt_past_site *row,
+	const uint32_t *heaps)
 {
-	return row->heap && row->heap <= compacted->heaps.count ? heaps[row->heap - 1] + 1 : 0;
+	return row->heap && row->heap <= prefix->heaps.count ? heaps[row->heap - 1] + 1 : 0;
 }
 
-bool gmt_compacted_prefix_prepare(const struct gmt_compacted_prefix *compacted,
+bool gmt_compacted_prefix_prepare(const struct gmt_compacted_prefix *prefix,
 	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_prefix_names *names)
 {
 	GMT_VEC(uint32_t) heaps = { 0 };
-	bool done = gmt_vec_reserve(&heaps, compacted->heaps.count);
+	bool done = gmt_vec_reserve(&heaps, prefix->heaps.count);
 	uint32_t site;
 
-	for (size_t i = 0; done && i < compacted->accounts.count; i++)
-		done = compacted->accounts.items[i].layer >= GMT_ACCOUNTING_LAYERS ||
-			gmt_accounting_get_account(interpreter->accounting, compacted->accounts.items[i].layer,
-				compacted->accounts.items[i].device);
-	done = done && set_spaces(compacted, interpreter->accounting);
-	for (size_t i = 0; done && i < compacted->heaps.count; i++)
-		done = get_heap(interpreter, &compacted->heaps.items[i], names, &heaps.items[i]);
-	for (size_t i = 0; done && i < compacted->sites.count; i++) {
-		const struct gmt_past_site *row = &compacted->sites.items[i];
+	for (size_t i = 0; done && i < prefix->accounts.count; i++)
+		done = prefix->accounts.items[i].layer >= GMT_ACCOUNTING_LAYERS ||
+			gmt_accounting_get_account(interpreter->accounting, prefix->accounts.items[i].layer,
+				prefix->accounts.items[i].device);
+	done = done && set_spaces(prefix, interpreter->accounting);
+	for (size_t i = 0; done && i < prefix->heaps.count; i++)
+		done = get_heap(interpreter, &prefix->heaps.items[i], names, &heaps.items[i]);
+	for (size_t i = 0; done && i < prefix->sites.count; i++) {
+		const struct gmt_past_site *row = &prefix->sites.items[i];
 
 		if (is_known(row->layer, row->space))
-			done = get_site(interpreter, row, heap_of(compacted, row, heaps.items), names, &site);
+			done = get_site(interpreter, row, heap_of(prefix, row, heaps.items), names, &site);
 	}
 	gmt_vec_fini(&heaps);
 	return done;
 }
 
-bool gmt_compacted_prefix_set_accounting(const struct gmt_compacted_prefix *compacted,
+bool gmt_compacted_prefix_set_accounting(const struct gmt_compacted_prefix *prefix,
 	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_prefix_names *names,
 	uint64_t *ret_mismatches)
 {
 	GMT_VEC(uint32_t) heaps = { 0 };
-	bool done = gmt_vec_reserve(&heaps, compacted->heaps.count);
+	bool done = gmt_vec_reserve(&heaps, prefix->heaps.count);
 
 	*ret_mismatches = 0;
 	clear_totals(interpreter->accounting);
-	for (size_t i = 0; done && i < compacted->accounts.count; i++)
-		done = set_account(interpreter->accounting, &compacted->accounts.items[i], ret_mismatches);
-	done = done && set_spaces(compacted, interpreter->accounting);
-	for (size_t i = 0; done && i < compacted->heaps.count; i++)
-		done = set_heap(interpreter, &compacted->heaps.items[i], names, &heaps.items[i]);
-	for (size_t i = 0; done && i < compacted->sites.count; i++) {
-		const struct gmt_past_site *row = &compacted->sites.items[i];
+	for (size_t i = 0; done && i < prefix->accounts.count; i++)
+		done = set_account(interpreter->accounting, &prefix->accounts.items[i], ret_mismatches);
+	done = done && set_spaces(prefix, interpreter->accounting);
+	for (size_t i = 0; done && i < prefix->heaps.count; i++)
+		done = set_heap(interpreter, &prefix->heaps.items[i], names, &heaps.items[i]);
+	for (size_t i = 0; done && i < prefix->sites.count; i++) {
+		const struct gmt_past_site *row = &prefix->sites.items[i];
 
 		if (is_known(row->layer, row->space))
-			done = set_site(interpreter, row, heap_of(compacted, row, heaps.items), names);
+			done = set_site(interpreter, row, heap_of(prefix, row, heaps.items), names);
 	}
 	if (done)
-		*ret_mismatches += count_peak_mismatches(compacted, interpreter->accounting, heaps.items);
-	interpreter->accounting->anomalies = compacted->fold.anomalies;
+		*ret_mismatches += count_peak_mismatches(prefix, interpreter->accounting, heaps.items);
+	interpreter->accounting->anomalies = prefix->anomalies;
 	interpreter->physical.unknown_handles = 0;
 	gmt_vec_fini(&heaps);
 	return done;
 }
 
-void gmt_compacted_prefix_fini(struct gmt_compacted_prefix *compacted)
+void gmt_compacted_prefix_fini(struct gmt_compacted_prefix *prefix)
 {
-	gmt_vec_fini(&compacted->accounts);
-	gmt_vec_fini(&compacted->spaces);
-	gmt_vec_fini(&compacted->heaps);
-	gmt_vec_fini(&compacted->sites);
-	gmt_vec_fini(&compacted->steps);
-	gmt_vec_fini(&compacted->answers);
-	gmt_vec_fini(&compacted->counters);
-	gmt_vec_fini(&compacted->curves);
-	gmt_vec_fini(&compacted->calls);
-	gmt_vec_fini(&compacted->open_ooms);
+	gmt_vec_fini(&prefix->accounts);
+	gmt_vec_fini(&prefix->spaces);
+	gmt_vec_fini(&prefix->heaps);
+	gmt_vec_fini(&prefix->sites);
+	gmt_vec_fini(&prefix->steps);
+	gmt_vec_fini(&prefix->answers);
+	gmt_vec_fini(&prefix->counters);
+	gmt_vec_fini(&prefix->curves);
+	gmt_vec_fini(&prefix->calls);
+	gmt_vec_fini(&prefix->open_ooms);
 }

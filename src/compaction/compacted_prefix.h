@@ -3,11 +3,10 @@
 #define GMT_COMPACTION_COMPACTED_PREFIX_H
 
 /*
- * The past_* rows of a compacted recording, and the restoration of the accounting from them. In the
- * flow: rows before the `fold` row -> compacted prefix -> accounting. The event interpreter must
- * have interpreted the survivors before. Afterwards all totals and peaks are those of the whole
- * recording. The replay uses this, and so does the compactor when its input is a compacted
- * recording.
+ * The prefix of a compacted recording: the past_* rows and the `fold` row, which hold the totals of
+ * all events up to the cut. These functions restore an accounting from the prefix. In the flow:
+ * rows up to the `fold` row -> compacted prefix -> accounting. The replay uses this, and so does
+ * the compactor when its input is a compacted recording.
  *
  * No threads, no I/O. Zero-initialise before use.
  */
@@ -28,26 +27,30 @@ struct gmt_compacted_prefix {
 	GMT_VEC(struct gmt_past_answer) answers;
 	GMT_VEC(struct gmt_past_counter) counters;
 	GMT_VEC(struct gmt_past_curve) curves;
-	GMT_VEC(uint64_t) calls, open_ooms; /* copies of the lists in the `fold` row */
-	struct gmt_compacted_fold {
-		uint64_t stamp, events, survivors, merged_sites, oom_retries;
-		struct gmt_accounting_anomalies anomalies;
-	} fold;
-	bool has_compacted_prefix;
+	/* From the `fold` row: */
+	uint64_t cut_stamp; /* stamp of the cut: the prefix replaces the events up to this stamp */
+	uint64_t events;    /* number of recorded events up to the cut */
+	uint64_t survivors; /* number of these events that the file still contains */
+	uint64_t merged_sites;
+	uint64_t oom_retries;
+	struct gmt_accounting_anomalies anomalies;
+	GMT_VEC(uint64_t) calls;     /* pairs: thread id, stack of its backward call */
+	GMT_VEC(uint64_t) open_ooms; /* pairs: thread id, stamp of a refusal without an outcome */
+	bool exists; /* the recording is compacted: it has a `fold` row */
 };
 
 /* Returns whether rows of this kind belong to the prefix: past_* and `fold`. */
 bool gmt_compacted_prefix_takes(uint32_t kind);
 
-/* Copies rows of such a kind, except the text of `fold`. Returns false when out of memory. */
-bool gmt_compacted_prefix_add(struct gmt_compacted_prefix *compacted, uint32_t kind,
-	const void *rows, uint32_t count);
+/* Copies rows of these kinds, except the text of `fold`. Returns false when out of memory. */
+bool gmt_compacted_prefix_add(struct gmt_compacted_prefix *prefix, uint32_t kind, const void *rows,
+	uint32_t count);
 
 /*
  * Returns whether the outcome of a refusal among the survivors is still open, so that later events
  * decide it. The thread and the stamp identify the refusal.
  */
-bool gmt_compacted_prefix_is_open(const struct gmt_compacted_prefix *compacted, uint32_t thread,
+bool gmt_compacted_prefix_is_open(const struct gmt_compacted_prefix *prefix, uint32_t thread,
 	uint64_t stamp);
 
 /* Callbacks that translate past_* rows to the numbers of the interpreter's owner. */
@@ -65,7 +68,7 @@ struct gmt_compacted_prefix_names {
  * Creates the accounts, spaces, heaps and sites of the prefix, in its order. Call it before any
  * event is interpreted. Returns false when out of memory.
  */
-bool gmt_compacted_prefix_prepare(const struct gmt_compacted_prefix *compacted,
+bool gmt_compacted_prefix_prepare(const struct gmt_compacted_prefix *prefix,
 	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_prefix_names *names);
 
 /*
@@ -76,10 +79,10 @@ bool gmt_compacted_prefix_prepare(const struct gmt_compacted_prefix *compacted,
  * differ, and accounts and heaps whose peak is not the sum of what their sites held. In the latter
  * case that sum becomes the peak. Returns false when out of memory.
  */
-bool gmt_compacted_prefix_set_accounting(const struct gmt_compacted_prefix *compacted,
+bool gmt_compacted_prefix_set_accounting(const struct gmt_compacted_prefix *prefix,
 	struct gmt_event_interpreter *interpreter, const struct gmt_compacted_prefix_names *names,
 	uint64_t *ret_mismatches);
 
-void gmt_compacted_prefix_fini(struct gmt_compacted_prefix *compacted);
+void gmt_compacted_prefix_fini(struct gmt_compacted_prefix *prefix);
 
 #endif

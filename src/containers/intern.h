@@ -5,7 +5,8 @@
 /*
  * Stores one copy of equal byte sequences and identifies it by a small number. It serves for
  * strings, frames, and stacks of frame numbers. Equal bytes always get the same id, and different
- * bytes never do (the hash only finds candidates). Zero-initialise before use. One thread.
+ * bytes never do (the hash only finds candidates). Zero-initialise before use. One thread at a
+ * time.
  */
 
 #include <stdbool.h>

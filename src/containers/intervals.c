@@ -180,7 +180,7 @@ bool gmt_intervals_find(const struct gmt_intervals *intervals, uint64_t address,
 	uint64_t *ret_first)
 {
 	/* nodes that begin at or before the address, with unvisited left subtrees */
-	uint32_t behind[MAX_HEIGHT];
+	uint32_t candidates[MAX_HEIGHT];
 	unsigned count = 0;
 	uint32_t node = intervals->root;
 
@@ -191,7 +191,7 @@ bool gmt_intervals_find(const struct gmt_intervals *intervals, uint64_t address,
 		while (node && furthest_of(intervals, node) > address) {
 			at = node_of(intervals, node);
 			if (at->first <= address) {
-				behind[count++] = node;
+				candidates[count++] = node;
 				node = at->right;
 			} else {
 				node = at->left;
@@ -199,7 +199,7 @@ bool gmt_intervals_find(const struct gmt_intervals *intervals, uint64_t address,
 		}
 		if (!count)
 			return false;
-		at = node_of(intervals, behind[--count]);
+		at = node_of(intervals, candidates[--count]);
 		if (at->end > address) {
 			*ret_first = at->first;
 			return true;

@@ -198,6 +198,12 @@ static inline enum gmt_family gmt_layer_family(unsigned layer)
 	return GMT_FAMILY_CUDA;
 }
 
+/* Returns whether the blocks of this layer and space have handles instead of addresses. */
+static inline bool gmt_has_handles(unsigned layer, unsigned space)
+{
+	return gmt_layer_family(layer) == GMT_FAMILY_CUDA && gmt_space_realm(space) == GMT_REALM_HANDLE;
+}
+
 /*
  * One bit for each kind that is stamped before the call. A bit mask avoids a table lookup, because
  * the test runs once per event.

@@ -39,7 +39,8 @@ static bool is_within(const char *low_text, const char *high_text, const char *t
 		strcmp(unit, range_unit) == 0 && number >= low && number <= high;
 }
 
-static bool is_one(const char *value, size_t length, const char *text)
+/* Returns whether `text` matches one alternative of `values`, which has this length. */
+static bool matches_alternative(const char *value, size_t length, const char *text)
 {
 	char low[PART_BYTES], high[PART_BYTES];
 	const char *dots = memmem(value, length, "..", 2);
@@ -63,7 +64,7 @@ bool gmt_option_value_is_allowed(const char *values, const char *text)
 	for (const char *at = values;;) {
 		size_t length = strcspn(at, "|");
 
-		if (is_one(at, length, text))
+		if (matches_alternative(at, length, text))
 			return true;
 		if (!at[length])
 			return false;

@@ -14,8 +14,8 @@
 bool gmt_rank_list_is_valid(const char *text);
 
 /*
- * Returns whether a valid list has the rank. The word "all" has every rank, and so has every list
- * for rank -1: the rank is not known.
+ * Returns whether a valid list contains the rank. The word "all" contains every rank. Every list
+ * contains rank -1, which means that the rank is not known.
  */
 bool gmt_rank_list_has(const char *text, int32_t rank);
 

@@ -15,7 +15,7 @@ static const struct gmt_recorder_option_row rows[GMT_RECORDER_OPTION_COUNT] = {
 };
 
 /* The arguments of one call of gmt_recorder_options_read. */
-struct reader {
+struct parser {
 	struct gmt_recorder_settings *settings;
 	void (*complain)(void *context, const struct gmt_option_complaint *complaint);
 	void *context;
@@ -38,7 +38,7 @@ static bool is(const struct gmt_recorder_settings *settings, enum gmt_recorder_o
 	return strcmp(gmt_recorder_setting(settings, option), value) == 0;
 }
 
-static void keep(struct gmt_recorder_settings *settings, enum gmt_recorder_option option,
+static void set_value(struct gmt_recorder_settings *settings, enum gmt_recorder_option option,
 	const char *value)
 {
 	if (option == GMT_RECORDER_OPTION_output)
@@ -119,21 +119,21 @@ bool gmt_recorder_output_is_possible(const char *output, char ret_why[GMT_RECORD
 	return true;
 }
 
-static void refuse(const struct reader *reader, const char *line, const char *in_force)
+static void refuse(const struct parser *parser, const char *line, const char *consequence)
 {
-	reader->complain(reader->context, &(struct gmt_option_complaint){ true, line, in_force });
+	parser->complain(parser->context, &(struct gmt_option_complaint){ true, line, consequence });
 }
 
-static void complain_value(const struct reader *reader, enum gmt_recorder_option option,
+static void complain_value(const struct parser *parser, enum gmt_recorder_option option,
 	const char *value, const char *why)
 {
-	char line[GMT_RECORDER_COMPLAINT_BYTES], in_force[GMT_RECORDER_VALUE_BYTES];
+	char line[GMT_RECORDER_COMPLAINT_BYTES], consequence[GMT_RECORDER_VALUE_BYTES];
 
 	snprintf(line, sizeof(line), "%s=%.40s %.110s", rows[option].key, value, why);
-	snprintf(in_force, sizeof(in_force), "%.16s=%.36s is used", rows[option].key,
-		gmt_recorder_setting(reader->settings, option));
-	reader->settings->is_refused[option] = true;
-	refuse(reader, line, in_force);
+	snprintf(consequence, sizeof(consequence), "%.16s=%.36s is used", rows[option].key,
+		gmt_recorder_setting(parser->settings, option));
+	parser->settings->is_refused[option] = true;
+	refuse(parser, line, consequence);
 }
 
 /*
@@ -152,7 +152,7 @@ static char wrong_separator(const char *value)
 	return 0;
 }
 
-static void refuse_value(const struct reader *reader, enum gmt_recorder_option option,
+static void refuse_value(const struct parser *parser, enum gmt_recorder_option option,
 	const char *value)
 {
 	char hint[GMT_OPTION_HINT_BYTES], why[GMT_RECORDER_COMPLAINT_BYTES];
@@ -165,33 +165,33 @@ static void refuse_value(const struct reader *reader, enum gmt_recorder_option o
 		snprintf(why, sizeof(why), "is ignored: %s", hint);
 	else
 		snprintf(why, sizeof(why), "is ignored: it takes %s", rows[option].values);
-	complain_value(reader, option, value, why);
+	complain_value(parser, option, value, why);
 }
 
-static void take_value(const struct reader *reader, enum gmt_recorder_option option,
+static void take_value(const struct parser *parser, enum gmt_recorder_option option,
 	const char *value)
 {
-	struct gmt_recorder_settings *settings = reader->settings;
+	struct gmt_recorder_settings *settings = parser->settings;
 	char line[GMT_RECORDER_COMPLAINT_BYTES];
 
 	if (!gmt_option_value_is_allowed(rows[option].values, value)) {
-		refuse_value(reader, option, value);
+		refuse_value(parser, option, value);
 		return;
 	}
 	if (option == GMT_RECORDER_OPTION_output && !gmt_recorder_output_is_possible(value, line)) {
-		complain_value(reader, option, value, line);
+		complain_value(parser, option, value, line);
 		return;
 	}
 	if (settings->is_given[option] && !is(settings, option, value)) {
 		snprintf(line, sizeof(line), "%s is given more than once; the last one, %s=%.60s, is used",
 			rows[option].key, rows[option].key, value);
-		reader->complain(reader->context, &(struct gmt_option_complaint){ false, line, "" });
+		parser->complain(parser->context, &(struct gmt_option_complaint){ false, line, "" });
 	}
 	settings->is_given[option] = true;
-	keep(settings, option, value);
+	set_value(settings, option, value);
 }
 
-static void refuse_key(const struct reader *reader, const char *key)
+static void refuse_key(const struct parser *parser, const char *key)
 {
 	struct gmt_suggestion suggestion = { 0 };
 	char line[GMT_RECORDER_COMPLAINT_BYTES];
@@ -203,10 +203,10 @@ static void refuse_key(const struct reader *reader, const char *key)
 			suggestion.best);
 	else
 		snprintf(line, sizeof(line), "unknown option `%.60s`; help=1 lists all options", key);
-	refuse(reader, line, "");
+	refuse(parser, line, "");
 }
 
-static void take_item(const struct reader *reader, char *item, enum gmt_recorder_item state)
+static void take_item(const struct parser *parser, char *item, enum gmt_recorder_item state)
 {
 	char line[GMT_RECORDER_COMPLAINT_BYTES];
 	char *equals = strchr(item, '=');
@@ -216,7 +216,7 @@ static void take_item(const struct reader *reader, char *item, enum gmt_recorder
 	if (state != GMT_RECORDER_ITEM_WHOLE) {
 		snprintf(line, sizeof(line), "%.60s... %s", item,
 			state == GMT_RECORDER_ITEM_OPEN_QUOTE ? "has an unclosed quote" : "is too long");
-		refuse(reader, line, "it is ignored");
+		refuse(parser, line, "it is ignored");
 		return;
 	}
 	if (!equals && !*item)
@@ -224,25 +224,25 @@ static void take_item(const struct reader *reader, char *item, enum gmt_recorder
 	if (equals)
 		*equals = 0;
 	if (option == GMT_RECORDER_OPTION_COUNT) {
-		refuse_key(reader, item);
+		refuse_key(parser, item);
 	} else if (!equals) {
 		snprintf(line, sizeof(line), "%s has no value; write %s=%.60s or another of %.60s", item,
 			item, rows[option].fallback, rows[option].values);
-		refuse(reader, line, "");
+		refuse(parser, line, "");
 	} else {
-		take_value(reader, option, equals + 1);
+		take_value(parser, option, equals + 1);
 	}
 }
 
-static const char *setting_of(const struct reader *reader, enum gmt_recorder_option option)
+static const char *setting_of(const struct parser *parser, enum gmt_recorder_option option)
 {
-	return gmt_recorder_setting(reader->settings, option);
+	return gmt_recorder_setting(parser->settings, option);
 }
 
 /* Reports options that make another given option useless. */
-static void check_combinations(const struct reader *reader)
+static void check_combinations(const struct parser *parser)
 {
-	const struct gmt_recorder_settings *settings = reader->settings;
+	const struct gmt_recorder_settings *settings = parser->settings;
 	const bool *is_given = settings->is_given;
 	char line[GMT_RECORDER_COMPLAINT_BYTES];
 
@@ -250,33 +250,33 @@ static void check_combinations(const struct reader *reader)
 		!is(settings, GMT_RECORDER_OPTION_mode, "window")) {
 		snprintf(line, sizeof(line),
 			"window=%s has no effect with mode=%s; add mode=window, or remove window",
-			setting_of(reader, GMT_RECORDER_OPTION_window),
-			setting_of(reader, GMT_RECORDER_OPTION_mode));
-		refuse(reader, line, "");
+			setting_of(parser, GMT_RECORDER_OPTION_window),
+			setting_of(parser, GMT_RECORDER_OPTION_mode));
+		refuse(parser, line, "");
 	}
 	if (!is(settings, GMT_RECORDER_OPTION_stacks, "none"))
 		return;
 	if (is(settings, GMT_RECORDER_OPTION_free_stacks, "on"))
-		refuse(reader, "free_stacks=on has no effect with stacks=none; remove one of them", "");
+		refuse(parser, "free_stacks=on has no effect with stacks=none; remove one of them", "");
 	if (!is(settings, GMT_RECORDER_OPTION_selftest, "0"))
-		refuse(reader, "selftest has no stacks to compare with stacks=none; remove one of them",
+		refuse(parser, "selftest has no stacks to compare with stacks=none; remove one of them",
 			"");
 }
 
 void gmt_recorder_options_read(const char *text, struct gmt_recorder_settings *ret_settings,
 	void (*complain)(void *context, const struct gmt_option_complaint *complaint), void *context)
 {
-	const struct reader reader = { ret_settings, complain, context };
+	const struct parser parser = { ret_settings, complain, context };
 	char item[GMT_RECORDER_ITEM_BYTES];
 
 	memset(ret_settings, 0, sizeof(*ret_settings));
 	for (size_t i = 0; i < GMT_RECORDER_OPTION_COUNT; i++)
-		keep(ret_settings, (enum gmt_recorder_option)i, rows[i].fallback);
+		set_value(ret_settings, (enum gmt_recorder_option)i, rows[i].fallback);
 	while (text && *text) {
 		enum gmt_recorder_item state;
 
 		text = gmt_recorder_options_next(text, item, sizeof(item), &state);
-		take_item(&reader, item, state);
+		take_item(&parser, item, state);
 	}
-	check_combinations(&reader);
+	check_combinations(&parser);
 }

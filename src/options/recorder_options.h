@@ -62,7 +62,7 @@ struct gmt_option_complaint {
 	bool is_refused;
 	const char *line; /* the problem, and what the user probably meant */
 	/* what the recorder does instead: "depth=128 is used"; "" if the line already states it */
-	const char *in_force;
+	const char *consequence;
 };
 
 /*

@@ -3,9 +3,9 @@
 #define GMT_RENDER_ALLOCATOR_STATE_H
 
 /*
- * The report's sections on the allocator state: the composition of peaks, PyTorch's segments and
- * its allocator's statistics, temporaries, and tables by line, operator, step and so on. As text,
- * and as keys of the report's JSON (docs/report-json.md).
+ * The report's sections on the allocator state, as text and as keys of the report's JSON
+ * (docs/report-json.md): the composition of peaks, PyTorch's segments, its allocator's statistics,
+ * temporaries, and tables by line, operator, step and so on.
  */
 
 #include <stdbool.h>
@@ -18,14 +18,14 @@
 #include "render/json.h"
 
 /* Number of tables into which a peak is split. The list of sites already splits it by site. */
-enum { GMT_PEAK_KEYS = 5 };
+enum { GMT_PEAK_TABLES = 5 };
 
 enum gmt_allocator_state_section {
 	GMT_ALLOCATOR_STATE_PEAK,
 	GMT_ALLOCATOR_STATE_SEGMENTS,
 	GMT_ALLOCATOR_STATE_ALLOCATOR,
 	GMT_ALLOCATOR_STATE_TEMPORARIES,
-	GMT_ALLOCATOR_STATE_TABLE,       /* the table `by` */
+	GMT_ALLOCATOR_STATE_TABLE,
 };
 
 struct gmt_allocator_state_view {
@@ -36,9 +36,9 @@ struct gmt_allocator_state_view {
 	const struct gmt_allocator_state *allocator_state;
 	const struct gmt_temporaries *temporaries;
 	/* by owner, category, part, phase, step; sorted by peak */
-	struct gmt_table peaks[GMT_PEAK_KEYS];
-	const struct gmt_table *by;            /* NULL: no table was requested */
-	enum gmt_sites_order key;                /* sort key of `by` */
+	struct gmt_table peaks[GMT_PEAK_TABLES];
+	const struct gmt_table *table; /* the table of --by; NULL: no table was requested */
+	enum gmt_sites_order order;    /* how `table` is sorted */
 	uint64_t limit; /* rows of a list; UINT64_MAX: all in JSON, about a page in text */
 	bool color;
 };
@@ -57,12 +57,6 @@ const struct gmt_table *gmt_peak_table(const struct gmt_allocator_state_view *vi
  */
 void gmt_peaks_text(const struct gmt_allocator_state_view *view, bool is_short, FILE *file);
 void gmt_table_text(const struct gmt_allocator_state_view *view, FILE *file);
-
-/* "GPU 0", "the host". */
-struct gmt_allocator_state_name {
-	char text[24];
-};
-struct gmt_allocator_state_name gmt_allocator_state_device(int32_t device);
 
 /*
  * Writes the keys "peaks", "segments", "allocator", "temporaries" and "tables" into the open

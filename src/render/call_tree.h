@@ -17,7 +17,7 @@ struct gmt_call_tree_view {
 	const char *title; /* of the number: "peak memory" */
 	const char *layer;
 	bool is_bytes; /* otherwise a number of blocks or allocations */
-	/* Nodes with a smaller share of their root are left out. They count in their parents. */
+	/* Nodes with a smaller share of their root are omitted. They count in their parents. */
 	double least_percent;
 	size_t columns; /* width of the terminal */
 	bool is_utf8;
@@ -49,7 +49,7 @@ static inline bool gmt_call_tree_shows(const struct gmt_call_tree_view *view,
 	return 100 * (double)node->value >= view->least_percent * (double)root->value;
 }
 
-/* Writes the name of a node that is no root: its group, or its frame, without a line break. */
+/* Writes the name of a node, except a root: its group, or its frame. Writes no line break. */
 void gmt_call_tree_name(const struct gmt_call_tree_view *view, const struct gmt_console *console,
 	const struct gmt_call_node *node);
 

@@ -17,7 +17,7 @@ enum gmt_console_style {
 	GMT_CONSOLE_BOLD,
 	GMT_CONSOLE_DIM,
 	GMT_CONSOLE_WARN,
-	GMT_CONSOLE_HEAT, /* the first of GMT_CONSOLE_HEATS backgrounds, from yellow to red */
+	GMT_CONSOLE_HEAT, /* the first of GMT_CONSOLE_HEATS background colours, from yellow to red */
 };
 
 enum { GMT_CONSOLE_HEATS = 6 };
@@ -67,13 +67,13 @@ void gmt_console_place(const struct gmt_console *console, const struct gmt_recor
 	const struct gmt_traces *traces, uint32_t place_id);
 
 /*
- * Same as above, for the first frame of a stack. If only the pin thread is known, writes "by
- * PyTorch's pin-memory thread (DataLoader)".
+ * Writes the user's own line, as gmt_console_place does. If only the pin thread is known, writes
+ * "by PyTorch's pin-memory thread (DataLoader)".
  */
 void gmt_console_own_place(const struct gmt_console *console, const struct gmt_recording *recording,
 	const struct gmt_traces *traces, uint32_t place_id);
 
-/* Does the same for a frame of a stack, by its index. Writes "(no stack)" for an empty stack. */
+/* Same as above, for frame number `own_line` of a stack. Writes "(no stack)" for an empty stack. */
 void gmt_console_own_line(const struct gmt_console *console, const struct gmt_recording *recording,
 	const struct gmt_traces *traces, uint32_t stack, uint32_t own_line);
 

@@ -30,14 +30,14 @@ struct gmt_leaks_view {
 	uint64_t frames; /* lines of stack for each finding */
 	bool brief;      /* part of a report: does not explain definitions */
 	/*
-	 * JSON: lists of bounded length. At most GMT_LEAKS_STEPS steps of a series: of as many parts
-	 * of the series, the step with the largest peak. No phases, if they are more than
-	 * GMT_LEAKS_PHASES.
+	 * JSON: the lists have a maximum length. A series is split into at most GMT_LEAKS_MAX_STEPS
+	 * parts; the step with the largest peak represents its part. If there are more than
+	 * GMT_LEAKS_MAX_PHASES phases, the list of phases is empty.
 	 */
 	bool is_bounded;
 };
 
-enum { GMT_LEAKS_STEPS = 4096, GMT_LEAKS_PHASES = 2000 };
+enum { GMT_LEAKS_MAX_STEPS = 4096, GMT_LEAKS_MAX_PHASES = 2000 };
 
 /* "+512 B a step", or the retained bytes of a finding that has no steps. */
 struct gmt_leak_amount {

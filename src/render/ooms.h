@@ -11,9 +11,9 @@
 #include "render/json.h"
 #include "render/report.h"
 
-/* Data that not every report has. A function may be NULL: then its answer is not known. */
+/* Finds the steps of refused requests and of growth. A function may be NULL: no step is known. */
 struct gmt_ooms_steps {
-	/* Finds the step that contains a moment. */
+	/* Finds the step that contains a moment. Returns false if there is no such step. */
 	bool (*of_stamp)(const void *user, uint64_t stamp, uint64_t *ret_step);
 	/*
 	 * Finds the step since which a site (id in the replay) grows. Returns false if it is not known
@@ -23,7 +23,7 @@ struct gmt_ooms_steps {
 	const void *user;
 };
 
-/* Returns the answers from a report's steps and leaks. Valid as long as `view`. */
+/* Returns functions that search a report's steps and leaks. Valid as long as `view`. */
 struct gmt_ooms_steps gmt_ooms_steps_of(const struct gmt_leaks_view *view);
 
 /*

@@ -15,12 +15,12 @@ enum { GMT_RANKS_SCREEN = 24 };
 
 struct gmt_ranks_view {
 	const struct gmt_job *job;
-	/* About the files, from the caller: one line each, shown before the job's own remarks. */
+	/* the caller's remarks on the files, one line each; shown before the job's own remarks */
 	const char *const *remarks;
 	size_t remark_count;
 	size_t columns;  /* text: width of a line */
 	bool color;      /* text */
-	bool has_blocks; /* text: the terminal shows UTF-8 */
+	bool is_utf8; /* text: the terminal shows UTF-8 */
 	bool is_full;    /* text: all ranks and remarks, not one screen */
 };
 

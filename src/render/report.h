@@ -50,14 +50,14 @@ struct gmt_report {
 	uint64_t sections; /* text: bits by enum gmt_report_section */
 	bool is_full;      /* text: a full report, with the head and short forms of its sections */
 	size_t columns;    /* text: width of the first screen */
-	bool has_blocks;   /* text: the terminal shows UTF-8 */
+	bool is_utf8;   /* text: the terminal shows UTF-8 */
 	bool has_page;     /* text: this program can write pages (--html) */
 	bool without_sites; /* JSON: the lists of sites and of refused requests are empty */
 	bool has_until; /* the report ends before the end of the recording */
 	uint64_t limit; /* sites of a list; UINT64_MAX: all in JSON, about a page in text */
 	uint64_t frames; /* lines of stack for each site in text */
-	bool all_lists; /* text: lists by peak, by live and by total; else only the list of `key` */
-	enum gmt_sites_order key;
+	bool all_lists; /* text: lists by peak, by live and by total; else only the list by `order` */
+	enum gmt_sites_order order;
 	bool color;
 };
 

@@ -41,7 +41,7 @@ static void render(const struct gmt_live_process *process)
 {
 	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON), .pretty = true, .inline_depth = 2 };
 	struct gmt_screen screen = {
-		.file = fuzz_output(FUZZ_TEXT), .color = false, .has_blocks = true, .columns = 80
+		.file = fuzz_output(FUZZ_TEXT), .color = false, .is_utf8 = true, .columns = 80
 	};
 	const struct gmt_live_text_options options = { .max_lines = 20, .curve_rows = 4 };
 

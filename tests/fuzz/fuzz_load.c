@@ -61,7 +61,7 @@ static void check_peaks(const struct gmt_allocator_state_view *view)
 	const struct gmt_accounting *accounting = &view->replay->accounting;
 
 	for (size_t a = 0; a < accounting->accounts.count && a < GMT_ALLOCATOR_STATE_MAX_ACCOUNTS; a++)
-		for (size_t i = 0; i < GMT_PEAK_KEYS; i++) {
+		for (size_t i = 0; i < GMT_PEAK_TABLES; i++) {
 			const struct gmt_account *account = &accounting->accounts.items[a];
 			uint64_t bytes = 0;
 			size_t count;
@@ -71,7 +71,7 @@ static void check_peaks(const struct gmt_allocator_state_view *view)
 			for (; count; count--)
 				bytes += row++->peak_bytes;
 			if (bytes != account->peak_bytes &&
-				(bytes || !view->recording->compacted.has_compacted_prefix ||
+				(bytes || !view->recording->compacted.exists ||
 					(view->peaks[i].key != GMT_TABLE_PHASE &&
 						view->peaks[i].key != GMT_TABLE_STEP)))
 				abort();
@@ -130,7 +130,7 @@ static void render(struct gmt_pipeline *parts, const struct gmt_allocator_state_
 		.overview = &parts->overview,
 		.sections = UINT64_MAX,
 		.columns = 80,
-		.has_blocks = true,
+		.is_utf8 = true,
 	};
 	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON), .pretty = true, .inline_depth = 2 };
 

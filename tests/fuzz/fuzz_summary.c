@@ -84,7 +84,7 @@ static void check_round_trip(struct gmt_job_store *store, const struct gmt_proce
 
 static void show(const struct gmt_job *job)
 {
-	struct gmt_ranks_view view = { .job = job, .columns = 80, .has_blocks = true };
+	struct gmt_ranks_view view = { .job = job, .columns = 80, .is_utf8 = true };
 	struct gmt_json json = { .file = fuzz_output(FUZZ_JSON) };
 
 	for (int full = 0; full < 2; full++) {

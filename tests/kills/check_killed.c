@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 	if (compare_with_log(recording, call_log, coverage, argc > 4 ? published : NULL))
 		return 1;
 	printf("%zu", recording->events.count);
-	if (recording->compacted.has_compacted_prefix)
+	if (recording->compacted.exists)
 		printf(" %" PRIu64, gmt_recording_compacted_events(recording));
 	putchar('\n');
 	return 0;

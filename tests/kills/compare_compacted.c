@@ -94,7 +94,7 @@ int compare_compacted(struct comparison *comparison)
 	struct log_sums sums = { 0 };
 	size_t count = 0;
 
-	if (!compacted->has_compacted_prefix)
+	if (!compacted->exists)
 		return 0;
 	for (size_t i = 0; i < LOGGED_THREADS; i++)
 		count +=
@@ -106,6 +106,6 @@ int compare_compacted(struct comparison *comparison)
 			return check_account(&compacted->accounts.items[i], &sums);
 	/* No account: at the compaction, all events were too new to be compacted. */
 	return sums.allocs ? report_difference("the compacted part has no call of the program",
-							 compacted->fold.events, sums.allocs)
+							 compacted->events, sums.allocs)
 					   : 0;
 }

@@ -48,9 +48,9 @@ static int count_events(struct comparison *comparison)
 static int set_totals(struct comparison *comparison, enum log_coverage coverage,
 	const uint64_t *published)
 {
-	bool has_compacted_prefix = comparison->recording->compacted.has_compacted_prefix;
+	bool exists = comparison->recording->compacted.exists;
 
-	if (has_compacted_prefix && (!published || coverage != HAS_ALL_CALLS))
+	if (exists && (!published || coverage != HAS_ALL_CALLS))
 		return report_difference("the recording is compacted",
 			comparison->recording->compacted_events, 0);
 	for (size_t i = 0; i < LOGGED_THREADS; i++) {
@@ -63,7 +63,7 @@ static int set_totals(struct comparison *comparison, enum log_coverage coverage,
 			return report_difference("a thread has more events than calls", i, part->total);
 		if (part->total < done && coverage == HAS_ALL_CALLS)
 			return report_difference("a thread has fewer events than calls", part->total, done);
-		if (part->in_detail > part->total || (part->compacted && !has_compacted_prefix))
+		if (part->in_detail > part->total || (part->compacted && !exists))
 			return report_difference("events in detail do not match the published events",
 				part->total, part->in_detail);
 	}

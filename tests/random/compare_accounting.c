@@ -228,8 +228,8 @@ static void compare(struct comparison *comparison, const struct gmt_accounting *
 	comparison->compared++;
 	/* The live blocks of folded moments are unknown. */
 	if (comparison->differs ||
-		(compacted->has_compacted_prefix &&
-			comparison->marks.items[comparison->compared - 1].stamp < compacted->fold.stamp)) {
+		(compacted->exists &&
+			comparison->marks.items[comparison->compared - 1].stamp < compacted->cut_stamp)) {
 		free(items.list);
 		return;
 	}

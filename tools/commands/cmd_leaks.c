@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "render/lines/fit_lines.h"
-#include "render/head.h"
+#include "render/lines/wrap_stream.h"
+#include "render/recording_head.h"
 #include "render/leaks.h"
 #include "tools/options/command.h"
 #include "tools/options/moment.h"
@@ -145,12 +145,12 @@ static bool render(struct gmt_pipeline *pipeline, const struct leaks_options *op
 	view.limit = options->limit;
 	view.frames = options->frames;
 	if (!options->files.json) {
-		const struct gmt_console console = { gmt_fit_open(output->file), output->color };
+		const struct gmt_console console = { gmt_wrap_stream_open(output->file), output->color };
 		bool done;
 
-		gmt_head_text(&console, pipeline->recording, &pipeline->warnings);
+		gmt_recording_head_text(&console, pipeline->recording, &pipeline->warnings);
 		done = gmt_leaks_text(&view, &console);
-		gmt_fit_close(console.file, output->file);
+		gmt_wrap_stream_close(console.file, output->file);
 		return done;
 	}
 	gmt_json_begin_object(json);

@@ -66,7 +66,7 @@ static int render(const struct task *task, const struct gmt_job *job, FILE *file
 		.remark_count = task->files->remarks.count,
 		.columns = gmt_terminal_columns(file),
 		.color = !options->html && gmt_output_enable_color(file, (enum gmt_color)options->color),
-		.has_blocks = gmt_terminal_is_utf8(),
+		.is_utf8 = gmt_terminal_is_utf8(),
 		.is_full = options->full,
 	};
 	struct gmt_json json = { .file = file };

@@ -123,11 +123,11 @@ static enum gmt_status render(struct gmt_pipeline *pipeline,
 	report.limit = options->limit;
 	report.frames = options->frames;
 	report.all_lists = options->sort == UNSET || options->sort == SORT_ALL;
-	report.key = key_of(options);
+	report.order = key_of(options);
 	report.sections = sections_of(options);
 	report.is_full = options->full;
 	report.columns = output->columns;
-	report.has_blocks = output->is_utf8;
+	report.is_utf8 = output->is_utf8;
 	report.color = output->color && !options->html;
 	allocator_state->view.limit = options->limit;
 	allocator_state->view.color = report.color;

@@ -36,7 +36,7 @@ static void add_complaint(void *context, const struct gmt_option_complaint *comp
 	if (all->length < sizeof(all->text))
 		all->length += (size_t)snprintf(all->text + all->length, sizeof(all->text) - all->length,
 			"%s%s%s%s", all->length ? "; also: " : "", complaint->line,
-			*complaint->in_force ? "; " : "", complaint->in_force);
+			*complaint->consequence ? "; " : "", complaint->consequence);
 }
 
 void gmt_doctor_options(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)

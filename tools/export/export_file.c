@@ -255,7 +255,7 @@ static void report_left_out(const struct state *state)
 
 	if (*state->export.left_out)
 		gmt_message_warning("%s: %s", recording->path, state->export.left_out);
-	if (state->format->kind == GMT_EXPORT_EVENTS && recording->compacted.has_compacted_prefix)
+	if (state->format->kind == GMT_EXPORT_EVENTS && recording->compacted.exists)
 		gmt_message_warning("%s: %s folded events are not included; the blocks that they left are",
 			recording->path, gmt_text_count(gmt_recording_compacted_events(recording)).text);
 	gmt_work_limit_report(recording->path);

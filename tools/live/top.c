@@ -84,7 +84,7 @@ static bool print_text(const struct gmt_top *top)
 	struct gmt_screen screen = {
 		.file = stdout,
 		.color = gmt_output_enable_color(stdout, (enum gmt_color)top->options->color),
-		.has_blocks = gmt_terminal_is_utf8(),
+		.is_utf8 = gmt_terminal_is_utf8(),
 		.columns = gmt_terminal_columns(stdout),
 	};
 	const struct gmt_live_text_options options = { .max_lines = (size_t)top->options->max_lines,

@@ -72,7 +72,7 @@ bool gmt_top_screen_show(struct gmt_top *top)
 {
 	struct gmt_screen screen = {
 		.color = gmt_output_enable_color(stdout, (enum gmt_color)top->options->color),
-		.has_blocks = gmt_terminal_is_utf8(),
+		.is_utf8 = gmt_terminal_is_utf8(),
 		.columns = gmt_terminal_columns(stdout),
 	};
 	char *text = NULL;

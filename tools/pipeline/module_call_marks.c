@@ -77,8 +77,7 @@ void gmt_module_call_marks_detect(struct gmt_module_call_marks *ret_marks, const
 	}
 	if (gmt_recording_load(path, &options, &recording, &error))
 		return;
-	if ((recording->has_torch || recording->has_pool) &&
-		!recording->compacted.has_compacted_prefix &&
+	if ((recording->has_torch || recording->has_pool) && !recording->compacted.exists &&
 		(!detect(ret_marks, recording) || gmt_budget.left_out != left_out))
 		ret_marks->marks.count = 0;
 	/* The compaction itself leaves out nothing when this analysis exceeds the budget. */

@@ -15,7 +15,7 @@
 static enum gmt_status check_known(const struct gmt_recording *recording, const char *moment,
 	uint64_t stamp, struct gmt_error *error)
 {
-	if (recording->compacted.has_compacted_prefix && stamp < recording->compacted.fold.stamp)
+	if (recording->compacted.exists && stamp < recording->compacted.cut_stamp)
 		return gmt_error_set(error, GMT_USAGE,
 			"%s: the %s lies in the compacted part, of which only totals are "
 			"known",

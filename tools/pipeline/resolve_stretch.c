@@ -18,7 +18,7 @@ static enum gmt_status find_phase(const char *name, const struct gmt_recording *
 			phase = &timeline->phases.items[i];
 	if (!phase)
 		return gmt_error_set(error, GMT_USAGE, "%s: there is no phase `%s`", recording->path, name);
-	if (recording->compacted.has_compacted_prefix && phase->begin < recording->compacted.fold.stamp)
+	if (recording->compacted.exists && phase->begin < recording->compacted.cut_stamp)
 		return gmt_error_set(error, GMT_USAGE,
 			"%s: the phase `%s` began in the compacted part, of which only totals are known",
 			recording->path, name);
@@ -40,8 +40,8 @@ static enum gmt_status find_from(const struct gmt_moment *from,
 
 	if (status)
 		return status;
-	if (recording->compacted.has_compacted_prefix &&
-		range->from_ns < gmt_clock_time_ns(recording, recording->compacted.fold.stamp))
+	if (recording->compacted.exists &&
+		range->from_ns < gmt_clock_time_ns(recording, recording->compacted.cut_stamp))
 		return gmt_error_set(error, GMT_USAGE,
 			"%s: --from lies in the compacted part, of which only totals are "
 			"known",

@@ -18,7 +18,7 @@ static bool render(struct gmt_pipeline *pipeline, const struct gmt_allocator_sta
 	struct gmt_report report = gmt_report_input_all(pipeline, &leaks, state);
 
 	report.columns = gmt_terminal_columns(file);
-	report.has_blocks = gmt_terminal_is_utf8();
+	report.is_utf8 = gmt_terminal_is_utf8();
 	report.color = gmt_output_enable_color(file, GMT_COLOR_AUTO);
 	fputc('\n', file);
 	return gmt_overview_text(&report, file);

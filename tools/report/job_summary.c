@@ -8,7 +8,7 @@
 #include "analysis/recording/recorded_program.h"
 #include "base/text.h"
 #include "containers/vec.h"
-#include "render/lines/fit_lines.h"
+#include "render/lines/wrap_stream.h"
 #include "render/leaks.h"
 #include "render/console.h"
 
@@ -166,7 +166,7 @@ bool gmt_job_summary_write(FILE *rows, FILE *document)
 {
 	struct rows all = { 0 };
 	bool done = read_rows(rows, &all);
-	FILE *text = gmt_fit_open(document);
+	FILE *text = gmt_wrap_stream_open(document);
 
 	if (done && all.count) {
 		write_verdict(&all, text);
@@ -179,7 +179,7 @@ bool gmt_job_summary_write(FILE *rows, FILE *document)
 			  "      gpumemtrace report --html FILE...   # a page with all\n",
 			text);
 	}
-	gmt_fit_close(text, document);
+	gmt_wrap_stream_close(text, document);
 	gmt_vec_fini(&all);
 	return done;
 }

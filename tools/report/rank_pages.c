@@ -112,9 +112,9 @@ static bool render(struct gmt_pipeline *pipeline,
 	report.limit = UINT64_MAX;
 	report.frames = FRAMES;
 	report.columns = gmt_terminal_columns(parts);
-	report.has_blocks = true;
+	report.is_utf8 = true;
 	report.all_lists = true;
-	report.key = GMT_SITES_BY_PEAK;
+	report.order = GMT_SITES_BY_PEAK;
 	report.sections = GMT_REPORT_SECTION_BIT(SUMMARY);
 	allocator_state->view.limit = UINT64_MAX;
 	return gmt_report_page_write(&pipeline->page, &report, number, parts);

@@ -195,7 +195,7 @@ enum gmt_status gmt_allocator_state_init(struct gmt_allocator_state *ret_state,
 	ret_state->timeline = timeline;
 	ret_state->module_tensors.recording = recording;
 	set_next_needed_stamp(ret_state);
-	ret_state->is_in_compacted = recording->compacted.has_compacted_prefix;
+	ret_state->is_in_compacted = recording->compacted.exists;
 	ret_state->has_torch = recording->has_torch;
 	for (size_t i = 0; i < recording->compacted.accounts.count; i++)
 		ret_state->has_torch |= recording->compacted.accounts.items[i].layer == GMT_LAYER_TORCH;

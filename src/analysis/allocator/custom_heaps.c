@@ -14,7 +14,7 @@ static struct gmt_custom_heap_row row_of(const struct gmt_recording *recording,
 		.heap = heap,
 		.accounting = *accounting,
 		.peak_time_ns =
-			accounting->epoch ? gmt_clock_time_ns(recording, accounting->peak_stamp) : 0,
+			accounting->peak_number ? gmt_clock_time_ns(recording, accounting->peak_stamp) : 0,
 		.has_size = heap->live_heaps && !heap->unsized_heaps,
 	};
 

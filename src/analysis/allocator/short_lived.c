@@ -160,7 +160,7 @@ static bool count_short_lived(struct gmt_short_lived *short_lived, const struct 
 	size->count++;
 	size->life_ticks =
 		life_ticks > UINT64_MAX - size->life_ticks ? UINT64_MAX : size->life_ticks + life_ticks;
-	size->bytes = gmt_account_sum_bytes(size->bytes, block->size_bytes);
+	size->bytes = gmt_saturating_add_i64(size->bytes, block->size_bytes);
 	if (block->size_bytes > size->size_bytes)
 		size->size_bytes = block->size_bytes;
 	if (size->at_peak_stamp != peak_stamp)
@@ -245,7 +245,7 @@ static bool make_rows(struct gmt_short_lived *short_lived, const struct gmt_repl
 		if (!done)
 			continue;
 		row->count += size->count;
-		row->bytes = gmt_account_sum_bytes(row->bytes, size->bytes);
+		row->bytes = gmt_saturating_add_i64(row->bytes, size->bytes);
 		if (size->size_bytes > row->largest_bytes)
 			row->largest_bytes = size->size_bytes;
 		if (size->at_peak_stamp == peak->peak_stamp)

@@ -29,7 +29,7 @@ static bool add(struct gmt_temporary_rows *rows, struct gmt_map *ids,
 		row->own_line = site->own_line;
 	}
 	row->count += amounts->count;
-	row->bytes = gmt_account_sum_bytes(row->bytes, amounts->bytes);
+	row->bytes = gmt_saturating_add_i64(row->bytes, amounts->bytes);
 	row->at_peak_bytes += amounts->at_peak_bytes;
 	if (amounts->largest_bytes > row->largest_bytes)
 		row->largest_bytes = amounts->largest_bytes;

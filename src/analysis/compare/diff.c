@@ -100,7 +100,7 @@ static void fill_account(struct gmt_diff *diff, struct gmt_diff_account *account
 	account->reserved_peak_bytes.sides[side] = accounting->reported_reserved_peak_bytes;
 	account->has_reserved |= accounting->has_totals;
 	account->peak_time_ns.sides[side] =
-		accounting->epoch ? gmt_clock_time_ns(recording, accounting->peak_stamp) : 0;
+		accounting->peak_number ? gmt_clock_time_ns(recording, accounting->peak_stamp) : 0;
 }
 
 static bool list_accounts(struct builder *builder, int side)
@@ -277,8 +277,8 @@ static bool add_sites(struct builder *builder, int side)
 		struct gmt_diff_pair *amounts = row->amounts;
 		amounts[GMT_DIFF_PEAK_BYTES].sides[side] += site->peak_bytes;
 		amounts[GMT_DIFF_PEAK_BLOCKS].sides[side] += site->peak_blocks;
-		amounts[GMT_DIFF_LIVE_BYTES].sides[side] += site->live_bytes;
-		amounts[GMT_DIFF_LIVE_BLOCKS].sides[side] += site->live_blocks;
+		amounts[GMT_DIFF_LIVE_BYTES].sides[side] += site->live_at_end_bytes;
+		amounts[GMT_DIFF_LIVE_BLOCKS].sides[side] += site->live_at_end_blocks;
 		amounts[GMT_DIFF_TOTAL_BYTES].sides[side] += site->total_bytes;
 		amounts[GMT_DIFF_ALLOCS].sides[side] += site->alloc_count;
 		amounts[GMT_DIFF_FREES].sides[side] += site->free_count;

@@ -35,7 +35,7 @@ static struct gmt_attribution_row *step_row(struct gmt_attribution *attribution,
 static void count_attribution(struct gmt_attribution_row *row, uint64_t size_bytes)
 {
 	row->allocs++;
-	row->total_bytes = gmt_account_sum_bytes(row->total_bytes, size_bytes);
+	row->total_bytes = gmt_saturating_add_i64(row->total_bytes, size_bytes);
 	if (size_bytes > row->largest_bytes)
 		row->largest_bytes = size_bytes;
 }

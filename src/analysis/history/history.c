@@ -9,24 +9,16 @@
 #include "reader/load/clock.h"
 #include "reader/stacks/frame_kinds.h"
 
-/* Blocks of a site that ended one after the other, with no allocation between them. */
-struct burst {
-	uint64_t allocations; /* allocations of the whole process before the burst */
-	uint32_t last_step, count;
-};
-
 struct state {
 	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	const struct gmt_timeline *timeline;
 	struct gmt_history *history;
 	struct gmt_history_follower followers[GMT_TIMELINE_SERIES];
-	GMT_VEC(struct burst) bursts;
 	size_t site_capacity, account_capacity; /* number of rows that exist */
 	struct gmt_history_roles roles;
 	/* Step, + 1, in which a module was called and no backward pass followed. */
 	size_t module_step_plus_1;
-	uint64_t allocations;
 	uint64_t next_capture; /* no moment that remains to be captured lies before this stamp */
 	/* Before this stamp there is also no begin or end of a step, and no mark about roles. */
 	uint64_t next_needed_stamp;
@@ -68,7 +60,7 @@ __attribute__((noinline)) static bool grow(struct state *state, size_t sites, si
 	((vec)->count >= (to) || \
 		(gmt_vec_reserve((vec), (to) - (vec)->count) && ((vec)->count = (to), true)))
 	/* New rows are zero. */
-	if (!GROW(&history->sites, sites) || !GROW(&state->bursts, sites))
+	if (!GROW(&history->sites, sites))
 		return false;
 #undef GROW
 	for (size_t i = 0; i < state->timeline->series_count; i++)
@@ -171,7 +163,6 @@ static bool began(void *user, const struct gmt_replay *replay,
 	uint64_t live_bytes = accounting->accounts.items[account].live_bytes;
 	uint64_t site_bytes = accounting->sites.items[site].live_bytes;
 
-	state->allocations++;
 	if (!make_room(state, accounting))
 		return false;
 	note_order(state, replay, site);
@@ -188,28 +179,6 @@ static bool began(void *user, const struct gmt_replay *replay,
 			running->peak_bytes = live_bytes;
 	}
 	return true;
-}
-
-/*
- * Counts blocks of different steps that end with no allocation between them: this is typical of a
- * garbage collection. After the last step it is not counted, because returning functions free all
- * their blocks the same way.
- */
-static void note_burst(struct state *state, const struct gmt_account_block *block)
-{
-	struct burst *burst = &state->bursts.items[block->site];
-	struct gmt_history_site *site = &state->history->sites.items[block->site];
-	uint32_t step;
-
-	if (state->followers[0].cursor >= state->followers[0].steps->steps.count ||
-		!gmt_series_find(&state->timeline->series[0], block->stamp, &step))
-		return;
-	if (burst->allocations != state->allocations)
-		*burst = (struct burst){ .allocations = state->allocations, .last_step = step, .count = 1 };
-	else if (burst->last_step != step)
-		*burst = (struct burst){ state->allocations, step, burst->count + 1 };
-	if (burst->count > site->burst_blocks)
-		site->burst_blocks = burst->count;
 }
 
 static bool is_current(const struct gmt_history_follower *follower, uint64_t stamp)
@@ -242,7 +211,6 @@ static void note_lifetime(struct state *state, const struct gmt_account_block *b
 		return;
 	if (!is_current(&state->followers[0], block->stamp)) {
 		site->kept_count++;
-		note_burst(state, block);
 		return;
 	}
 	site->brief_count++;
@@ -302,7 +270,7 @@ static bool compacted(void *user, const struct gmt_replay *replay)
 		return false;
 	for (size_t i = 0; i < state->timeline->series_count; i++) {
 		if (!gmt_history_follow(&state->followers[i], &replay->accounting,
-				compacted->fold.stamp + 1))
+				compacted->cut_stamp + 1))
 			return false;
 		for (size_t j = 0; j < compacted->steps.count; j++)
 			gmt_history_set_compacted_step(&state->followers[i], &replay->accounting,
@@ -423,7 +391,6 @@ void gmt_history_fini(struct gmt_history *history)
 	}
 	if (!state)
 		return;
-	gmt_vec_fini(&state->bursts);
 	gmt_history_roles_fini(&state->roles);
 	gmt_pages_free(state, sizeof(*state));
 	history->state = NULL;

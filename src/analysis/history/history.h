@@ -111,8 +111,6 @@ struct gmt_history_site {
 	 */
 	uint64_t before_modules_count;
 	uint64_t other_outside_count;   /* other blocks made in a step, outside of modules */
-	/* Most blocks from different steps that ended with no allocation between them. */
-	uint32_t burst_blocks;
 	/*
 	 * Frees between the last allocation of the program's work and the end of the work. Stamp 0: no
 	 * free.

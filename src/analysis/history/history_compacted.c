@@ -40,7 +40,7 @@ void gmt_history_plan_compacted(struct gmt_history_series *ret_series,
 	if (!gmt_recording_compacted_events(recording))
 		return;
 	ret_series->lacks_compacted_samples = steps->lacks_compacted_samples ||
-		(steps->steps.items[0].end <= recording->compacted.fold.stamp && !steps->compacted.count);
+		(steps->steps.items[0].end <= recording->compacted.cut_stamp && !steps->compacted.count);
 	if (ret_series->lacks_compacted_samples)
 		return;
 	for (size_t i = 0; i < steps->compacted.count; i++) {
@@ -166,12 +166,12 @@ static bool add_counter(struct builder *builder, const struct gmt_recording *rec
 
 		if (row->step == compacted->steps && !is_last)
 			continue;
-		if (row->step > compacted->steps || !row->site ||
-			row->site > replay->compacted_sites.count || step < builder->last_step) {
+		if (row->step > compacted->steps || !row->site || row->site > replay->prefix_sites.count ||
+			step < builder->last_step) {
 			builder->follower->series->lacks_compacted_samples = true;
 			return true;
 		}
-		site_plus_1 = replay->compacted_sites.items[row->site - 1];
+		site_plus_1 = replay->prefix_sites.items[row->site - 1];
 		if ((step + stride - 1) / stride != builder->interval && !end_interval(builder))
 			return false;
 		builder->interval = (step + stride - 1) / stride;
@@ -225,7 +225,7 @@ bool gmt_history_set_compacted(struct gmt_history_follower *follower, struct gmt
 		return true;
 	/* The reserved memory is zeroed. */
 	done = find_ranges(&builder, &recording->compacted) &&
-		gmt_vec_reserve(&builder.row_states, replay->compacted_sites.count) &&
+		gmt_vec_reserve(&builder.row_states, replay->prefix_sites.count) &&
 		gmt_vec_reserve(&builder.site_states, replay->accounting.sites.count);
 	forget_survivors(follower);
 	for (size_t i = 0; done && i < follower->steps->compacted.count; i++)

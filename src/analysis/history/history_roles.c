@@ -56,7 +56,7 @@ static bool name_block(struct gmt_history_roles *roles, const struct gmt_account
 		return false;
 	key = (uint64_t)block->site * GMT_ROLES + gmt_history_role_of_mark(mark->kind);
 	gmt_map_find(&roles->named, key, &bytes);
-	return gmt_map_put(&roles->named, key, gmt_account_sum_bytes(bytes, block->size_bytes));
+	return gmt_map_put(&roles->named, key, gmt_saturating_add_i64(bytes, block->size_bytes));
 }
 
 static void assign_roles(struct gmt_history_roles *roles, struct gmt_history *history,

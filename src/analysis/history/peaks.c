@@ -29,11 +29,11 @@ bool gmt_peaks_note_begin(struct gmt_peaks *peaks, const struct gmt_accounting *
 	struct gmt_peak *peak;
 
 	if (account >= GMT_PEAKS_ACCOUNTS ||
-		peaks->accounts[account].epoch == accounting->accounts.items[account].epoch)
+		peaks->accounts[account].peak_number == accounting->accounts.items[account].peak_number)
 		return false;
 	peak = &peaks->accounts[account];
-	peak->epoch = accounting->accounts.items[account].epoch;
-	peak->sequence = accounting->began;
+	peak->peak_number = accounting->accounts.items[account].peak_number;
+	peak->sequence = accounting->last_sequence;
 	peak->stamp = stamp;
 	peak->ended.count = 0;
 	return true;
@@ -42,7 +42,7 @@ bool gmt_peaks_note_begin(struct gmt_peaks *peaks, const struct gmt_accounting *
 void gmt_peaks_forget(struct gmt_peaks *peaks, const struct gmt_accounting *accounting)
 {
 	for (size_t i = 0; i < accounting->accounts.count && i < GMT_PEAKS_ACCOUNTS; i++) {
-		peaks->accounts[i].epoch = accounting->accounts.items[i].epoch;
+		peaks->accounts[i].peak_number = accounting->accounts.items[i].peak_number;
 		peaks->accounts[i].sequence = 0;
 		peaks->accounts[i].ended.count = 0;
 	}
@@ -81,7 +81,7 @@ bool gmt_peaks_knows(const struct gmt_peaks *peaks, const struct gmt_accounting 
 	uint32_t account)
 {
 	return account < GMT_PEAKS_ACCOUNTS && peaks->accounts[account].sequence &&
-		peaks->accounts[account].epoch == accounting->accounts.items[account].epoch;
+		peaks->accounts[account].peak_number == accounting->accounts.items[account].peak_number;
 }
 
 /* Lists live blocks that were among the first `sequence` blocks to begin. */

@@ -32,7 +32,7 @@ struct gmt_peaks_blocks { /* a GMT_VEC with a name, so that functions can take i
 };
 
 struct gmt_peak {
-	uint64_t epoch;    /* the account's epoch when it was last checked */
+	uint64_t peak_number; /* the account's peak_number when it was last checked */
 	/* Number of blocks that had begun at the peak. 0: the blocks of the peak are unknown. */
 	uint64_t sequence;
 	uint64_t stamp;

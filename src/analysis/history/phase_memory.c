@@ -137,7 +137,7 @@ static bool change_account(struct gmt_phase_memory *memory, size_t index, uint64
 		row->alloc_count += is_alloc;
 		row->free_count += !is_alloc;
 		if (is_alloc && bytes <= GMT_ACCOUNTING_MAX_BYTES)
-			row->alloc_bytes = gmt_account_sum_bytes(row->alloc_bytes, bytes);
+			row->alloc_bytes = gmt_saturating_add_i64(row->alloc_bytes, bytes);
 		if (account->live_bytes > row->peak_bytes) {
 			row->peak_bytes = account->live_bytes;
 			row->peak_stamp = stamp;
@@ -208,8 +208,8 @@ bool gmt_phase_memory_init(struct gmt_phase_memory *memory, const struct gmt_tim
 	memory->timeline = timeline;
 	memory->traces = traces;
 	memory->only = only;
-	if (recording->compacted.has_compacted_prefix)
-		memory->first_stamp = recording->compacted.fold.stamp;
+	if (recording->compacted.exists)
+		memory->first_stamp = recording->compacted.cut_stamp;
 	memory->observer = (struct gmt_replay_observer){
 		.began = on_began,
 		.ended = on_ended,

@@ -33,10 +33,10 @@ static struct gmt_site site_row(const struct gmt_replay *replay, uint32_t id)
 		.space = accounting->spaces.items[site->space].space,
 		.stack = replay->site_stacks.items[id],
 		.thread = allocating_thread->has_several ? 0 : allocating_thread->thread,
-		.live_bytes = at_work_end.bytes,
-		.live_blocks = at_work_end.blocks,
-		.left_bytes = site->live_bytes,
-		.left_blocks = site->live_blocks,
+		.live_at_end_bytes = at_work_end.bytes,
+		.live_at_end_blocks = at_work_end.blocks,
+		.live_at_exit_bytes = site->live_bytes,
+		.live_at_exit_blocks = site->live_blocks,
 		.peak_bytes = peak.bytes,
 		.peak_blocks = peak.blocks,
 		.max_live_bytes = site->max_live_bytes,
@@ -87,7 +87,7 @@ enum gmt_status gmt_sites_compute(struct gmt_sites *ret_sites, const struct gmt_
 uint64_t gmt_sites_value(const struct gmt_site *site, enum gmt_sites_order order)
 {
 	return order == GMT_SITES_BY_PEAK ? site->peak_bytes
-		: order == GMT_SITES_BY_LIVE  ? site->live_bytes
+		: order == GMT_SITES_BY_LIVE  ? site->live_at_end_bytes
 									  : site->total_bytes;
 }
 

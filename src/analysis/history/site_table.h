@@ -24,8 +24,10 @@ struct gmt_site {
 	uint32_t own_line; /* index of a frame in the stack (gmt_traces_own_line) */
 	/* Id of a thread that made its blocks. 0: threads of different names made them. */
 	uint32_t thread;
-	uint64_t live_bytes, live_blocks; /* live at the end of the program's work */
-	uint64_t left_bytes, left_blocks; /* live after the last event, when the process has ended */
+	/* live at the end of the program's work, which reports call "the end" */
+	uint64_t live_at_end_bytes, live_at_end_blocks;
+	/* live after the last event: when the process exits, frees after its work have ended blocks */
+	uint64_t live_at_exit_bytes, live_at_exit_blocks;
 	uint64_t peak_bytes, peak_blocks; /* live when its layer on that device peaked */
 	uint64_t max_live_bytes; /* its own peak */
 	uint64_t total_bytes;    /* of all its allocations */

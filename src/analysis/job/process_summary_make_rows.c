@@ -86,11 +86,11 @@ static uint32_t merge(struct gmt_summarized_place *places, uint32_t count)
 			continue;
 		}
 		to->sites += places[i].sites;
-		to->peak_bytes = gmt_account_sum(to->peak_bytes, places[i].peak_bytes);
-		to->peak_blocks = gmt_account_sum(to->peak_blocks, places[i].peak_blocks);
-		to->end_bytes = gmt_account_sum(to->end_bytes, places[i].end_bytes);
-		to->end_blocks = gmt_account_sum(to->end_blocks, places[i].end_blocks);
-		to->total_bytes = gmt_account_sum(to->total_bytes, places[i].total_bytes);
+		to->peak_bytes = gmt_saturating_add_u64(to->peak_bytes, places[i].peak_bytes);
+		to->peak_blocks = gmt_saturating_add_u64(to->peak_blocks, places[i].peak_blocks);
+		to->end_bytes = gmt_saturating_add_u64(to->end_bytes, places[i].end_bytes);
+		to->end_blocks = gmt_saturating_add_u64(to->end_blocks, places[i].end_blocks);
+		to->total_bytes = gmt_saturating_add_u64(to->total_bytes, places[i].total_bytes);
 	}
 	return kept;
 }
@@ -114,8 +114,8 @@ void gmt_process_summary_make_places(struct gmt_process_summary_maker *maker,
 			.device = (int16_t)site->device,
 			.peak_bytes = site->peak_bytes,
 			.peak_blocks = site->peak_blocks,
-			.end_bytes = site->live_bytes,
-			.end_blocks = site->live_blocks,
+			.end_bytes = site->live_at_end_bytes,
+			.end_blocks = site->live_at_end_blocks,
 			.total_bytes = site->total_bytes,
 		};
 	}

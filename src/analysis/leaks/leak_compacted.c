@@ -14,7 +14,7 @@ static bool is_compacted(const struct gmt_leak_builder *builder, enum gmt_histor
 	const struct gmt_history_capture *capture = &builder->history->captures[moment];
 
 	return capture->wanted && gmt_recording_compacted_events(builder->recording) &&
-		capture->stamp < builder->recording->compacted.fold.stamp;
+		capture->stamp < builder->recording->compacted.cut_stamp;
 }
 
 const char *gmt_leak_why_growth_not_judged(const struct gmt_leak_builder *builder, uint32_t series)

@@ -203,7 +203,6 @@ static void describe(const struct gmt_leak_builder *builder, uint32_t site_id,
 	leak->stack = builder->replay->site_stacks.items[site_id];
 	leak->own_line = gmt_traces_own_line(builder->traces, leak->stack);
 	leak->category = gmt_category_of(builder->replay, builder->traces, builder->history, site_id);
-	leak->burst_blocks = site->burst_blocks;
 	if (heap_plus_1)
 		leak->heap = builder->replay->heaps.items[heap_plus_1 - 1].name;
 	if (site->freed_trace_plus_1)

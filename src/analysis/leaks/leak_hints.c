@@ -362,8 +362,8 @@ static enum ending ending_of(const struct hints *hints, const struct gmt_leak *l
 		gmt_leak_blocks(hints->builder, GMT_HISTORY_AT_WORK_END, leak->group, &count);
 
 	if (!hints->builder->history->captures[GMT_HISTORY_AT_WORK_END].taken ||
-		(hints->builder->recording->compacted.has_compacted_prefix &&
-			hints->builder->recording->compacted.fold.stamp > hints->builder->timeline->work_end))
+		(hints->builder->recording->compacted.exists &&
+			hints->builder->recording->compacted.cut_stamp > hints->builder->timeline->work_end))
 		return NOT_KNOWN;
 	if (!count)
 		return ALL_FREED;

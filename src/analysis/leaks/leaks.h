@@ -108,7 +108,6 @@ struct gmt_leak {
 	uint32_t sites;    /* number of stacks in the group; for `unexplained`: 0 */
 	/* The stacks with most bytes, at most GMT_LEAK_LINES. The first one is `stack`. */
 	GMT_VEC(struct gmt_leak_stack) stacks;
-	uint32_t burst_blocks; /* of its largest site; see gmt_history_site */
 	/* The fields below are for definitions growth and unexplained. */
 	double bytes_per_step; /* below 0: unknown */
 	enum gmt_leak_reason reason;

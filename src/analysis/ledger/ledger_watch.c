@@ -386,8 +386,8 @@ static bool add_ooms(struct gmt_ledger_watch *watch)
 
 		/* For compacted refusals, the answers are in the compacted prefix. */
 		if (!oom->total_bytes || oom->device < 0 ||
-			(watch->recording->compacted.has_compacted_prefix &&
-				oom->stamp <= watch->recording->compacted.fold.stamp))
+			(watch->recording->compacted.exists &&
+				oom->stamp <= watch->recording->compacted.cut_stamp))
 			continue;
 		answer = gmt_vec_push(&watch->answers);
 		if (!answer)
@@ -404,9 +404,8 @@ static bool add_ooms(struct gmt_ledger_watch *watch)
 
 static bool add_compacted(struct gmt_ledger_watch *watch)
 {
-	for (size_t i = 0; watch->recording->compacted.has_compacted_prefix &&
-		i < watch->recording->compacted.answers.count;
-		i++) {
+	for (size_t i = 0;
+		watch->recording->compacted.exists && i < watch->recording->compacted.answers.count; i++) {
 		const struct gmt_past_answer *row = &watch->recording->compacted.answers.items[i];
 		struct gmt_ledger_answer *answer = gmt_vec_push(&watch->answers);
 

@@ -75,7 +75,7 @@ static bool add_devices(struct gmt_live_view *view, const struct gmt_follow *fol
 			continue;
 		uint64_t used_bytes =
 			sample->total_bytes > sample->free_bytes ? sample->total_bytes - sample->free_bytes : 0;
-		uint64_t held_bytes = gmt_account_sum(row->cuda_bytes, row->driver_bytes);
+		uint64_t held_bytes = gmt_saturating_add_u64(row->cuda_bytes, row->driver_bytes);
 
 		row->total_bytes = sample->total_bytes;
 		row->free_bytes = sample->free_bytes;
@@ -146,7 +146,7 @@ static bool add_lines(struct gmt_live_view *view, const struct gmt_follow *follo
 		line->live_blocks += site->live_blocks;
 		line->growth_bytes += growth_bytes;
 		line->alloc_count += site->alloc_count;
-		line->total_bytes = gmt_account_sum(line->total_bytes, site->total_bytes);
+		line->total_bytes = gmt_saturating_add_u64(line->total_bytes, site->total_bytes);
 	}
 	return true;
 }

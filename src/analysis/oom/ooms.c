@@ -95,17 +95,16 @@ static void add_compacted(struct gmt_ooms *ooms, uint64_t until_ns)
 {
 	const struct gmt_compacted_prefix *compacted = &ooms->recording->compacted;
 
-	if (!compacted->has_compacted_prefix ||
-		gmt_clock_time_ns(ooms->recording, compacted->fold.stamp) > until_ns)
+	if (!compacted->exists || gmt_clock_time_ns(ooms->recording, compacted->cut_stamp) > until_ns)
 		return;
 	for (size_t i = 0; i < compacted->sites.count; i++)
 		ooms->compacted_failures =
-			gmt_account_sum(ooms->compacted_failures, compacted->sites.items[i].oom_count);
-	ooms->compacted_retries = compacted->fold.oom_retries;
-	ooms->failures = gmt_account_sum(ooms->failures, ooms->compacted_failures);
-	ooms->retries = gmt_account_sum(ooms->retries, ooms->compacted_retries);
-	ooms->left_out = gmt_account_sum(ooms->left_out,
-		gmt_account_sum(ooms->compacted_failures, ooms->compacted_retries));
+			gmt_saturating_add_u64(ooms->compacted_failures, compacted->sites.items[i].oom_count);
+	ooms->compacted_retries = compacted->oom_retries;
+	ooms->failures = gmt_saturating_add_u64(ooms->failures, ooms->compacted_failures);
+	ooms->retries = gmt_saturating_add_u64(ooms->retries, ooms->compacted_retries);
+	ooms->left_out = gmt_saturating_add_u64(ooms->left_out,
+		gmt_saturating_add_u64(ooms->compacted_failures, ooms->compacted_retries));
 }
 
 enum gmt_status gmt_ooms_init(struct gmt_ooms *ret_ooms, const struct gmt_recording *recording,

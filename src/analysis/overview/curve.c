@@ -24,8 +24,8 @@ static void change(struct gmt_curves *curves, const struct gmt_replay *replay,
 
 	struct gmt_curve *curve = &curves->accounts[id];
 	const struct gmt_account *account = &replay->accounting.accounts.items[id];
-	if (account->epoch != curve->epoch) {
-		curve->epoch = account->epoch;
+	if (account->peak_number != curve->peak_number) {
+		curve->peak_number = account->peak_number;
 		curve->peak_trace_plus_1 = event->trace + 1;
 	}
 	if (!curve->count || curve->changes == curve->changes_per_point) {
@@ -63,7 +63,7 @@ static bool on_compacted(void *user, const struct gmt_replay *replay)
 
 	memset(curves->accounts, 0, sizeof(curves->accounts));
 	for (size_t i = 0; i < replay->accounting.accounts.count && i < GMT_CURVE_ACCOUNTS; i++)
-		curves->accounts[i].epoch = replay->accounting.accounts.items[i].epoch;
+		curves->accounts[i].peak_number = replay->accounting.accounts.items[i].peak_number;
 	return true;
 }
 

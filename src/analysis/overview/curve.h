@@ -22,7 +22,7 @@ struct gmt_curve {
 	size_t count;              /* Points that are in use. The last one may be incomplete. */
 	uint64_t changes_per_point;
 	uint64_t changes;          /* In the last point. */
-	uint64_t epoch;            /* The account's peaks so far. */
+	uint64_t peak_number;            /* The account's peaks so far. */
 	uint32_t peak_trace_plus_1; /* Trace that made the last peak, + 1. 0: it was compacted. */
 };
 

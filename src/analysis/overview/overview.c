@@ -115,7 +115,7 @@ static void find_moment(struct gmt_overview *overview, const struct gmt_overview
 
 	const struct gmt_phase *phase = gmt_timeline_phase(timeline, stamp, false);
 	overview->phase = phase ? phase->name : NULL;
-	if (!curve || !curve->peak_trace_plus_1 || curve->epoch != overview->account->epoch)
+	if (!curve || !curve->peak_trace_plus_1 || curve->peak_number != overview->account->peak_number)
 		return;
 	overview->part = gmt_part_of(input->traces->stack_frame_kinds
 			.items[input->traces->stack_of_trace[curve->peak_trace_plus_1 - 1]]);

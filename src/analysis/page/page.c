@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/page/page.h"
 
-#include "analysis/page/page_coarsen.h"
+#include "analysis/page/page_merge_buckets.h"
 #include "analysis/page/page_finish.h"
 #include "analysis/page/page_phases.h"
 #include "analysis/page/page_prefix.h"
@@ -59,9 +59,9 @@ static bool keep_bound(struct gmt_page *page)
 	while (has_too_many(page)) {
 		for (size_t i = 0; i < page->accounts.count; i++)
 			if (page->accounts.items[i].is_used &&
-				!gmt_page_account_coarsen(&page->accounts.items[i], &page->context))
+				!gmt_page_account_merge_buckets(&page->accounts.items[i], &page->context))
 				return false;
-		gmt_page_clock_coarsen(&page->context.clock);
+		gmt_page_clock_halve_intervals(&page->context.clock);
 	}
 	return true;
 }
@@ -208,7 +208,7 @@ static bool on_compacted(void *user, const struct gmt_replay *replay)
 
 		/* A damaged prefix may have blocks, but no allocation. */
 		if (!account ||
-			((from->alloc_count || from->live_blocks || from->epoch) &&
+			((from->alloc_count || from->live_blocks || from->peak_number) &&
 				!gmt_page_prefix_set(account, &page->context, replay, i)))
 			return false;
 	}

@@ -36,7 +36,7 @@ static void open_bucket(struct gmt_page_account *account, const struct gmt_page_
 	const struct gmt_page_interval *begin = &context->clock.intervals.items[interval];
 
 	account->interval = interval;
-	account->epoch++;
+	account->max_number++;
 	account->max_stamp = UINT64_MAX;
 	account->open = (struct gmt_page_bucket){
 		.begin_ns = begin->begin_ns,
@@ -51,7 +51,8 @@ static void open_bucket(struct gmt_page_account *account, const struct gmt_page_
 static bool push_entry(struct gmt_page_account *account, struct gmt_page_context *context,
 	uint32_t id, struct gmt_page_site_state *site)
 {
-	uint64_t at_max = site->saved_epoch == account->epoch ? site->saved_bytes : site->live_bytes;
+	uint64_t at_max =
+		site->saved_max_number == account->max_number ? site->saved_bytes : site->live_bytes;
 	int64_t change = (int64_t)(at_max - site->last_bytes);
 	struct gmt_page_entry *entry;
 
@@ -83,7 +84,8 @@ static bool push_phases(struct gmt_page_account *account)
 
 		if (!slot)
 			return false;
-		*slot = phase->saved_epoch == account->epoch ? phase->saved_bytes : phase->live_bytes;
+		*slot =
+			phase->saved_max_number == account->max_number ? phase->saved_bytes : phase->live_bytes;
 	}
 	return true;
 }
@@ -187,8 +189,8 @@ bool gmt_page_account_begin(struct gmt_page_account *account, struct gmt_page_co
 
 static void save_phase(const struct gmt_page_account *account, struct gmt_page_phase *phase)
 {
-	if (phase->saved_epoch != account->epoch) {
-		phase->saved_epoch = account->epoch;
+	if (phase->saved_max_number != account->max_number) {
+		phase->saved_max_number = account->max_number;
 		phase->saved_bytes = phase->live_bytes;
 	}
 }
@@ -229,8 +231,8 @@ bool gmt_page_account_change(struct gmt_page_account *account, struct gmt_page_c
 			!move_fine(account, &context->clock, change->stamp)) ||
 		!gmt_page_account_touch(account, site, change->site))
 		return false;
-	if (site->saved_epoch != account->epoch) {
-		site->saved_epoch = account->epoch;
+	if (site->saved_max_number != account->max_number) {
+		site->saved_max_number = account->max_number;
 		site->saved_bytes = site->live_bytes;
 	}
 	if (account->has_phases)
@@ -254,7 +256,7 @@ bool gmt_page_account_change(struct gmt_page_account *account, struct gmt_page_c
 	if (account->live_bytes > account->open.max_bytes) {
 		account->open.max_bytes = account->live_bytes;
 		account->max_stamp = change->stamp;
-		account->epoch++;
+		account->max_number++;
 	}
 	if (account->live_bytes > account->fine_max)
 		account->fine_max = account->live_bytes;

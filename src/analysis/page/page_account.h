@@ -7,8 +7,8 @@
  * replayed. A bucket has the account's maximum, and for each site its change from the previous
  * bucket's maximum to this one.
  *
- * A new maximum needs no work for each site. It only raises the account's `epoch`. At a site's
- * first change in a new epoch, the site stores the bytes that it held until then. (The accounting
+ * A new maximum needs no work for each site. It only increments the account's `max_number`. At its
+ * first change after a maximum, a site stores the bytes that it held until then. (The accounting
  * does the same for the peak.)
  */
 
@@ -50,13 +50,13 @@ struct gmt_page_fine {
 /* Live bytes of the blocks that were allocated in a phase of one name. */
 struct gmt_page_phase {
 	uint64_t live_bytes;
-	uint64_t saved_epoch, saved_bytes; /* at the maximum with this epoch, if it changed since */
+	uint64_t saved_max_number, saved_bytes; /* at that maximum, if it changed since */
 };
 
 /* A site while its account is followed. */
 struct gmt_page_site_state {
 	uint64_t live_bytes;
-	uint64_t saved_epoch, saved_bytes; /* at the maximum with this epoch, if it changed since */
+	uint64_t saved_max_number, saved_bytes; /* at that maximum, if it changed since */
 	uint64_t last_bytes; /* at the maximum of the bucket before */
 	uint64_t allocated, freed, allocs, frees;
 	uint64_t bucket; /* number of the bucket that the line above counts for */
@@ -79,7 +79,7 @@ struct gmt_page_account {
 	bool has_phases;
 	size_t interval; /* index of the interval in which the open bucket began */
 	uint64_t number; /* of the open bucket; from 1 */
-	uint64_t live_bytes, epoch;
+	uint64_t live_bytes, max_number;
 	uint64_t max_stamp; /* UINT64_MAX: the maximum is at the beginning */
 	uint64_t reserved_bytes; /* what PyTorch reported last */
 	struct gmt_page_bucket open;

@@ -106,9 +106,9 @@ static struct range replayed_range(const struct gmt_recording *recording, uint64
 static bool add_prefix(struct gmt_page_clock *clock, const struct gmt_recording *recording,
 	struct range *range)
 {
-	uint64_t fold_ns = gmt_clock_time_ns(recording, recording->compacted.fold.stamp);
+	uint64_t fold_ns = gmt_clock_time_ns(recording, recording->compacted.cut_stamp);
 
-	clock->has_prefix = recording->compacted.has_compacted_prefix &&
+	clock->has_prefix = recording->compacted.exists &&
 		(range->end_event > recording->compacted_events || range->end_ns >= fold_ns);
 	if (!clock->has_prefix)
 		return true;
@@ -116,8 +116,8 @@ static bool add_prefix(struct gmt_page_clock *clock, const struct gmt_recording 
 	range->begin_event = recording->compacted_events < range->end_event
 		? recording->compacted_events
 		: range->end_event;
-	range->begin_stamp = recording->compacted.fold.stamp < range->end_stamp
-		? recording->compacted.fold.stamp
+	range->begin_stamp = recording->compacted.cut_stamp < range->end_stamp
+		? recording->compacted.cut_stamp
 		: range->end_stamp;
 	if (range->begin_ns >= range->end_ns)
 		return true;
@@ -148,7 +148,7 @@ void gmt_page_clock_reach(struct gmt_page_clock *clock, uint64_t stamp, uint64_t
 	set_next_needed_stamp(clock);
 }
 
-void gmt_page_clock_coarsen(struct gmt_page_clock *clock)
+void gmt_page_clock_halve_intervals(struct gmt_page_clock *clock)
 {
 	size_t kept = clock->current + 1;
 

@@ -48,7 +48,7 @@ bool gmt_page_clock_init(struct gmt_page_clock *ret_clock, const struct gmt_reco
 void gmt_page_clock_reach(struct gmt_page_clock *clock, uint64_t stamp, uint64_t index);
 
 /* Leaves out every second interval that the replay has not reached. */
-void gmt_page_clock_coarsen(struct gmt_page_clock *clock);
+void gmt_page_clock_halve_intervals(struct gmt_page_clock *clock);
 
 /* Returns the stamp at which interval `index` ends: the first stamp after it. */
 uint64_t gmt_page_clock_end(const struct gmt_page_clock *clock, size_t index);

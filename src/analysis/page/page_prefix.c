@@ -19,7 +19,7 @@ static bool set_site(struct gmt_page_account *account, struct gmt_page_context *
 	if (!site || !gmt_page_account_touch(account, site, id))
 		return false;
 	site->live_bytes = from->live_bytes;
-	site->saved_epoch = account->epoch;
+	site->saved_max_number = account->max_number;
 	site->saved_bytes = at_max;
 	/* A damaged recording may have a total below the live bytes. */
 	site->allocated = from->total_bytes > from->live_bytes ? from->total_bytes : from->live_bytes;
@@ -39,7 +39,7 @@ static void set_phases(struct gmt_page_account *account)
 	for (unsigned i = 1; i < GMT_PAGE_PHASES; i++)
 		others += account->phases[i].live_bytes;
 	for (unsigned i = 0; i < GMT_PAGE_PHASES; i++) {
-		account->phases[i].saved_epoch = account->epoch;
+		account->phases[i].saved_max_number = account->max_number;
 		account->phases[i].saved_bytes = i ? 0 : account->open.max_bytes;
 		if (others > account->live_bytes)
 			account->phases[i].live_bytes = 0;
@@ -74,7 +74,7 @@ bool gmt_page_prefix_set(struct gmt_page_account *account, struct gmt_page_conte
 	if (account->open.max_bytes < account->live_bytes)
 		hold_most_at_end(account, context);
 	account->open.min_bytes = 0;
-	account->max_stamp = from->epoch ? from->peak_stamp : UINT64_MAX;
+	account->max_stamp = from->peak_number ? from->peak_stamp : UINT64_MAX;
 	account->reserved_bytes = from->reported_reserved_bytes;
 	account->open.reserved_bytes = from->reported_reserved_peak_bytes;
 	account->fine_max = account->open.max_bytes;

@@ -84,13 +84,13 @@ static bool add_names(struct gmt_page_sites *sites, const struct gmt_page_sites_
 /* Adds a site to the sums of site 0. */
 static void add_to_others(struct gmt_site *others, const struct gmt_site *site)
 {
-	others->live_bytes += site->live_bytes;
-	others->live_blocks += site->live_blocks;
-	others->left_bytes += site->left_bytes;
-	others->left_blocks += site->left_blocks;
+	others->live_at_end_bytes += site->live_at_end_bytes;
+	others->live_at_end_blocks += site->live_at_end_blocks;
+	others->live_at_exit_bytes += site->live_at_exit_bytes;
+	others->live_at_exit_blocks += site->live_at_exit_blocks;
 	others->peak_bytes += site->peak_bytes;
 	others->peak_blocks += site->peak_blocks;
-	others->total_bytes = gmt_account_sum_bytes(others->total_bytes, site->total_bytes);
+	others->total_bytes = gmt_saturating_add_i64(others->total_bytes, site->total_bytes);
 	others->alloc_count += site->alloc_count;
 	others->free_count += site->free_count;
 }

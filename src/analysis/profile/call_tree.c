@@ -41,7 +41,7 @@ static bool get_child(struct growth *growth, uint32_t parent, int64_t place, uin
 /* Adds a number to a node. */
 static void add_value(struct gmt_call_tree *tree, uint32_t index, uint64_t value)
 {
-	tree->nodes.items[index].value = gmt_account_sum(tree->nodes.items[index].value, value);
+	tree->nodes.items[index].value = gmt_saturating_add_u64(tree->nodes.items[index].value, value);
 }
 
 /* Adds the numbers of a stack below a root or a group. */
@@ -60,7 +60,7 @@ static bool add_stack(struct growth *growth, uint32_t node, const uint32_t *plac
 		add_value(growth->tree, node, value);
 	}
 	growth->tree->nodes.items[node].own_value =
-		gmt_account_sum(growth->tree->nodes.items[node].own_value, value);
+		gmt_saturating_add_u64(growth->tree->nodes.items[node].own_value, value);
 	return true;
 }
 

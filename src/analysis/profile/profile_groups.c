@@ -19,18 +19,18 @@ static uint64_t epoch_of(const struct gmt_profile_groups *groups, const struct g
 	uint32_t account)
 {
 	if (!groups->stretch)
-		return replay->accounting.accounts.items[account].epoch;
+		return replay->accounting.accounts.items[account].peak_number;
 	return account < groups->stretch->accounts.count
-		? groups->stretch->accounts.items[account].epoch
+		? groups->stretch->accounts.items[account].peak_number
 		: 0;
 }
 
 /* Stores what the share held at the account's last peak, if the share has not changed since. */
-static void save_peak(struct gmt_profile_share *share, uint64_t epoch)
+static void save_peak(struct gmt_profile_share *share, uint64_t peak_number)
 {
-	if (share->epoch == epoch)
+	if (share->peak_number == peak_number)
 		return;
-	share->epoch = epoch;
+	share->peak_number = peak_number;
 	share->peak_bytes = share->live_bytes;
 	share->peak_blocks = share->live_blocks;
 }
@@ -143,7 +143,7 @@ static bool on_began(void *user, const struct gmt_replay *replay,
 	share = &groups->shares.items[index];
 	save_peak(share, groups->epochs.items[account]);
 	share->allocs++;
-	share->alloc_bytes = gmt_account_sum_bytes(share->alloc_bytes, event->size_bytes);
+	share->alloc_bytes = gmt_saturating_add_i64(share->alloc_bytes, event->size_bytes);
 	share->live_bytes += event->size_bytes;
 	share->live_blocks++;
 	/* The accounting includes this block already. */
@@ -184,7 +184,7 @@ static bool on_compacted(void *user, const struct gmt_replay *replay)
 			at = groups->shares.items[at - 1].next_plus_1) {
 			struct gmt_profile_share *share = &groups->shares.items[at - 1];
 
-			share->epoch = groups->epochs.items[accounting->sites.items[site].account];
+			share->peak_number = groups->epochs.items[accounting->sites.items[site].account];
 			share->peak_bytes = share->peak_blocks = 0;
 		}
 	return true;

@@ -27,8 +27,9 @@ struct gmt_profile_share {
 	uint64_t allocs, alloc_bytes;
 	uint64_t live_blocks, live_bytes; /* after the last event so far */
 	uint64_t end_blocks, end_bytes; /* at the end of the program's work, or of the stretch */
-	uint64_t peak_blocks, peak_bytes; /* when the account peaked, if `epoch` is its last peak */
-	uint64_t epoch; /* number of the account's peak that peak_* belong to */
+	uint64_t peak_blocks,
+		peak_bytes; /* when the account peaked, if `peak_number` is its last peak */
+	uint64_t peak_number; /* number of the account's peak that peak_* belong to */
 };
 
 struct gmt_profile_groups {

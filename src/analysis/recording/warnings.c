@@ -99,7 +99,7 @@ static void add_effects_of_drops(struct lister *lister, const struct gmt_recordi
 	for (size_t i = 0; i < recording->drops.count; i++) {
 		uint64_t *count = &counts[gmt_drop_effect_of_reason(recording->drops.items[i].reason)];
 
-		*count = gmt_account_sum(*count, recording->drops.items[i].count);
+		*count = gmt_saturating_add_u64(*count, recording->drops.items[i].count);
 	}
 	if (counts[GMT_DROP_EFFECT_UNKNOWN])
 		add(lister, GMT_WARNING_INCOMPLETE,
@@ -144,18 +144,18 @@ static void add_compaction(struct lister *lister, const struct gmt_recording *re
 	add(lister, GMT_WARNING_REMARK,
 		"the first %s were compacted (%.64s): %s events were replaced by totals; "
 		"totals, peaks and live blocks are exact, but earlier moments are not known",
-		gmt_text_duration(gmt_clock_time_ns(recording, compacted->fold.stamp)).text,
+		gmt_text_duration(gmt_clock_time_ns(recording, compacted->cut_stamp)).text,
 		recording->compaction_why, gmt_text_count(gmt_recording_compacted_events(recording)).text);
 	if (steps > 1)
 		add(lister, GMT_WARNING_REMARK,
 			"up to %s compacted steps were merged: tables by step show the same numbers for all of "
 			"them",
 			gmt_text_count(steps).text);
-	if (compacted->fold.merged_sites)
+	if (compacted->merged_sites)
 		add(lister, GMT_WARNING_REMARK,
 			"%s allocations were compacted without their stack, because there were more sites than "
 			"the limit",
-			gmt_text_count(compacted->fold.merged_sites).text);
+			gmt_text_count(compacted->merged_sites).text);
 	if (replay && replay->compacted_mismatches)
 		add(lister, GMT_WARNING_INCOMPLETE,
 			"the compacted totals of live or peak memory do not match the compacted blocks");
@@ -272,7 +272,7 @@ enum gmt_status gmt_warnings_compute(struct gmt_warnings *ret_warnings,
 	add_missing_data(&lister, recording);
 	add_effects_of_drops(&lister, recording);
 	add_pauses(&lister, recording);
-	if (recording->compacted.has_compacted_prefix)
+	if (recording->compacted.exists)
 		add_compaction(&lister, recording, replay);
 	if (replay && traces && !add_arenas(&lister, replay, traces, error)) {
 		gmt_warnings_fini(ret_warnings);

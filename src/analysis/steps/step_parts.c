@@ -65,8 +65,8 @@ static bool began(void *user, const struct gmt_replay *replay,
 	row->last_call_plus_1 = call;
 	if (!step || (step == 1 && !has_one_step(parts)))
 		return true;
-	row->made_bytes = gmt_account_sum_bytes(row->made_bytes, event->size_bytes);
-	row->left_bytes = gmt_account_sum_bytes(row->left_bytes, event->size_bytes);
+	row->made_bytes = gmt_saturating_add_i64(row->made_bytes, event->size_bytes);
+	row->left_bytes = gmt_saturating_add_i64(row->left_bytes, event->size_bytes);
 	row->peak_bytes = live_bytes > row->peak_bytes ? live_bytes : row->peak_bytes;
 	row->steps += row->last_plus_1 != step;
 	row->last_plus_1 = step;
@@ -130,8 +130,8 @@ static void sum_up(struct builder *builder)
 
 		builder->row_of.items[i] = row;
 		sums->count++;
-		sums->made_bytes = gmt_account_sum_bytes(sums->made_bytes, site->made_bytes);
-		sums->left_bytes = gmt_account_sum_bytes(sums->left_bytes, site->left_bytes);
+		sums->made_bytes = gmt_saturating_add_i64(sums->made_bytes, site->made_bytes);
+		sums->left_bytes = gmt_saturating_add_i64(sums->left_bytes, site->left_bytes);
 		sums->peak_bytes =
 			site->peak_bytes > sums->peak_bytes ? site->peak_bytes : sums->peak_bytes;
 		sums->max_steps = site->steps > sums->max_steps ? site->steps : sums->max_steps;

@@ -31,7 +31,7 @@ static bool begin(struct gmt_stretch *stretch, const struct gmt_accounting *acco
 			.peak_blocks = account->live_blocks,
 		};
 	}
-	stretch->began = accounting->began;
+	stretch->began = accounting->last_sequence;
 	stretch->has_begun = true;
 	return true;
 }
@@ -49,9 +49,9 @@ static struct gmt_stretch_site *get_site(struct gmt_stretch *stretch, uint32_t i
 /* Stores what the site held at the account's last peak, if the site has not changed since. */
 static void save_peak(struct gmt_stretch_site *site, const struct gmt_stretch_account *account)
 {
-	if (site->epoch == account->epoch)
+	if (site->peak_number == account->peak_number)
 		return;
-	site->epoch = account->epoch;
+	site->peak_number = account->peak_number;
 	site->peak_bytes = site->left_bytes;
 	site->peak_blocks = site->left_blocks;
 }
@@ -85,16 +85,16 @@ static bool on_began(void *user, const struct gmt_replay *replay,
 	account = &stretch->accounts.items[account_id];
 	save_peak(site, account);
 	site->allocs++;
-	site->alloc_bytes = gmt_account_sum_bytes(site->alloc_bytes, event->size_bytes);
+	site->alloc_bytes = gmt_saturating_add_i64(site->alloc_bytes, event->size_bytes);
 	site->left_bytes += event->size_bytes;
 	site->left_blocks++;
 	account->allocs++;
-	account->alloc_bytes = gmt_account_sum_bytes(account->alloc_bytes, event->size_bytes);
+	account->alloc_bytes = gmt_saturating_add_i64(account->alloc_bytes, event->size_bytes);
 	if (now->live_bytes > account->peak_bytes) {
 		account->peak_bytes = now->live_bytes;
 		account->peak_blocks = now->live_blocks;
 		account->peak_stamp = event->stamp;
-		account->epoch++;
+		account->peak_number++;
 	}
 	return true;
 }
@@ -114,7 +114,7 @@ static bool on_ended(void *user, const struct gmt_replay *replay,
 		return false;
 	account = &stretch->accounts.items[account_id];
 	account->frees++;
-	account->freed_bytes = gmt_account_sum_bytes(account->freed_bytes, block->size_bytes);
+	account->freed_bytes = gmt_saturating_add_i64(account->freed_bytes, block->size_bytes);
 	if (block->sequence <= stretch->began)
 		return true;
 	save_peak(site, account);

@@ -23,7 +23,7 @@ struct gmt_stretch_account {
 	uint64_t peak_stamp; /* when the peak was first reached; 0: when the stretch began */
 	uint64_t allocs, alloc_bytes;
 	uint64_t frees, freed_bytes; /* of all blocks, also of older ones */
-	uint64_t epoch; /* number of peaks so far */
+	uint64_t peak_number; /* number of peaks so far */
 };
 
 /* The blocks of one site that began in the stretch. */
@@ -31,7 +31,7 @@ struct gmt_stretch_site {
 	uint64_t allocs, alloc_bytes;
 	uint64_t left_bytes, left_blocks; /* live at the end of the stretch */
 	uint64_t peak_bytes, peak_blocks; /* live at the peak of the account */
-	uint64_t epoch; /* internal: the peak that peak_bytes and peak_blocks belong to */
+	uint64_t peak_number; /* internal: the peak that peak_bytes and peak_blocks belong to */
 };
 
 struct gmt_stretch {

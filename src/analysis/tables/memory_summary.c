@@ -87,12 +87,12 @@ static void fill_layer(const struct summarizer *summarizer, struct gmt_memory_su
 	if (!account)
 		return;
 	layer->account = *account;
-	layer->left_bytes = account->live_bytes;
-	layer->left_blocks = account->live_blocks;
+	layer->live_at_exit_bytes = account->live_bytes;
+	layer->live_at_exit_blocks = account->live_blocks;
 	set_end(&layer->account, summarizer->replay,
 		(size_t)(account - summarizer->accounting->accounts.items));
 	layer->peak_time_ns =
-		account->epoch ? gmt_clock_time_ns(summarizer->recording, account->peak_stamp) : 0;
+		account->peak_number ? gmt_clock_time_ns(summarizer->recording, account->peak_stamp) : 0;
 }
 
 static bool fill_device(const struct summarizer *summarizer,

@@ -27,7 +27,7 @@ struct gmt_memory_summary_layer {
 	 * work.
 	 */
 	struct gmt_account account;
-	uint64_t left_bytes, left_blocks; /* live after the last event, when the process has ended */
+	uint64_t live_at_exit_bytes, live_at_exit_blocks; /* live after the last event */
 	uint64_t peak_time_ns;
 	GMT_VEC(struct gmt_memory_summary_space) spaces; /* by number */
 };

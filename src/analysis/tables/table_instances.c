@@ -92,12 +92,12 @@ static bool add(struct builder *builder, const struct gmt_module_tensor *tensor,
 		shares->live_blocks++;
 		instance->roles[tensor->role].live_bytes += tensor->size_bytes;
 	}
-	row->total_bytes = gmt_account_sum_bytes(row->total_bytes, tensor->size_bytes);
+	row->total_bytes = gmt_saturating_add_i64(row->total_bytes, tensor->size_bytes);
 	row->allocs++;
-	shares->total_bytes = gmt_account_sum_bytes(shares->total_bytes, tensor->size_bytes);
+	shares->total_bytes = gmt_saturating_add_i64(shares->total_bytes, tensor->size_bytes);
 	shares->allocs++;
 	instance->roles[tensor->role].total_bytes =
-		gmt_account_sum_bytes(instance->roles[tensor->role].total_bytes, tensor->size_bytes);
+		gmt_saturating_add_i64(instance->roles[tensor->role].total_bytes, tensor->size_bytes);
 	if (tensor->size_bytes > row->largest_bytes)
 		row->largest_bytes = tensor->size_bytes;
 	return true;
@@ -137,10 +137,10 @@ bool gmt_table_subtract_instances(const struct gmt_instance_shares *shares, stru
 	share = &shares->items[site->id];
 	site->peak_bytes = subtract(site->peak_bytes, share->peak_bytes);
 	site->peak_blocks = subtract(site->peak_blocks, share->peak_blocks);
-	site->live_bytes = subtract(site->live_bytes, share->live_bytes);
-	site->live_blocks = subtract(site->live_blocks, share->live_blocks);
+	site->live_at_end_bytes = subtract(site->live_at_end_bytes, share->live_bytes);
+	site->live_at_end_blocks = subtract(site->live_at_end_blocks, share->live_blocks);
 	site->total_bytes = subtract(site->total_bytes, share->total_bytes);
 	site->alloc_count = subtract(site->alloc_count, share->allocs);
-	return !share->allocs || site->alloc_count || site->peak_bytes || site->live_bytes ||
+	return !share->allocs || site->alloc_count || site->peak_bytes || site->live_at_end_bytes ||
 		site->total_bytes;
 }

@@ -234,9 +234,9 @@ static bool add_site(struct builder *builder, const struct gmt_site *site)
 	row->sites++;
 	row->peak_bytes += site->peak_bytes;
 	row->peak_blocks += site->peak_blocks;
-	row->live_bytes += site->live_bytes;
-	row->live_blocks += site->live_blocks;
-	row->total_bytes = gmt_account_sum_bytes(row->total_bytes, site->total_bytes);
+	row->live_bytes += site->live_at_end_bytes;
+	row->live_blocks += site->live_at_end_blocks;
+	row->total_bytes = gmt_saturating_add_i64(row->total_bytes, site->total_bytes);
 	row->allocs += site->alloc_count;
 	if (site->id < builder->allocator_state->largest_bytes.count &&
 		builder->allocator_state->largest_bytes.items[site->id] > row->largest_bytes)

@@ -290,7 +290,7 @@ static bool take_rest(struct gmt_follow *follow)
 static bool load_row(struct gmt_follow *follow, const struct gmt_record_info *record,
 	const char *row)
 {
-	bool was_compacted = follow->recording->compacted.has_compacted_prefix;
+	bool was_compacted = follow->recording->compacted.exists;
 
 	if (!gmt_load_row(&follow->loader, record, row))
 		return false;
@@ -405,7 +405,7 @@ enum gmt_status gmt_follow_open(const char *path, enum gmt_follow_way way,
 			.refused = refused,
 			.name_heap = name_heap,
 			.user = follow },
-		.forgets = true,
+		.forgets_ended = true,
 	};
 	status = open_source(follow, path, way, shared_recording, error);
 	if (!status) {

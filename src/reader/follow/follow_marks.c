@@ -1,35 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "reader/follow/follow_marks.h"
 
-#include <ctype.h>
 #include <string.h>
 
-#include "reader/steps/timeline.h"
+#include "containers/map.h"
+#include "reader/steps/step_names.h"
 
 /* A program has few of these at one time. A hostile file must not make each mark a long search. */
 enum { MAX_COUNTERS = 256, MAX_PHASES = 256 };
 
-/* Compares names without their numbers: "step 1" and "step 2" count together. */
-static bool are_alike(const char *a, const char *b)
-{
-	for (;; a++, b++) {
-		while (isdigit((unsigned char)*a))
-			a++;
-		while (isdigit((unsigned char)*b))
-			b++;
-		if (*a != *b || !*a)
-			return *a == *b;
-	}
-}
-
 static struct gmt_follow_counter *get_counter(struct gmt_follow_marks *marks, uint8_t source,
 	uint64_t object, const char *name)
 {
+	struct gmt_name_without_digits without = gmt_name_without_digits(name);
+	uint64_t name_hash = gmt_hash_bytes(without.text, strlen(without.text));
+
 	for (size_t i = marks->counters.count; i-- > 0;) {
 		struct gmt_follow_counter *counter = &marks->counters.items[i];
 
 		if (counter->source == source && counter->object == object &&
-			are_alike(counter->name, name))
+			counter->name_hash == name_hash)
 			return counter;
 	}
 	if (marks->counters.count == MAX_COUNTERS) {
@@ -40,7 +30,9 @@ static struct gmt_follow_counter *get_counter(struct gmt_follow_marks *marks, ui
 	struct gmt_follow_counter *counter = gmt_vec_push(&marks->counters);
 
 	if (counter)
-		*counter = (struct gmt_follow_counter){ .name = name, .object = object, .source = source };
+		*counter = (struct gmt_follow_counter){
+			.name = name, .name_hash = name_hash, .object = object, .source = source
+		};
 	return counter;
 }
 
@@ -63,7 +55,7 @@ static bool begin_phase(struct gmt_follow_marks *marks, const struct gmt_recordi
 	struct gmt_follow_phase *phase;
 
 	/* A range of NVTX that is named like a step begins a step. */
-	if (mark->source == GMT_MARK_SOURCE_NVTX && gmt_timeline_is_step_name(mark->name) &&
+	if (mark->source == GMT_MARK_SOURCE_NVTX && gmt_is_step_name(mark->name) &&
 		!count_step(marks, mark, mark->thread))
 		return false;
 	if (marks->phases.count == MAX_PHASES) {

@@ -15,11 +15,12 @@
 #include "reader/load/recording.h"
 
 /*
- * A counter of steps: all marks of kind `step` with the same source, object and name, or all NVTX
- * ranges of a thread that have the same name but for its numbers.
+ * A counter of steps: all marks of kind `step` with the same source and object, or all NVTX ranges
+ * of a thread. Their names must be equal without their digits.
  */
 struct gmt_follow_counter {
 	const char *name;
+	uint64_t name_hash; /* of the name without its digits */
 	uint64_t object;
 	uint64_t steps;
 	uint64_t last_stamp, previous_stamp; /* of the last two marks; 0: there is none */

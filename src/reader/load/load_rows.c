@@ -249,7 +249,7 @@ static bool load_compacted(struct gmt_load_rows *loader, uint32_t kind, const ch
 	const struct gmt_past_site *site = (const struct gmt_past_site *)row;
 	uint32_t *slot;
 
-	if (recording->compacted.has_compacted_prefix)
+	if (recording->compacted.exists)
 		return true;
 	if (kind == GMT_RECORD_PAST_SITE) {
 		slot = gmt_vec_push(&recording->compacted_traces);

@@ -83,9 +83,9 @@ uint64_t gmt_recording_dropped(const struct gmt_recording *recording)
 
 uint64_t gmt_recording_compacted_events(const struct gmt_recording *recording)
 {
-	const struct gmt_compacted_fold *fold = &recording->compacted.fold;
+	const struct gmt_compacted_prefix *prefix = &recording->compacted;
 
-	return fold->events > fold->survivors ? fold->events - fold->survivors : 0;
+	return prefix->events > prefix->survivors ? prefix->events - prefix->survivors : 0;
 }
 
 uint64_t gmt_recording_duration_ns(const struct gmt_recording *recording)

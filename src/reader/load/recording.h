@@ -121,7 +121,7 @@ struct gmt_recording {
 	GMT_VEC(struct gmt_recording_stack_ids) traces;
 
 	/*
-	 * The compacted prefix (docs/compaction.md), if compacted.has_compacted_prefix. The first
+	 * The compacted prefix (docs/compaction.md), if compacted.exists. The first
 	 * compacted_events events are the survivors.
 	 */
 	struct gmt_compacted_prefix compacted;

@@ -321,8 +321,7 @@ static bool take_compacted_thread(void *user, const struct gmt_past_site *row, u
 			!have_one_name(session->recording, allocating_thread->thread, row->thread);
 	allocating_thread->thread = row->thread;
 	allocating_thread->has_several |= row->several;
-	session->replay->compacted_sites.items[row - session->recording->compacted.sites.items] =
-		site + 1;
+	session->replay->prefix_sites.items[row - session->recording->compacted.sites.items] = site + 1;
 	return true;
 }
 
@@ -338,10 +337,9 @@ static bool set_compacted(struct session *session)
 	struct gmt_compacted_prefix_names names = compacted_names(session);
 
 	/* The new entries are all zeros. */
-	if (!gmt_vec_reserve(&session->replay->compacted_sites,
-			session->recording->compacted.sites.count))
+	if (!gmt_vec_reserve(&session->replay->prefix_sites, session->recording->compacted.sites.count))
 		return false;
-	session->replay->compacted_sites.count = session->recording->compacted.sites.count;
+	session->replay->prefix_sites.count = session->recording->compacted.sites.count;
 	if (!gmt_compacted_prefix_set_accounting(&session->recording->compacted, &session->interpreter,
 			&names, &session->replay->compacted_mismatches))
 		return false;
@@ -353,21 +351,21 @@ static bool set_compacted(struct session *session)
 static bool replay_all(struct session *session, size_t count)
 {
 	const struct gmt_recording *recording = session->recording;
-	bool has_compacted_prefix = recording->compacted.has_compacted_prefix &&
+	bool exists = recording->compacted.exists &&
 		(count > recording->compacted_events ||
 			session->options->until_ns >=
-				gmt_clock_time_ns(recording, recording->compacted.fold.stamp));
+				gmt_clock_time_ns(recording, recording->compacted.cut_stamp));
 	struct gmt_compacted_prefix_names names = compacted_names(session);
 
 	/* Creates accounts and sites in the same order as in the complete recording. */
-	if (has_compacted_prefix &&
+	if (exists &&
 		!gmt_compacted_prefix_prepare(&recording->compacted, &session->interpreter, &names))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if ((has_compacted_prefix && i == recording->compacted_events && !set_compacted(session)) ||
+		if ((exists && i == recording->compacted_events && !set_compacted(session)) ||
 			!replay_event(session, i))
 			return false;
-	if (has_compacted_prefix && count <= recording->compacted_events && !set_compacted(session))
+	if (exists && count <= recording->compacted_events && !set_compacted(session))
 		return false;
 	session->replay->events = count;
 	session->replay->end_time_ns = session->options->until_ns != GMT_REPLAY_TO_END
@@ -427,7 +425,7 @@ void gmt_replay_fini(struct gmt_replay *replay)
 	gmt_replay_end_fini(&replay->end);
 	gmt_vec_fini(&replay->site_stacks);
 	gmt_vec_fini(&replay->site_threads);
-	gmt_vec_fini(&replay->compacted_sites);
+	gmt_vec_fini(&replay->prefix_sites);
 	gmt_vec_fini(&replay->refusals);
 	gmt_vec_fini(&replay->refused_frees);
 	gmt_vec_fini(&replay->heaps);

@@ -70,7 +70,7 @@ struct gmt_replay {
 	GMT_VEC(uint32_t) site_stacks; /* for each site: id in traces->stacks */
 	GMT_VEC(struct gmt_replay_allocating_thread) site_threads; /* for each site */
 	/* for each row of compacted.sites: its site plus 1; 0: the site was left out */
-	GMT_VEC(uint32_t) compacted_sites;
+	GMT_VEC(uint32_t) prefix_sites;
 	GMT_VEC(struct gmt_replay_refusal) refusals;
 	GMT_VEC(struct gmt_replay_refused_free) refused_frees;
 	struct gmt_interpret_heap_groups heaps; /* by the accounting's heap number */

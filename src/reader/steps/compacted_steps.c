@@ -55,7 +55,7 @@ uint32_t gmt_compacted_steps_count(const struct gmt_compacted_steps *compacted_s
 	uint64_t count;
 
 	if (!compacted_steps->counts.count ||
-		mark->stamp > compacted_steps->recording->compacted.fold.stamp ||
+		mark->stamp > compacted_steps->recording->compacted.cut_stamp ||
 		!gmt_map_find(&compacted_steps->counts,
 			id_of((enum gmt_mark_source)mark->source, mark->object, mark->thread, mark->name) ^
 				gmt_hash_u64(mark->stamp),
@@ -90,7 +90,7 @@ bool gmt_compacted_steps_note(struct gmt_compacted_steps *compacted_steps,
 	uint32_t count = gmt_compacted_steps_count(compacted_steps, mark);
 	uint64_t counter, index;
 
-	if (!recording->compacted.has_compacted_prefix || mark->stamp > recording->compacted.fold.stamp)
+	if (!recording->compacted.exists || mark->stamp > recording->compacted.cut_stamp)
 		return true;
 	/* A mark with the same stamp as the previous mark ended no step: that is a mismatch. */
 	compacted_steps->mismatches |=

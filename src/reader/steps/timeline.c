@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "reader/steps/timeline.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "containers/bisect.h"
 #include "reader/load/clock.h"
 #include "reader/steps/step_counters.h"
+#include "reader/steps/step_names.h"
 #include "reader/steps/inference_steps.h"
 #include "reader/steps/loops.h"
 #include "reader/steps/phases.h"
@@ -128,8 +128,7 @@ static bool steps_to_marks(struct gmt_timeline *timeline, const struct gmt_recor
  */
 static bool find_marked_calls(const struct gmt_recording *recording, uint64_t *ret_begin)
 {
-	for (size_t i = 0; recording->compacted.has_compacted_prefix && i < recording->marks.count;
-		i++) {
+	for (size_t i = 0; recording->compacted.exists && i < recording->marks.count; i++) {
 		const struct gmt_recording_mark *mark = &recording->marks.items[i];
 
 		if (mark->kind != GMT_MARK_KIND_POINT || mark->source != GMT_MARK_SOURCE_READER)
@@ -178,54 +177,6 @@ static bool steps_to_marked_calls(const struct gmt_step_series *main,
 }
 
 /*
- * Returns whether a part of a name is a word, possibly with a number: "train_step 3",
- * "ProfilerStep#3". "Batched" and a layer named BatchNorm do not count.
- */
-static bool is_own_word(const char *name, size_t at, size_t length)
-{
-	const char *after = name + at + length;
-	bool begins = !at || !isalpha((unsigned char)name[at - 1]) ||
-		(islower((unsigned char)name[at - 1]) && isupper((unsigned char)name[at]));
-
-	if (!begins || islower((unsigned char)*after))
-		return false;
-	return strncasecmp(after + strspn(after, " _-"), "norm", 4) != 0;
-}
-
-bool gmt_timeline_is_step_name(const char *name)
-{
-	static const char *const words[] = { "step", "iter", "iteration", "batch", "minibatch" };
-
-	if (strcasestr(name, "dataloader"))
-		return false;
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		for (const char *at = name; (at = strcasestr(at, words[i])); at++)
-			if (is_own_word(name, (size_t)(at - name), strlen(words[i])))
-				return true;
-	return false;
-}
-
-struct range_class {
-	char text[256];
-};
-
-/*
- * Returns the class of a range: its name without numbers, so that "step 1" and "step 2" count
- * together.
- */
-static struct range_class class_of(const char *name)
-{
-	struct range_class class;
-	size_t length = 0;
-
-	for (; *name && length + 1 < sizeof(class.text); name++)
-		if (!isdigit((unsigned char)*name))
-			class.text[length++] = *name;
-	class.text[length] = 0;
-	return class;
-}
-
-/*
  * Makes steps from NVTX ranges. A step lasts from the begin of a range to the begin of the next.
  * The last step ends with its range.
  */
@@ -239,16 +190,17 @@ static bool steps_of_ranges(struct gmt_timeline *timeline)
 	for (size_t i = 0; done && i < timeline->phases.count; i++) {
 		const struct gmt_phase *phase = &timeline->phases.items[i];
 
-		if (phase->source == GMT_MARK_SOURCE_NVTX && gmt_timeline_is_step_name(phase->name))
-			done = gmt_step_counters_add(&counters, phase->thread, class_of(phase->name).text,
-				phase->begin);
+		if (phase->source == GMT_MARK_SOURCE_NVTX && gmt_is_step_name(phase->name))
+			done = gmt_step_counters_add(&counters, phase->thread,
+				gmt_name_without_digits(phase->name).text, phase->begin);
 	}
 	done = done && gmt_step_counters_chain(&counters, GMT_STEP_COUNTERS_OF_A_CLASS);
 	for (size_t i = 0; done && i < timeline->phases.count; i++) {
 		const struct gmt_phase *phase = &timeline->phases.items[i];
 
-		if (phase->source != GMT_MARK_SOURCE_NVTX || !gmt_timeline_is_step_name(phase->name) ||
-			!gmt_step_counters_counts(&counters, phase->thread, class_of(phase->name).text))
+		if (phase->source != GMT_MARK_SOURCE_NVTX || !gmt_is_step_name(phase->name) ||
+			!gmt_step_counters_counts(&counters, phase->thread,
+				gmt_name_without_digits(phase->name).text))
 			continue;
 		if (before)
 			done = add_step(series, before->begin, phase->begin);
@@ -310,7 +262,7 @@ enum gmt_status gmt_timeline_compute(struct gmt_timeline *ret_timeline,
 	if (done && !first->steps.count)
 		done = steps_to_marks(timeline, recording, GMT_MARK_SOURCE_OPTIMIZER, GMT_STEPS_OPTIMIZER);
 	/* In a compacted prefix, the begins of passes are unknown. */
-	if (done && !first->steps.count && !recording->compacted.has_compacted_prefix)
+	if (done && !first->steps.count && !recording->compacted.exists)
 		done = gmt_loops_steps(recording, traces, timeline, first);
 	timeline->series_count = first->steps.count != 0;
 	/* If the program sets marks itself, they define what counts: find no further steps. */
@@ -329,11 +281,11 @@ enum gmt_status gmt_timeline_compute(struct gmt_timeline *ret_timeline,
 		timeline->series_count += module_calls->steps.count != 0;
 	}
 	if (done && !timeline->series_count) {
-		const char *why = recording->compacted.has_compacted_prefix
+		const char *why = recording->compacted.exists
 			? "patterns cannot be found, because the first events were compacted"
 			: NULL;
 
-		if (!recording->compacted.has_compacted_prefix)
+		if (!recording->compacted.exists)
 			done = gmt_repeats_steps(recording, traces, timeline, first, &why);
 		timeline->series_count = first->steps.count != 0;
 		if (!timeline->series_count)

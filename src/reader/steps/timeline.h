@@ -122,12 +122,6 @@ void gmt_timeline_fini(struct gmt_timeline *timeline);
 /* Returns "program", "nvtx", "optimizer", "forward", "loop", "pattern" or "allocations". */
 const char *gmt_step_source_name(enum gmt_step_source source);
 
-/*
- * Returns whether a range is named like a step: "Training Step 12". A step may load several
- * batches, so loaders do not count.
- */
-bool gmt_timeline_is_step_name(const char *name);
-
 /* Finds the step that contains a stamp. Returns false if no step contains it. */
 bool gmt_series_find(const struct gmt_step_series *series, uint64_t stamp, uint32_t *ret_step);
 

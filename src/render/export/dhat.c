@@ -202,7 +202,7 @@ static void write_points(struct writer *writer)
 		for (next = first; next < profile->rows.count && profile->rows.items[next].stack == stack;
 			next++)
 			for (size_t i = 0; i < GMT_PROFILE_VALUES; i++)
-				values[i] = gmt_account_sum(values[i], profile->rows.items[next].values[i]);
+				values[i] = gmt_saturating_add_u64(values[i], profile->rows.items[next].values[i]);
 		write_point(writer, stack, values);
 	}
 	gmt_json_end_array(&writer->json);
@@ -264,7 +264,7 @@ enum gmt_status gmt_export_dhat(struct gmt_export *export, FILE *file, struct gm
 		gmt_json_end_object(&writer.json);
 		fputc('\n', file);
 	}
-	if (export->recording->compacted.has_compacted_prefix)
+	if (export->recording->compacted.exists)
 		note_lifetimes(export);
 	gmt_vec_fini(&writer.points);
 	return status;

@@ -37,7 +37,7 @@ enum gmt_status gmt_export_folded(struct gmt_export *export, FILE *file, struct 
 
 		for (; i < profile->rows.count && gmt_profile_is_same_stack(&profile->rows.items[i], row);
 			i++)
-			sum = gmt_account_sum(sum, profile->rows.items[i].values[export->value]);
+			sum = gmt_saturating_add_u64(sum, profile->rows.items[i].values[export->value]);
 		if (!sum)
 			continue;
 		if (gmt_budget_output_is_cut())

@@ -9,7 +9,7 @@
 
 #include "analysis/profile/profile.h"
 #include "reader/stacks/traces.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 
 /* In place of a stack that was not recorded. */
 #define GMT_EXPORT_NO_STACK "[no stack]"

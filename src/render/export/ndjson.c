@@ -9,7 +9,7 @@
 #include "render/export/export_replay.h"
 #include "render/export/frames.h"
 #include "render/json.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 #include "render/stack_json.h"
 
 struct writer {

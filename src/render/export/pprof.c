@@ -11,7 +11,7 @@
 #include "render/export/export.h"
 #include "render/export/frames.h"
 #include "render/export/protobuf.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 
 /* Fields of the messages of profile.proto. */
 enum {

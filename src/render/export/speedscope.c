@@ -77,7 +77,7 @@ static uint64_t sum_of(const struct rows *rows, enum gmt_profile_value value)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < rows->count; i++)
-		sum = gmt_account_sum(sum, rows->items[i].values[value]);
+		sum = gmt_saturating_add_u64(sum, rows->items[i].values[value]);
 	return sum;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "reader/load/clock.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 #include "render/stack_json.h"
 #include "render/allocator_state.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/custom_heaps.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 #include "render/stack_json.h"
 
 static void render_site(const struct gmt_custom_heaps_view *view,

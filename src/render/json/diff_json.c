@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/diff.h"
-#include "render/head.h"
-#include "render/space.h"
+#include "render/recording_head.h"
+#include "render/memory_names.h"
 
 static const char *const side_names[] = { "base", "new" };
 
@@ -25,7 +25,7 @@ static void render_recording(const struct gmt_diff *diff, int side, struct gmt_j
 	gmt_json_key_text(json, "recorder_version", recording->recorder_version);
 	if (gmt_recording_is_imported(recording))
 		gmt_json_key_text(json, "imported_from", recording->imported_from);
-	gmt_head_json_remarks(json, warnings);
+	gmt_recording_head_json_remarks(json, warnings);
 	gmt_json_end_object(json);
 }
 

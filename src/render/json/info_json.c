@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/info.h"
 
-#include "render/coverage.h"
-#include "render/head.h"
+#include "render/function_coverage.h"
+#include "render/recording_head.h"
 
 static void render_lists(const struct gmt_info *info, struct gmt_json *json)
 {
@@ -88,7 +88,7 @@ void gmt_info_json(const struct gmt_info *info, struct gmt_json *json)
 	gmt_json_key_u64(json, "file_bytes", recording->file_bytes);
 	gmt_json_key(json, "complete");
 	gmt_json_bool(json, gmt_recording_complete(recording));
-	gmt_head_json_in_progress(json, recording);
+	gmt_recording_head_json_in_progress(json, recording);
 	gmt_json_key_u64(json, "events", recording->seen_events);
 	gmt_json_key_u64(json, "dropped", gmt_recording_dropped(recording));
 	gmt_json_key_u64(json, "start_time_ns", recording->process.start_time_ns);
@@ -101,8 +101,8 @@ void gmt_info_json(const struct gmt_info *info, struct gmt_json *json)
 	render_lists(info, json);
 	if (info->coverage) {
 		gmt_json_key(json, "coverage");
-		gmt_coverage_json(info->coverage, json);
+		gmt_function_coverage_json(info->coverage, json);
 	}
-	gmt_head_json_remarks(json, info->warnings);
+	gmt_recording_head_json_remarks(json, info->warnings);
 	gmt_json_end_object(json);
 }

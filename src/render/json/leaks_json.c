@@ -4,7 +4,7 @@
 #include "analysis/history/categories.h"
 #include "reader/load/clock.h"
 #include "render/phase_memory.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 #include "render/stack_json.h"
 
 static void write_attribution(const struct gmt_leak *leak, struct gmt_json *json)
@@ -200,7 +200,7 @@ static void write_step(const struct gmt_leaks_view *view, size_t series, size_t 
 		i++) {
 		struct gmt_history_step row = gmt_history_step_of(history, step, i);
 
-		/* An account that never held anything says nothing, for example layer driver. */
+		/* Omit accounts that never held memory, for example layer driver. */
 		if (!view->replay->accounting.accounts.items[i].peak_bytes)
 			continue;
 		gmt_json_begin_object(json);
@@ -259,7 +259,7 @@ static uint64_t largest_peak(const struct gmt_leaks_view *view, size_t series, s
 static void write_steps_of(const struct gmt_leaks_view *view, size_t series, struct gmt_json *json)
 {
 	size_t count = view->history->series[series].step_count,
-		   parts = view->is_bounded && count > GMT_LEAKS_STEPS ? GMT_LEAKS_STEPS : count;
+		   parts = view->is_bounded && count > GMT_LEAKS_MAX_STEPS ? GMT_LEAKS_MAX_STEPS : count;
 
 	for (size_t part = 0; part < parts; part++) {
 		size_t chosen = part * count / parts, end = (part + 1) * count / parts;
@@ -278,8 +278,9 @@ static void write_steps_of(const struct gmt_leaks_view *view, size_t series, str
 void gmt_steps_json(const struct gmt_leaks_view *view, struct gmt_json *json)
 {
 	const struct gmt_timeline *timeline = view->timeline;
-	size_t phases =
-		view->is_bounded && timeline->phases.count > GMT_LEAKS_PHASES ? 0 : timeline->phases.count;
+	size_t phases = view->is_bounded && timeline->phases.count > GMT_LEAKS_MAX_PHASES
+		? 0
+		: timeline->phases.count;
 
 	gmt_json_key_array(json, "steps");
 	for (size_t series = 0; series < timeline->series_count; series++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/ledger.h"
 #include "render/ooms.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 #include "render/stack_json.h"
 
 /* There are few rows with few holders each, so an index of sites is not worth its cost. */

@@ -2,7 +2,7 @@
 #include "render/phase_memory.h"
 
 #include "reader/load/clock.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 
 void gmt_phase_memory_json(const struct gmt_phase_memory_phase *phase,
 	const struct gmt_recording *recording, struct gmt_json *json)

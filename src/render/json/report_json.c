@@ -3,12 +3,12 @@
 
 #include "analysis/history/categories.h"
 #include "reader/load/clock.h"
-#include "render/head.h"
+#include "render/recording_head.h"
 #include "render/custom_heaps.h"
 #include "render/ledger.h"
 #include "render/ooms.h"
 #include "render/overview.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 #include "render/stack_json.h"
 
 static void render_events(const struct gmt_report *report, struct gmt_json *json)
@@ -37,10 +37,10 @@ static void render_compacted(const struct gmt_report *report, struct gmt_json *j
 
 	gmt_json_key_object(json, "folded");
 	gmt_json_key_u64(json, "until_ns",
-		gmt_clock_time_ns(recording, recording->compacted.fold.stamp));
+		gmt_clock_time_ns(recording, recording->compacted.cut_stamp));
 	gmt_json_key_u64(json, "events", gmt_recording_compacted_events(recording));
 	gmt_json_key_u64(json, "survivors", recording->compacted_events);
-	gmt_json_key_u64(json, "merged_sites", recording->compacted.fold.merged_sites);
+	gmt_json_key_u64(json, "merged_sites", recording->compacted.merged_sites);
 	gmt_json_key_text(json, "why", recording->compaction_why);
 	gmt_json_end_object(json);
 }
@@ -87,8 +87,8 @@ static void render_account(const struct gmt_memory_summary_layer *layer, struct 
 
 	gmt_json_key_u64(json, "live_bytes", account->live_bytes);
 	gmt_json_key_u64(json, "live_blocks", account->live_blocks);
-	gmt_json_key_u64(json, "left_bytes", layer->left_bytes);
-	gmt_json_key_u64(json, "left_blocks", layer->left_blocks);
+	gmt_json_key_u64(json, "left_bytes", layer->live_at_exit_bytes);
+	gmt_json_key_u64(json, "left_blocks", layer->live_at_exit_blocks);
 	gmt_json_key_u64(json, "peak_bytes", account->peak_bytes);
 	gmt_json_key_u64(json, "peak_blocks", account->peak_blocks);
 	gmt_json_key_u64(json, "peak_time_ns", layer->peak_time_ns);
@@ -161,10 +161,10 @@ static void render_site(const struct gmt_report *report, const struct gmt_site *
 {
 	gmt_json_begin_object(json);
 	render_allocator_state(site->layer, site->device, site->space, json);
-	gmt_json_key_u64(json, "live_bytes", site->live_bytes);
-	gmt_json_key_u64(json, "live_blocks", site->live_blocks);
-	gmt_json_key_u64(json, "left_bytes", site->left_bytes);
-	gmt_json_key_u64(json, "left_blocks", site->left_blocks);
+	gmt_json_key_u64(json, "live_bytes", site->live_at_end_bytes);
+	gmt_json_key_u64(json, "live_blocks", site->live_at_end_blocks);
+	gmt_json_key_u64(json, "left_bytes", site->live_at_exit_bytes);
+	gmt_json_key_u64(json, "left_blocks", site->live_at_exit_blocks);
 	gmt_json_key_u64(json, "peak_bytes", site->peak_bytes);
 	gmt_json_key_u64(json, "peak_blocks", site->peak_blocks);
 	gmt_json_key_u64(json, "max_live_bytes", site->max_live_bytes);
@@ -260,7 +260,7 @@ static void render_warnings(const struct gmt_report *report, struct gmt_json *js
 	gmt_json_end_array(json);
 	gmt_json_end_object(json);
 
-	gmt_head_json_remarks(json, report->warnings);
+	gmt_recording_head_json_remarks(json, report->warnings);
 	gmt_json_key_texts(json, "notes", report->recording->notes.items,
 		report->recording->notes.count);
 }
@@ -273,9 +273,9 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	gmt_json_key_text(json, "schema", "gpumemtrace.report/2");
 	gmt_json_key_text(json, "file", report->recording->path);
 	gmt_json_key_bool(json, "complete", gmt_recording_complete(report->recording));
-	gmt_head_json_in_progress(json, report->recording);
+	gmt_recording_head_json_in_progress(json, report->recording);
 	render_events(report, json);
-	if (report->recording->compacted.has_compacted_prefix)
+	if (report->recording->compacted.exists)
 		render_compacted(report, json);
 	render_process(report, json);
 	gmt_json_key_known(json, "until_ns", report->has_until, report->replay->end_time_ns);
@@ -293,7 +293,7 @@ void gmt_report_json(const struct gmt_report *report, struct gmt_json *json)
 	render_account(&report->summary->host, json);
 	gmt_json_end_object(json);
 
-	gmt_sites_sort(report->sites, report->key);
+	gmt_sites_sort(report->sites, report->order);
 	gmt_json_key_array(json, "sites");
 	for (size_t i = 0; i < report->sites->rows.count && i < report->limit && !report->without_sites;
 		i++)

@@ -2,9 +2,9 @@
 #include "render/stretch.h"
 
 #include "reader/load/clock.h"
-#include "render/head.h"
+#include "render/recording_head.h"
 #include "render/phase_memory.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 #include "render/stack_json.h"
 
 static void render_account(const struct gmt_stretch_view *view, size_t id, struct gmt_json *json)
@@ -62,8 +62,8 @@ void gmt_stretch_json(const struct gmt_stretch_view *view, struct gmt_json *json
 	gmt_json_key_text(json, "schema", "gpumemtrace.stretch/1");
 	gmt_json_key_text(json, "file", view->recording->path);
 	gmt_json_key_bool(json, "complete", gmt_recording_complete(view->recording));
-	gmt_head_json_in_progress(json, view->recording);
-	gmt_head_json_remarks(json, view->warnings);
+	gmt_recording_head_json_in_progress(json, view->recording);
+	gmt_recording_head_json_remarks(json, view->warnings);
 	gmt_json_key_texts(json, "notes", view->recording->notes.items, view->recording->notes.count);
 	gmt_json_key_text(json, "phase", view->phase);
 	gmt_json_key_u64(json, "from_ns", view->from_ns);

@@ -2,7 +2,7 @@
 #include "analysis/history/categories.h"
 #include "reader/load/clock.h"
 #include "render/stack_json.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 #include "render/allocator_state.h"
 
 enum { MAX_DETAILED_ACCOUNTS = GMT_ALLOCATOR_STATE_MAX_ACCOUNTS };
@@ -50,7 +50,7 @@ static void render_peak(const struct gmt_allocator_state_view *view,
 	gmt_json_key_u64(json, "peak_bytes", account->peak_bytes);
 	gmt_json_key_u64(json, "peak_blocks", account->peak_blocks);
 	gmt_json_key_u64(json, "time_ns", gmt_clock_time_ns(view->recording, account->peak_stamp));
-	for (size_t i = 0; i < GMT_PEAK_KEYS; i++) {
+	for (size_t i = 0; i < GMT_PEAK_TABLES; i++) {
 		const struct gmt_table *table = &view->peaks[i];
 		const struct gmt_table_row *row =
 			gmt_table_rows_of(table, account->layer, account->device, &count);
@@ -74,7 +74,7 @@ void gmt_peaks_json(const struct gmt_allocator_state_view *view, struct gmt_json
 
 	gmt_json_key_array(json, "peaks");
 	for (size_t i = 0; i < accounting->accounts.count && i < MAX_DETAILED_ACCOUNTS; i++)
-		if (accounting->accounts.items[i].epoch)
+		if (accounting->accounts.items[i].peak_number)
 			render_peak(view, &accounting->accounts.items[i], json);
 	gmt_json_end_array(json);
 }
@@ -93,7 +93,7 @@ static void render_instance(const struct gmt_allocator_state_view *view,
 		gmt_json_null(json);
 		return;
 	}
-	instance = &view->by->instances.items[row->instance_plus_1 - 1];
+	instance = &view->table->instances.items[row->instance_plus_1 - 1];
 	gmt_json_begin_array(json);
 	for (uint8_t role = GMT_ROLE_NONE + 1; role < GMT_ROLES; role++) {
 		if (!instance->roles[role].total_bytes)
@@ -113,7 +113,7 @@ static void render_row(const struct gmt_allocator_state_view *view, const struct
 {
 	gmt_json_begin_object(json);
 	render_place(row->layer, row->device, json);
-	render_name(view, view->by->key, row, json);
+	render_name(view, view->table->key, row, json);
 	gmt_json_key_u64(json, "peak_bytes", row->peak_bytes);
 	gmt_json_key_u64(json, "peak_blocks", row->peak_blocks);
 	gmt_json_key_u64(json, "live_bytes", row->live_bytes);
@@ -121,9 +121,9 @@ static void render_row(const struct gmt_allocator_state_view *view, const struct
 	gmt_json_key_u64(json, "total_bytes", row->total_bytes);
 	gmt_json_key_u64(json, "allocs", row->allocs);
 	gmt_json_key_u64(json, "largest_bytes", row->largest_bytes);
-	if (view->by->key == GMT_TABLE_OWNER)
+	if (view->table->key == GMT_TABLE_OWNER)
 		gmt_json_key_u64(json, "max_live_bytes", row->max_live_bytes);
-	if (view->by->key == GMT_TABLE_MODULE)
+	if (view->table->key == GMT_TABLE_MODULE)
 		render_instance(view, row, json);
 	gmt_json_key_u64(json, "sites", row->sites);
 	gmt_json_end_object(json);
@@ -132,12 +132,12 @@ static void render_row(const struct gmt_allocator_state_view *view, const struct
 void gmt_tables_json(const struct gmt_allocator_state_view *view, struct gmt_json *json)
 {
 	gmt_json_key_array(json, "tables");
-	if (view->by) {
+	if (view->table) {
 		gmt_json_begin_object(json);
-		gmt_json_key_text(json, "by", gmt_table_key_name(view->by->key));
+		gmt_json_key_text(json, "by", gmt_table_key_name(view->table->key));
 		gmt_json_key_array(json, "rows");
-		for (size_t i = 0; i < view->by->rows.count && i < view->limit; i++)
-			render_row(view, &view->by->rows.items[i], json);
+		for (size_t i = 0; i < view->table->rows.count && i < view->limit; i++)
+			render_row(view, &view->table->rows.items[i], json);
 		gmt_json_end_array(json);
 		gmt_json_end_object(json);
 	}

@@ -42,12 +42,12 @@ void gmt_screen_end_path(struct gmt_screen *screen)
 
 static const char *ellipsis_of(const struct gmt_screen *screen)
 {
-	return screen->has_blocks ? "\u2026" : "...";
+	return screen->is_utf8 ? "\u2026" : "...";
 }
 
 static size_t ellipsis_columns_of(const struct gmt_screen *screen)
 {
-	return screen->has_blocks ? 1 : 3;
+	return screen->is_utf8 ? 1 : 3;
 }
 
 static void write_line(struct gmt_screen *screen, enum gmt_console_style style, const char *text,
@@ -111,7 +111,7 @@ static size_t bytes_of_words(const char *text, size_t bytes, size_t columns)
 }
 
 void gmt_screen_end_wrapped(struct gmt_screen *screen, enum gmt_console_style style, size_t hang,
-	size_t most_lines)
+	size_t max_lines)
 {
 	size_t columns = screen->columns;
 	char line[1024];
@@ -120,9 +120,9 @@ void gmt_screen_end_wrapped(struct gmt_screen *screen, enum gmt_console_style st
 
 	const char *rest = screen->text;
 	size_t left = screen->bytes;
-	for (size_t i = 0; i < most_lines && (left || !i); i++) {
+	for (size_t i = 0; i < max_lines && (left || !i); i++) {
 		size_t margin = i ? hang : 0;
-		bool is_last = i + 1 == most_lines;
+		bool is_last = i + 1 == max_lines;
 		size_t taken = bytes_of_words(rest, left, columns - margin);
 
 		if (is_last && taken < left)

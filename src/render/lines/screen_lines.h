@@ -14,23 +14,23 @@
 #include "render/console.h"
 
 struct gmt_screen {
-	FILE *file; /* Where the finished lines go. */
+	FILE *file; /* receives the finished lines */
 	bool color;
-	bool has_blocks;  /* The terminal shows UTF-8. */
-	size_t columns;   /* Width of a line. */
-	size_t count;     /* Lines so far. */
-	struct gmt_console line; /* The line that is being written. */
-	char *text;       /* Its text. */
-	size_t bytes;
+	bool is_utf8;   /* the terminal shows UTF-8 */
+	size_t columns; /* width of a line */
+	size_t count;   /* number of finished lines */
+	struct gmt_console line; /* the line that is being written */
+	char *text;     /* text of that line */
+	size_t bytes;   /* length of that text */
 	/*
-	 * Where a path begins and ends in `text`. A line that is too long loses the front of the path
-	 * first. Both 0: there is none.
+	 * Begin and end of a path in `text`. A line that is too long loses the front of the path first.
+	 * Both are 0 if the line has no path.
 	 */
 	size_t path_begin, path_end;
 };
 
 /*
- * Opens the screen; `file`, `color`, `has_blocks` and `columns` are set. Returns false if memory is
+ * Opens the screen; `file`, `color`, `is_utf8` and `columns` are set. Returns false if memory is
  * exhausted. End it with gmt_screen_fini.
  */
 bool gmt_screen_init(struct gmt_screen *screen);
@@ -42,19 +42,19 @@ bool gmt_screen_init(struct gmt_screen *screen);
 void gmt_screen_end_line(struct gmt_screen *screen, enum gmt_console_style style);
 
 /*
- * Ends a text that may need `most_lines` lines; the later ones begin after `hang` spaces. What does
- * not fit is replaced by an ellipsis.
+ * Ends a text that may need `max_lines` lines. The second and later lines begin after `hang`
+ * spaces. If the text is still too long, it ends with an ellipsis.
  */
 void gmt_screen_end_wrapped(struct gmt_screen *screen, enum gmt_console_style style, size_t hang,
-	size_t most_lines);
+	size_t max_lines);
 
-/* Ends a line that must not be cut: a command that the user may copy. */
+/* Ends a line without cutting it: a command that the user may copy. */
 void gmt_screen_end_uncut(struct gmt_screen *screen);
 
 /* Returns how many characters the line has so far. */
 size_t gmt_screen_line_columns(struct gmt_screen *screen);
 
-/* Marks what is written between these two calls as the path of the line. */
+/* The text that is written between these two calls is the path of the line. */
 void gmt_screen_begin_path(struct gmt_screen *screen);
 void gmt_screen_end_path(struct gmt_screen *screen);
 

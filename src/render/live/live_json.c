@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/recording/recorded_program.h"
 #include "render/live/live.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 
 static void write_device(struct gmt_json *json, const struct gmt_live_device *device)
 {

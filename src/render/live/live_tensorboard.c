@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "render/export/trace/tensorboard_events.h"
 #include "render/live/live.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 
 static void add(struct gmt_tensorboard_events *events, const char *name,
 	const struct gmt_live_device *device, uint64_t bytes)

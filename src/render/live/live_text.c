@@ -5,7 +5,7 @@
 #include "base/safe_text.h"
 #include "base/text.h"
 #include "render/live/live.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 
 enum { MAX_BARS = 240, BAR_MARGIN = 12 };
 
@@ -90,7 +90,7 @@ static void write_devices(struct gmt_screen *screen, const struct gmt_live_view 
 			gmt_text_size(device->cuda_bytes).text);
 		fprintf(line, " %10s %10s %10s",
 			known_size(device->has_sample,
-				gmt_account_sum(device->other_bytes, device->driver_bytes))
+				gmt_saturating_add_u64(device->other_bytes, device->driver_bytes))
 				.text,
 			known_size(device->has_sample, device->free_bytes).text,
 			gmt_text_size(device->has_torch ? device->allocated_peak_bytes
@@ -115,7 +115,7 @@ static const struct gmt_live_device *largest_device(const struct gmt_live_view *
 	return largest;
 }
 
-/* Draws the last minutes. Each bar is the most in its seconds. */
+/* Draws the last minutes as bars. A bar is the maximum of its seconds. */
 static void write_curve(struct gmt_screen *screen, const struct gmt_live_view *view, unsigned rows)
 {
 	const struct gmt_live_device *device = largest_device(view);
@@ -124,7 +124,7 @@ static void write_curve(struct gmt_screen *screen, const struct gmt_live_view *v
 	uint32_t seconds, count, first;
 	char title[120];
 
-	if (!rows || !screen->has_blocks || !device || screen->columns <= BAR_MARGIN)
+	if (!rows || !screen->is_utf8 || !device || screen->columns <= BAR_MARGIN)
 		return;
 	curve = device->torch_curve ? device->torch_curve : device->cuda_curve;
 	count =
@@ -136,7 +136,7 @@ static void write_curve(struct gmt_screen *screen, const struct gmt_live_view *v
 		uint64_t bytes = gmt_follow_curve_at(curve, first + i, view->second);
 		uint32_t at = (uint32_t)((uint64_t)i * count / seconds);
 
-		/* Of a short recording, a second takes several bars. */
+		/* In a short recording, a second has several bars. */
 		for (; at < (uint64_t)(i + 1) * count / seconds || at == (uint64_t)i * count / seconds;
 			at++)
 			if (at < count && bars[at] < bytes)

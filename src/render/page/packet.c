@@ -10,9 +10,9 @@
 #include "render/page/base64.h"
 
 /* A higher level takes twice the time for a few percent. */
-enum { LEVEL = 4 };
+enum { GZIP_LEVEL = 4 };
 
-static const uint64_t MOST = UINT64_C(1) << 53;
+static const uint64_t MAX_NUMBER = UINT64_C(1) << 53;
 
 /* Returns the greatest common divisor of all numbers, or 1 if all are 0. */
 static uint64_t unit_of(const int64_t *numbers, size_t count)
@@ -125,7 +125,7 @@ void gmt_packet_column(struct gmt_packet *packet, const char *format, ...)
 	va_end(arguments);
 }
 
-void gmt_packet_less(struct gmt_packet *packet, const char *format, ...)
+void gmt_packet_subtracted_from(struct gmt_packet *packet, const char *format, ...)
 {
 	struct gmt_packet_column *column =
 		packet->has_failed ? NULL : &packet->columns.items[packet->columns.count - 1];
@@ -149,7 +149,7 @@ static void put(struct gmt_packet *packet, int64_t number)
 
 static int64_t limit(uint64_t value)
 {
-	return (int64_t)(value < MOST ? value : MOST);
+	return (int64_t)(value < MAX_NUMBER ? value : MAX_NUMBER);
 }
 
 void gmt_packet_put(struct gmt_packet *packet, uint64_t value)
@@ -159,17 +159,17 @@ void gmt_packet_put(struct gmt_packet *packet, uint64_t value)
 
 void gmt_packet_put_signed(struct gmt_packet *packet, int64_t value)
 {
-	const int64_t limit = (int64_t)MOST;
+	const int64_t limit = (int64_t)MAX_NUMBER;
 
 	put(packet, value > limit ? limit : value < -limit ? -limit : value);
 }
 
-void gmt_packet_put_less(struct gmt_packet *packet, uint64_t of, uint64_t value)
+void gmt_packet_put_subtracted(struct gmt_packet *packet, uint64_t minuend, uint64_t value)
 {
-	put(packet, limit(of) - limit(value));
+	put(packet, limit(minuend) - limit(value));
 }
 
-void gmt_packet_begin(struct gmt_packet *packet)
+void gmt_packet_begin_header(struct gmt_packet *packet)
 {
 	end_column(packet);
 	packet->json.file = open_memstream(&packet->header, &packet->header_bytes);
@@ -212,7 +212,7 @@ static void end_header(struct gmt_packet *packet)
 static bool write_content(struct gmt_packet *packet, FILE *file)
 {
 	struct gmt_base64 base64 = { .file = file };
-	struct gmt_gzip *gzip = gmt_gzip_open(LEVEL, gmt_base64_take, &base64);
+	struct gmt_gzip *gzip = gmt_gzip_open(GZIP_LEVEL, gmt_base64_take, &base64);
 	uint8_t length[4];
 
 	if (!gzip)

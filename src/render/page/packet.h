@@ -7,7 +7,7 @@
  * integers, compressed, as base64 text in a script element.
  *
  *   gmt_packet_column(&packet, "step.%s", "index");  gmt_packet_put(&packet, 0);  ...
- *   gmt_packet_begin(&packet);     then write the keys of the header to packet.json
+ *   gmt_packet_begin_header(&packet);     then write the keys of the header to packet.json
  *   gmt_packet_write(&packet, file, "recording-0")
  */
 
@@ -20,10 +20,10 @@
 
 struct gmt_packet_column {
 	char name[40];
-	char less[40]; /* the column from which the numbers are subtracted; "": none */
+	char less[40]; /* the column from which the numbers are subtracted; "": no such column */
 	uint64_t offset, bytes, count;
 	uint64_t unit; /* divides all numbers */
-	bool is_differences; /* each number is the difference from the one before */
+	bool is_differences; /* each number is the difference from the previous number */
 };
 
 /* Initialise with zeros. */
@@ -51,18 +51,21 @@ void gmt_packet_put_signed(struct gmt_packet *packet, int64_t value);
  * Names the column, an earlier one of the packet, from which the current column is subtracted. The
  * arguments are those of gmt_packet_column.
  */
-void gmt_packet_less(struct gmt_packet *packet, const char *format, ...)
+void gmt_packet_subtracted_from(struct gmt_packet *packet, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Adds a number to a column with gmt_packet_less. `of` is the number of the earlier column. */
-void gmt_packet_put_less(struct gmt_packet *packet, uint64_t of, uint64_t value);
+/*
+ * Adds a number to a column with gmt_packet_subtracted_from. `minuend` is the number of the earlier
+ * column.
+ */
+void gmt_packet_put_subtracted(struct gmt_packet *packet, uint64_t minuend, uint64_t value);
 
 /* Begins the header. */
-void gmt_packet_begin(struct gmt_packet *packet);
+void gmt_packet_begin_header(struct gmt_packet *packet);
 
 /*
- * Ends the header and writes the element with this id to `file`. Ends the packet. False when out of
- * memory; then the element is incomplete.
+ * Ends the header and writes the element with this id to `file`. Frees the packet. Returns false
+ * when out of memory; then the element is incomplete.
  */
 bool gmt_packet_write(struct gmt_packet *packet, FILE *file, const char *id);
 

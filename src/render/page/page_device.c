@@ -44,8 +44,8 @@ static void put_entries(struct gmt_packet *packet, const struct gmt_page_account
 /* Most blocks that a bucket makes end in it, so the differences are small. */
 #define PUT_LESS(name, of) \
 	gmt_packet_column(packet, "%zu.entry." #name, number); \
-	gmt_packet_less(packet, "%zu.entry." #of, number); \
-	PUT_ALL(gmt_packet_put_less(packet, entry->of, entry->name))
+	gmt_packet_subtracted_from(packet, "%zu.entry." #of, number); \
+	PUT_ALL(gmt_packet_put_subtracted(packet, entry->of, entry->name))
 	PUT(site)
 	gmt_packet_column(packet, "%zu.entry.at_max", number);
 	PUT_ALL(gmt_packet_put_signed(packet, entry->at_max))
@@ -221,7 +221,7 @@ bool gmt_page_write_device(const struct gmt_page_view *view, const struct gmt_pa
 	}
 	put_samples(&packet, device);
 	put_blocks(view, &packet, device);
-	gmt_packet_begin(&packet);
+	gmt_packet_begin_header(&packet);
 	if (packet.json.file) {
 		gmt_json_key_i64(&packet.json, "device", device->device);
 		write_layers(view, device, &packet.json);

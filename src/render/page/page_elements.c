@@ -5,7 +5,7 @@
 
 #include "analysis/recording/recorded_program.h"
 #include "render/page/page_write.h"
-#include "render/page/page_text.h"
+#include "render/page/html_escape.h"
 
 /* Bytes of the report's text that a browser without scripts shows. */
 enum { SUMMARY_BYTES = 16 << 10 };
@@ -117,16 +117,16 @@ void gmt_page_write_unreadable_item(const char *path, const char *error, FILE *f
 static void write_heading(const char *title, const char *path, FILE *file)
 {
 	fputs("<section>\n<h2>", file);
-	gmt_page_escape(file, title, strlen(title));
+	gmt_html_escape(file, title, strlen(title));
 	fputs("</h2>\n<p>", file);
-	gmt_page_escape(file, path, strlen(path));
+	gmt_html_escape(file, path, strlen(path));
 	fputs("</p>\n", file);
 }
 
 static void write_text(const char *text, size_t length, FILE *file)
 {
 	fputs("<pre>", file);
-	gmt_page_escape(file, text, length);
+	gmt_html_escape(file, text, length);
 	fputs("</pre>\n</section>\n", file);
 }
 

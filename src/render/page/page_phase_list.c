@@ -4,7 +4,7 @@
 #include "reader/load/clock.h"
 #include "render/page/page_write.h"
 
-enum { PHASES = 2000 };
+enum { MAX_PHASES = 2000 };
 
 struct ranked {
 	uint64_t ticks;
@@ -44,7 +44,7 @@ bool gmt_page_write_phases(const struct gmt_page_view *view, struct gmt_json *js
 {
 	const struct gmt_timeline *timeline = view->report->leaks->timeline;
 	GMT_VEC(struct ranked) phases = { 0 };
-	size_t count = timeline->phases.count, kept = count < PHASES ? count : PHASES;
+	size_t count = timeline->phases.count, kept = count < MAX_PHASES ? count : MAX_PHASES;
 
 	if (!gmt_vec_reserve(&phases, count))
 		return false;

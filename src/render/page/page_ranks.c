@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "render/page/packet.h"
-#include "render/page/page_text.h"
+#include "render/page/html_escape.h"
 #include "render/ranks.h"
 
 static size_t step_count(const struct gmt_job_rank *rank)
@@ -54,7 +54,7 @@ bool gmt_ranks_page_packet(const struct gmt_ranks_view *view, const int32_t *rec
 	for (size_t i = 0; i < job->ranks.count; i++)
 		gmt_packet_put_signed(&packet, recordings[i]);
 	put_curves(&packet, job);
-	gmt_packet_begin(&packet);
+	gmt_packet_begin_header(&packet);
 	if (!packet.has_failed) {
 		gmt_json_key(&packet.json, "ranks");
 		gmt_ranks_json(view, &packet.json);
@@ -77,7 +77,7 @@ bool gmt_ranks_page_summary(const struct gmt_ranks_view *view, FILE *file)
 		done &= !fclose(stream);
 	if (done) {
 		fputs("<section>\n<h2>The ranks of a job</h2>\n<pre>", file);
-		gmt_page_escape(file, text, length);
+		gmt_html_escape(file, text, length);
 		fputs("</pre>\n</section>\n", file);
 	}
 	free(text);

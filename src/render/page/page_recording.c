@@ -5,9 +5,9 @@
 #include "analysis/history/categories.h"
 #include "reader/load/clock.h"
 #include "render/info.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 
-enum { STEPS = 20000 };
+enum { MAX_STEPS = 20000 };
 
 /* The texts of the places, each once. */
 struct strings {
@@ -97,9 +97,9 @@ static void put_sites(const struct gmt_page_view *view, struct gmt_packet *packe
 	PUT("part", row->part)
 	PUT("peak_bytes", site->peak_bytes)
 	PUT("peak_blocks", site->peak_blocks)
-	PUT("live_bytes", site->live_bytes)
-	PUT("live_blocks", site->live_blocks)
-	PUT("left_bytes", site->left_bytes)
+	PUT("live_bytes", site->live_at_end_bytes)
+	PUT("live_blocks", site->live_at_end_blocks)
+	PUT("left_bytes", site->live_at_exit_bytes)
 	PUT("max_live_bytes", site->max_live_bytes)
 	PUT("total_bytes", site->total_bytes)
 	PUT("alloc_count", site->alloc_count)
@@ -153,9 +153,10 @@ static bool put_steps(const struct gmt_page_view *view, struct gmt_packet *packe
 
 	while (next_step(timeline, next, &step)) {
 		bool is_later = gmt_clock_time_ns(recording, step_of(timeline, &step)->begin) >= end_ns;
-		/* Evenly chosen: a step whose number begins the next of STEPS parts. */
+		/* Choose steps evenly: the last step of each of MAX_STEPS parts. */
 		if (!is_later &&
-			(count <= STEPS || number * STEPS / count != (number + 1) * STEPS / count)) {
+			(count <= MAX_STEPS ||
+				number * MAX_STEPS / count != (number + 1) * MAX_STEPS / count)) {
 			struct step *slot = gmt_vec_push(&steps);
 
 			if (!slot)
@@ -230,7 +231,7 @@ static void write_series(const struct gmt_timeline *timeline, struct gmt_json *j
 	gmt_json_end_array(json);
 }
 
-/* How the recording was made, and what that cost. */
+/* Writes how the recording was made, and what recording cost the program. */
 static void write_recorder(const struct gmt_page_view *view, struct gmt_json *json)
 {
 	const struct gmt_recording *recording = view->report->recording;
@@ -251,7 +252,7 @@ bool gmt_page_write_recording(const struct gmt_page_view *view, FILE *file)
 	put_places(view, &packet, &strings);
 	put_sites(view, &packet);
 	packet.has_failed |= !put_steps(view, &packet);
-	gmt_packet_begin(&packet);
+	gmt_packet_begin_header(&packet);
 	if (packet.json.file) {
 		gmt_json_key(&packet.json, "report");
 		gmt_report_json(view->report, &packet.json);

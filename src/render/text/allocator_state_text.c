@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "reader/load/clock.h"
 #include "render/console.h"
+#include "render/memory_names.h"
 
 enum { SHORT_LINES = 3, LINES = 20 };
 
@@ -180,7 +181,7 @@ static void write_segments(const struct writer *writer, const struct gmt_segment
 	char title[80];
 
 	snprintf(title, sizeof(title), "PyTorch's segments on %s",
-		gmt_allocator_state_device(segments->device).text);
+		gmt_device_in_sentence(segments->device).text);
 	gmt_console_heading(&writer->console, title);
 	gmt_console_style(&writer->console, GMT_CONSOLE_DIM);
 	fprintf(writer->file, "  %-38s", "");
@@ -267,7 +268,7 @@ static void write_allocator(const struct writer *writer, const struct gmt_alloca
 
 	snprintf(title, sizeof(title),
 		"PyTorch's allocator on %s, in the form of torch.cuda.memory_summary()",
-		gmt_allocator_state_device(device->device).text);
+		gmt_device_in_sentence(device->device).text);
 	gmt_console_heading(&writer->console, title);
 	gmt_console_style(&writer->console, GMT_CONSOLE_DIM);
 	fprintf(writer->file, "  %-24s %12s %12s %12s %12s\n", "", "Cur Usage", "Peak Usage",
@@ -301,7 +302,7 @@ static void write_temporaries(const struct writer *writer, const struct gmt_temp
 			gmt_text_size(row->bytes).text);
 		write_line(writer, row->stack, row->own_line);
 		fprintf(writer->file, "  (%s, %s)%s\n", gmt_layer_name(row->layer),
-			gmt_allocator_state_device(row->device).text,
+			gmt_device_in_sentence(row->device).text,
 			short_lived && row->at_peak_bytes ? ", part of the peak" : "");
 	}
 	if (rows->count > writer->limit)

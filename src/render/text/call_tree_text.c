@@ -4,7 +4,7 @@
 
 #include "base/budget.h"
 #include "render/call_tree.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 
 /* A node that waits to be written, with the lines that lead to it. */
 struct waiting {

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "render/check.h"
 #include "render/console.h"
-#include "render/lines/fit_lines.h"
+#include "render/lines/wrap_stream.h"
 
 struct writer {
 	const struct gmt_check_report *report;
@@ -229,8 +229,8 @@ static void write_suppressed(const struct writer *writer)
 
 void gmt_check_text(const struct gmt_check_report *report, FILE *file)
 {
-	FILE *fitted = gmt_fit_open(file);
-	struct writer writer = { report, report->verdict, { fitted, report->color }, fitted };
+	FILE *wrapped = gmt_wrap_stream_open(file);
+	struct writer writer = { report, report->verdict, { wrapped, report->color }, wrapped };
 
 	write_verdict(&writer);
 	write_blocks(&writer, GMT_CHECK_FAILED);
@@ -239,5 +239,5 @@ void gmt_check_text(const struct gmt_check_report *report, FILE *file)
 	write_suppressed(&writer);
 	for (size_t i = 0; i < report->verdict->notes.count; i++)
 		write_line(&writer, "note: ", report->verdict->notes.items[i]);
-	gmt_fit_close(fitted, file);
+	gmt_wrap_stream_close(wrapped, file);
 }

@@ -56,7 +56,7 @@ static void write_heap(const struct gmt_custom_heaps_view *view, const struct gm
 		row->has_size ? gmt_text_size(row->free_bytes).text : "-");
 	fprintf(console->file, "%9s %10s %11s  ", gmt_text_count(accounting->live_blocks).text,
 		gmt_text_size(accounting->peak_bytes).text,
-		accounting->epoch ? gmt_text_duration(row->peak_time_ns).text : "-");
+		accounting->peak_number ? gmt_text_duration(row->peak_time_ns).text : "-");
 	write_name(console, row->heap);
 	for (size_t i = 0; i < row->sites.count && i < SITES_SHOWN && row->sites.items[i].peak_bytes;
 		i++)

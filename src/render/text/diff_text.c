@@ -2,9 +2,10 @@
 #include "render/diff.h"
 
 #include "base/text.h"
-#include "render/head.h"
+#include "render/recording_head.h"
 #include "render/console.h"
-#include "render/lines/fit_lines.h"
+#include "render/lines/wrap_stream.h"
+#include "render/memory_names.h"
 
 /* Default number of rows. */
 enum { ROWS_SHOWN = 20 };
@@ -70,7 +71,8 @@ static void write_head(const struct writer *writer)
 
 	for (int side = 0; side < GMT_DIFF_SIDES; side++) {
 		fputs(titles[side], writer->file);
-		gmt_head_text(&writer->console, diff->sides[side].recording, diff->sides[side].warnings);
+		gmt_recording_head_text(&writer->console, diff->sides[side].recording,
+			diff->sides[side].warnings);
 	}
 	gmt_console_style(&writer->console, GMT_CONSOLE_WARN);
 	for (size_t i = 0; i < diff->uncertainties.count; i++) {
@@ -83,14 +85,10 @@ static void write_head(const struct writer *writer)
 
 static const char *device_text(const struct gmt_diff_account *account, char *text, size_t size)
 {
-	if (account->device == GMT_DEVICE_HOST)
-		snprintf(text, size, "the host");
-	else if (account->device < 0)
-		snprintf(text, size, "an unknown GPU");
-	else if (account->new_device != account->device)
+	if (account->device >= 0 && account->new_device != account->device)
 		snprintf(text, size, "GPU %d (new: GPU %d)", account->device, account->new_device);
 	else
-		snprintf(text, size, "GPU %d", account->device);
+		snprintf(text, size, "%s", gmt_device_in_sentence(account->device).text);
 	return text;
 }
 
@@ -291,9 +289,9 @@ static void write_next(const struct writer *writer)
 
 bool gmt_diff_text(const struct gmt_diff *diff, const struct gmt_diff_style *style, FILE *file)
 {
-	FILE *fitted = gmt_fit_open(file);
+	FILE *wrapped = gmt_wrap_stream_open(file);
 	struct writer writer = {
-		.diff = diff, .style = style, .console = { fitted, style->color }, .file = fitted
+		.diff = diff, .style = style, .console = { wrapped, style->color }, .file = wrapped
 	};
 	size_t accounts = diff->accounts.count < ACCOUNTS_SHOWN ? diff->accounts.count : ACCOUNTS_SHOWN;
 	bool done = true;
@@ -304,9 +302,9 @@ bool gmt_diff_text(const struct gmt_diff *diff, const struct gmt_diff_style *sty
 	for (size_t i = 0; done && i < accounts; i++)
 		done = write_list(&writer, &diff->accounts.items[i]);
 	if (accounts < diff->accounts.count)
-		fprintf(fitted, "\nand %zu more (see --json)\n", diff->accounts.count - accounts);
+		fprintf(wrapped, "\nand %zu more (see --json)\n", diff->accounts.count - accounts);
 	write_next(&writer);
 	gmt_stack_summary_fini(&writer.summary);
-	gmt_fit_close(fitted, file);
+	gmt_wrap_stream_close(wrapped, file);
 	return done;
 }

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "render/coverage.h"
-#include "render/head.h"
+#include "render/function_coverage.h"
+#include "render/recording_head.h"
 #include "render/console.h"
-#include "render/lines/fit_lines.h"
+#include "render/lines/wrap_stream.h"
 
 /*
  * Writes nothing if the recorder reported no overhead: it is older, or its writer has not yet
@@ -87,7 +87,7 @@ static void write_info(const struct gmt_info *info, FILE *file)
 	const struct gmt_recording *recording = info->recording;
 	struct gmt_console console = { file, info->color };
 
-	gmt_head_text(&console, recording, info->warnings);
+	gmt_recording_head_text(&console, recording, info->warnings);
 	fprintf(file, "  file      %s, %.1f bytes per event\n",
 		gmt_text_size(recording->file_bytes).text,
 		recording->seen_events ? (double)recording->file_bytes / (double)recording->seen_events
@@ -113,7 +113,7 @@ static void write_info(const struct gmt_info *info, FILE *file)
 	write_overhead(&info->overhead, file);
 	write_devices(recording, &console);
 	if (info->coverage)
-		gmt_coverage_text(info->coverage, &console);
+		gmt_function_coverage_text(info->coverage, &console);
 	else
 		write_tables(info, &console);
 	fputs("\nnext: gpumemtrace report ", file);
@@ -123,8 +123,8 @@ static void write_info(const struct gmt_info *info, FILE *file)
 
 void gmt_info_text(const struct gmt_info *info, FILE *file)
 {
-	FILE *fitted = gmt_fit_open(file);
+	FILE *wrapped = gmt_wrap_stream_open(file);
 
-	write_info(info, fitted);
-	gmt_fit_close(fitted, file);
+	write_info(info, wrapped);
+	gmt_wrap_stream_close(wrapped, file);
 }

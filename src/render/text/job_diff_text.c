@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "format/format.h"
 #include "render/job_diff.h"
-#include "render/lines/fit_lines.h"
+#include "render/lines/wrap_stream.h"
 #include "render/console.h"
 
 enum { BASE = GMT_JOB_DIFF_BASE, NEW = GMT_JOB_DIFF_NEW, ROWS = 20, LIST_BYTES = 80 };
@@ -146,26 +146,26 @@ static void write_rows(const struct writer *writer)
 
 bool gmt_job_diff_text(const struct gmt_job_diff_view *view, FILE *file)
 {
-	FILE *fitted = gmt_fit_open(file);
+	FILE *wrapped = gmt_wrap_stream_open(file);
 	const struct writer writer = {
 		.view = view,
 		.diff = view->diff,
-		.console = { .file = fitted, .color = view->color },
-		.file = fitted,
+		.console = { .file = wrapped, .color = view->color },
+		.file = wrapped,
 	};
 
 	for (unsigned side = 0; side < GMT_JOB_DIFF_SIDES; side++)
 		write_job(&writer, side);
 	if (view->diff->has_other_layer)
-		fprintf(fitted, "warning: the peaks are of different layers: %s and %s\n",
+		fprintf(wrapped, "warning: the peaks are of different layers: %s and %s\n",
 			gmt_layer_name(view->diff->jobs[BASE]->layer),
 			gmt_layer_name(view->diff->jobs[NEW]->layer));
-	fputs("\npeaks of the ranks\n", fitted);
+	fputs("\npeaks of the ranks\n", wrapped);
 	for (unsigned side = 0; side < GMT_JOB_DIFF_SIDES; side++)
 		write_peaks(&writer, side);
 	for (unsigned side = 0; side < GMT_JOB_DIFF_SIDES; side++)
 		write_only(&writer, side);
 	write_rows(&writer);
-	gmt_fit_close(fitted, file);
+	gmt_wrap_stream_close(wrapped, file);
 	return true;
 }

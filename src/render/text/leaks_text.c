@@ -6,7 +6,7 @@
 #include "analysis/history/categories.h"
 #include "analysis/tables/stack_summary.h"
 #include "base/text.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 
 enum { BRIEF_LEAKS = 3, BRIEF_FRAMES = 4, LINES = 3 };
 

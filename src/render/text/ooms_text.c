@@ -68,7 +68,7 @@ static void write_verdict(const struct writer *writer, const struct gmt_oom_row 
 {
 	uint64_t usable_bytes = gmt_oom_usable_bytes(row);
 	uint64_t usable_with_free_bytes =
-		row->free_bytes + usable_bytes; /* not used if the request would have fitted */
+		row->free_bytes + usable_bytes; /* not used if the request would have wrapped */
 
 	if (!gmt_oom_would_fit(row))
 		fprintf(writer->file, ": %s less than requested%s. ",
@@ -130,7 +130,7 @@ static void write_usable(const struct writer *writer, const struct gmt_oom_row *
 
 /*
  * Writes the memory that neither this process's allocations nor the driver's free memory explain,
- * if it is much.
+ * if it is at least 1 % of the device's memory.
  */
 static void write_outside(const struct writer *writer, const struct gmt_oom_row *row)
 {

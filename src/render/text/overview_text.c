@@ -9,13 +9,14 @@
 #include "analysis/recording/recorded_program.h"
 #include "base/text.h"
 #include "render/lines/screen_lines.h"
+#include "render/memory_names.h"
 
 enum {
 	LABEL = 16, /* columns of the labels at the left */
 	LEAKS_SHOWN = 3,
 	GPUS_SHOWN = 4,
 	BAR_ROWS = 3,
-	MOST_BARS = 96,
+	MAX_BARS = 96,
 	WARNINGS_SHOWN = 2,
 };
 
@@ -123,7 +124,7 @@ static void write_peak(struct writer *writer)
 	write(writer, "%s", gmt_text_size(account->peak_bytes).text);
 	if (overview->device && overview->device->total_bytes)
 		write(writer, " of %s", gmt_text_size(overview->device->total_bytes).text);
-	write(writer, " on %s", gmt_allocator_state_device(account->device).text);
+	write(writer, " on %s", gmt_device_in_sentence(account->device).text);
 	write(writer, ", at %s", gmt_text_duration(overview->peak_time_ns).text);
 	if (overview->has_step)
 		write(writer, ", step %" PRIu32, overview->step);
@@ -136,7 +137,7 @@ static void write_peak(struct writer *writer)
 	gmt_screen_end_line(&writer->screen, GMT_CONSOLE_BOLD);
 }
 
-/* The peaks of the other devices, in the same layer. */
+/* Writes the peaks of the other devices, in the same layer. */
 static void write_other_gpus(struct writer *writer)
 {
 	const struct gmt_accounting *accounting = &writer->report->replay->accounting;
@@ -244,7 +245,7 @@ static void write_fragmentation(struct writer *writer)
 }
 
 /*
- * What the numbers do not include. Notes that change no number have no place on the first screen.
+ * Writes which part of the recording the numbers do not include. Omits notes that change no number.
  */
 static void write_completeness(struct writer *writer)
 {
@@ -266,7 +267,7 @@ static void write_completeness(struct writer *writer)
 			gmt_text_duration(writer->report->replay->end_time_ns).text);
 	gmt_screen_end_line(&writer->screen, is_complete ? GMT_CONSOLE_NORMAL : GMT_CONSOLE_WARN);
 	for (size_t i = 0; i < warnings->rows.count && shown < WARNINGS_SHOWN; i++) {
-		/* Of an earlier moment, a remark may say that it is not known. */
+		/* If the report ends earlier, a remark may say that this moment is not known. */
 		if (warnings->rows.items[i].kind != GMT_WARNING_INCOMPLETE && !writer->report->has_until)
 			continue;
 		shown++;
@@ -279,14 +280,14 @@ static void write_completeness(struct writer *writer)
 static void write_curve(struct writer *writer, unsigned rows)
 {
 	const struct gmt_overview *overview = writer->overview;
-	uint64_t bars[MOST_BARS];
+	uint64_t bars[MAX_BARS];
 	size_t columns = writer->screen.columns - 12;
 	char title[80];
 
-	if (!writer->screen.has_blocks || overview->curve_count < 8 || !rows)
+	if (!writer->screen.is_utf8 || overview->curve_count < 8 || !rows)
 		return;
-	if (columns > MOST_BARS)
-		columns = MOST_BARS;
+	if (columns > MAX_BARS)
+		columns = MAX_BARS;
 	/* Bars of equal width: each value several times if there are few. */
 	size_t repeat = columns / overview->curve_count;
 	size_t count = gmt_curve_draw(overview->curve, overview->curve_count, bars, columns);
@@ -300,8 +301,7 @@ static void write_curve(struct writer *writer, unsigned rows)
 			writer->report->leaks->history->series[0].step_count - 1);
 	else
 		snprintf(title, sizeof(title), "from the first allocation%s to %s",
-			writer->report->recording->compacted.has_compacted_prefix ? " after the compacted part"
-																	  : "",
+			writer->report->recording->compacted.exists ? " after the compacted part" : "",
 			writer->report->has_until ? "that moment" : "the last free");
 	end_line(writer);
 	gmt_screen_bars(&writer->screen, bars, count, rows, title);
@@ -383,7 +383,7 @@ static void write_leaks(struct writer *writer)
 	}
 }
 
-/* What the device had in use, at the peak of the driver's memory if it was asked then. */
+/* Writes the memory in use on the device, at the peak or (if not known then) at the end. */
 static void write_device_use(struct writer *writer)
 {
 	const struct gmt_account *account = writer->overview->account;
@@ -444,7 +444,7 @@ static void write_rest(struct writer *writer)
 	write_nexts(writer);
 }
 
-/* Writes the curve where lines are left, and below it the rest, which is written first. */
+/* Writes the curve, and the rest below it. The curve gets the lines that the rest leaves. */
 static bool write_curve_and_rest(struct writer *writer)
 {
 	enum { BLANK_AND_TITLE = 2 };
@@ -480,7 +480,7 @@ bool gmt_overview_text(const struct gmt_report *report, FILE *file)
 		.screen = {
 			.file = file,
 			.color = report->color,
-			.has_blocks = report->has_blocks,
+			.is_utf8 = report->is_utf8,
 			.columns = report->columns,
 		},
 	};

@@ -11,7 +11,7 @@
 /* Lines around the rows: an empty line, the head, the next command. */
 enum { LINES_AROUND = 3, HOST_COLUMNS = 14 };
 
-/* A rank, and how much it stands out. */
+/* A rank. A larger weight means that the rank is more unusual. */
 struct row {
 	uint32_t index;
 	int weight;
@@ -73,7 +73,7 @@ static int weight_of(const struct gmt_job *job, uint32_t index)
 		(rank->group != GMT_JOB_NONE && job->groups[rank->group].median_rank == index);
 }
 
-/* What stands out about a rank, in a few words. */
+/* Writes what is unusual about a rank, in a few words. */
 static void write_words(struct gmt_ranks_writer *writer, const struct gmt_job_rank *rank)
 {
 	bool any = false;
@@ -152,7 +152,7 @@ static void write_rows(struct gmt_ranks_writer *writer, const struct row *rows, 
 	}
 }
 
-/* The command that looks into the rank that stands out most. */
+/* Writes the command that examines the most unusual rank. */
 static void write_next(struct gmt_ranks_writer *writer, const struct row *rows, size_t count)
 {
 	const struct row *first = NULL;

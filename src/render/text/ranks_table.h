@@ -2,7 +2,7 @@
 #ifndef GMT_RENDER_TEXT_RANKS_TABLE_H
 #define GMT_RENDER_TEXT_RANKS_TABLE_H
 
-/* The table of ranks below the verdicts, and what both use. */
+/* The table of ranks below the verdicts, and functions that ranks_text.c uses too. */
 
 #include "render/lines/screen_lines.h"
 #include "render/ranks.h"
@@ -22,7 +22,8 @@ void gmt_ranks_end(struct gmt_ranks_writer *writer);
 void gmt_ranks_name(struct gmt_ranks_writer *writer, uint32_t index);
 
 /*
- * Writes the table: all ranks, if they fit on the screen or `is_full`; else those that stand out.
+ * Writes the table: all ranks if they fit on the screen or `is_full` is set, else the most unusual
+ * ones.
  * Returns false if memory is exhausted.
  */
 bool gmt_ranks_table(struct gmt_ranks_writer *writer);

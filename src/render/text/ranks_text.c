@@ -148,7 +148,7 @@ static void write_peaks(struct gmt_ranks_writer *writer)
 		write_spread(writer, "reserved", &job->reserved);
 }
 
-/* The lines that make a difference, one below the other. */
+/* Writes the lines of code that explain a difference, one below the other. */
 static void write_lines(struct gmt_ranks_writer *writer,
 	const struct gmt_job_difference *difference, uint32_t max_lines)
 {
@@ -383,7 +383,7 @@ static void write_ends(struct gmt_ranks_writer *writer)
 															 : GMT_CONSOLE_WARN);
 }
 
-/* The device that had least memory left, as far as devices were asked. */
+/* Writes the device with the least free memory, among the devices that were asked. */
 static void write_device_use(struct gmt_ranks_writer *writer)
 {
 	const struct gmt_job *job = writer->job;
@@ -466,7 +466,7 @@ bool gmt_ranks_text(const struct gmt_ranks_view *view, FILE *file)
 		.screen = {
 			.file = file,
 			.color = view->color,
-			.has_blocks = view->has_blocks,
+			.is_utf8 = view->is_utf8,
 			.columns = view->columns,
 		},
 	};

@@ -4,15 +4,15 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "render/head.h"
+#include "render/recording_head.h"
 #include "render/custom_heaps.h"
-#include "render/lines/fit_lines.h"
+#include "render/lines/wrap_stream.h"
 #include "render/ledger.h"
 #include "render/ooms.h"
 #include "render/overview.h"
 #include "render/console.h"
 #include "render/refusals.h"
-#include "render/space.h"
+#include "render/memory_names.h"
 
 /* Real machines have fewer devices. The limit protects against damaged files. */
 enum { DEVICES_SHOWN = 64 };
@@ -22,8 +22,8 @@ enum { FIRST_LIST_SITES = 10, OTHER_LIST_SITES = 5 };
 struct writer {
 	const struct gmt_report *report;
 	struct gmt_console console;
-	FILE *file;     /* fits lines (fit_lines.h) */
-	FILE *unfitted; /* where they go */
+	FILE *file;      /* wraps lines (wrap_stream.h), and writes them to `unwrapped` */
+	FILE *unwrapped;
 	/* by site id: number under which the site was shown; 0: not yet shown */
 	GMT_VEC(uint32_t) numbers;
 	uint32_t last_number;
@@ -38,12 +38,13 @@ static void write_layer(const struct writer *writer, const struct gmt_memory_sum
 	fprintf(writer->file, "  %-8s %10s %9s %10s %11s %11s %11s %10s\n",
 		gmt_layer_name(layer->layer), gmt_text_size(account->live_bytes).text,
 		gmt_text_count(account->live_blocks).text, gmt_text_size(account->peak_bytes).text,
-		account->epoch ? gmt_text_duration(layer->peak_time_ns).text : "-",
+		account->peak_number ? gmt_text_duration(layer->peak_time_ns).text : "-",
 		gmt_text_count(account->alloc_count).text, gmt_text_count(account->free_count).text,
 		gmt_text_size(account->total_bytes).text);
-	if (layer->left_bytes != account->live_bytes)
+	if (layer->live_at_exit_bytes != account->live_bytes)
 		fprintf(writer->file, "    %-6s %10s %9s  when the process ended\n", "left",
-			gmt_text_size(layer->left_bytes).text, gmt_text_count(layer->left_blocks).text);
+			gmt_text_size(layer->live_at_exit_bytes).text,
+			gmt_text_count(layer->live_at_exit_blocks).text);
 	for (size_t i = 0; layer->spaces.count > 1 && i < layer->spaces.count; i++) {
 		const struct gmt_memory_summary_space *space = &layer->spaces.items[i];
 
@@ -185,7 +186,7 @@ static bool write_site(struct writer *writer, const struct gmt_site *site, enum 
 {
 	uint64_t bytes = gmt_sites_value(site, key);
 	uint64_t count = key == GMT_SITES_BY_PEAK ? site->peak_blocks
-		: key == GMT_SITES_BY_LIVE            ? site->live_blocks
+		: key == GMT_SITES_BY_LIVE            ? site->live_at_end_blocks
 											  : site->alloc_count;
 	uint32_t *number = &writer->numbers.items[site->id];
 	bool is_new = !*number;
@@ -269,11 +270,11 @@ static bool write_lists(struct writer *writer, const struct gmt_memory_summary_l
 		gmt_text_size(account->total_bytes).text);
 
 	bool all = report->all_lists;
-	return (!(all || report->key == GMT_SITES_BY_PEAK) ||
+	return (!(all || report->order == GMT_SITES_BY_PEAK) ||
 			   write_list(writer, account, GMT_SITES_BY_PEAK, peak, account->peak_bytes)) &&
-		(!(all || report->key == GMT_SITES_BY_LIVE) ||
+		(!(all || report->order == GMT_SITES_BY_LIVE) ||
 			write_list(writer, account, GMT_SITES_BY_LIVE, live, account->live_bytes)) &&
-		(!(all || report->key == GMT_SITES_BY_TOTAL) ||
+		(!(all || report->order == GMT_SITES_BY_TOTAL) ||
 			write_list(writer, account, GMT_SITES_BY_TOTAL, total, account->total_bytes));
 }
 
@@ -283,15 +284,13 @@ static bool write_all_lists(struct writer *writer)
 
 	for (size_t i = 0; i < summary->devices.count && i < DEVICES_SHOWN; i++) {
 		const struct gmt_memory_summary_device *device = &summary->devices.items[i];
-		char device_name[24];
 
-		snprintf(device_name, sizeof(device_name), device->device < 0 ? "an unknown GPU" : "GPU %d",
-			device->device);
 		for (size_t layer = device->layers.count; layer-- > 0;)
-			if (!write_lists(writer, &device->layers.items[layer], device_name))
+			if (!write_lists(writer, &device->layers.items[layer],
+					gmt_device_in_sentence(device->device).text))
 				return false;
 	}
-	return write_lists(writer, &summary->host, "the host");
+	return write_lists(writer, &summary->host, gmt_device_in_sentence(GMT_DEVICE_HOST).text);
 }
 
 static void write_next(const struct writer *writer)
@@ -364,7 +363,7 @@ static bool write_section(struct writer *writer, enum gmt_report_section section
 	case GMT_REPORT_SUMMARY:
 		/* The first screen has the width of the terminal. */
 		fflush(writer->file);
-		return gmt_overview_text(report, writer->unfitted);
+		return gmt_overview_text(report, writer->unwrapped);
 	case GMT_REPORT_DEVICES:
 		return write_devices(writer);
 	case GMT_REPORT_LEDGER:
@@ -403,7 +402,7 @@ static void write_head(struct writer *writer)
 {
 	const struct gmt_report *report = writer->report;
 
-	gmt_head_text(&writer->console, report->recording, report->warnings);
+	gmt_recording_head_text(&writer->console, report->recording, report->warnings);
 	if (report->has_until)
 		fprintf(writer->file, "  until     %s after the start: %s of %s events\n",
 			gmt_text_duration(report->replay->end_time_ns).text,
@@ -436,9 +435,9 @@ static bool write_named_section(struct writer *writer, enum gmt_report_section s
 
 bool gmt_report_text(const struct gmt_report *report, FILE *file)
 {
-	FILE *fitted = gmt_fit_open(file);
+	FILE *wrapped = gmt_wrap_stream_open(file);
 	struct writer writer = {
-		.report = report, .console = { fitted, report->color }, .file = fitted, .unfitted = file
+		.report = report, .console = { wrapped, report->color }, .file = wrapped, .unwrapped = file
 	};
 	/* gmt_vec_reserve returns zeroed items. They are indexed by site and never pushed. */
 	bool done = gmt_vec_reserve(&writer.numbers, report->replay->accounting.sites.count + 1);
@@ -453,6 +452,6 @@ bool gmt_report_text(const struct gmt_report *report, FILE *file)
 		write_next(&writer);
 	gmt_vec_fini(&writer.numbers);
 	gmt_stack_summary_fini(&writer.summary);
-	gmt_fit_close(fitted, file);
+	gmt_wrap_stream_close(wrapped, file);
 	return done;
 }

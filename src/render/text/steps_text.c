@@ -38,7 +38,7 @@ static void write_account(const struct gmt_step_parts_row *rows, const struct gm
 			write_row(&rows[order[i]], order[i], console);
 }
 
-/* The section of leaks may have the same reason already. */
+/* Omits the reason if the section on leaks has already stated it. */
 static void write_why_no_steps(const struct gmt_leaks_view *view, const struct gmt_console *console)
 {
 	const char *why = view->timeline->why_no_steps,

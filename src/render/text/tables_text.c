@@ -9,21 +9,9 @@
 #include "base/text.h"
 #include "reader/load/clock.h"
 #include "render/console.h"
+#include "render/memory_names.h"
 
 enum { ROWS_SHOWN = 30, PEAK_ROWS_SHOWN = 12, SHORT_ROWS_SHOWN = 3, ACCOUNTS_SHOWN = 64 };
-
-struct gmt_allocator_state_name gmt_allocator_state_device(int32_t device)
-{
-	struct gmt_allocator_state_name name;
-
-	if (device == GMT_DEVICE_HOST)
-		snprintf(name.text, sizeof(name.text), "the host");
-	else if (device < 0)
-		snprintf(name.text, sizeof(name.text), "an unknown GPU");
-	else
-		snprintf(name.text, sizeof(name.text), "GPU %" PRId32, device);
-	return name;
-}
 
 static double percent(uint64_t part, uint64_t whole)
 {
@@ -40,8 +28,8 @@ static void write_instance(const struct gmt_console *console,
 	const struct gmt_table_row *row)
 {
 	const struct gmt_table_instance *instance = &table->instances.items[row->instance_plus_1 - 1];
-	bool by_peak = view->key == GMT_SITES_BY_PEAK && row->peak_bytes;
-	bool by_live = view->key == GMT_SITES_BY_LIVE && row->live_bytes;
+	bool by_peak = view->order == GMT_SITES_BY_PEAK && row->peak_bytes;
+	bool by_live = view->order == GMT_SITES_BY_LIVE && row->live_bytes;
 	const char *before = "  (", *end = "";
 
 	gmt_console_text(console, row->name);
@@ -106,38 +94,39 @@ static void write_row(const struct gmt_console *console,
 	else
 		fprintf(console->file, " %8.1f", ratio);
 	fprintf(console->file, " %10s", gmt_text_size(row->largest_bytes).text);
-	if (view->by->key == GMT_TABLE_OWNER)
+	if (view->table->key == GMT_TABLE_OWNER)
 		fprintf(console->file, " %10s", gmt_text_size(row->max_live_bytes).text);
 	fputs("  ", console->file);
-	write_name(console, view, view->by, row);
+	write_name(console, view, view->table, row);
 	fputc('\n', console->file);
 }
 
 void gmt_table_text(const struct gmt_allocator_state_view *view, FILE *file)
 {
 	static const char *const sorted[] = { "peak", "live bytes", "total bytes" };
-	if (!view->by)
+	if (!view->table)
 		return;
 
 	const struct gmt_console console = { file, view->color };
 	const struct gmt_accounting *accounting = &view->replay->accounting;
-	const struct gmt_table_row *row = view->by->rows.items;
+	const struct gmt_table_row *row = view->table->rows.items;
 	uint64_t limit = view->limit == UINT64_MAX ? ROWS_SHOWN : view->limit;
-	size_t left = view->by->rows.count, count;
+	size_t left = view->table->rows.count, count;
 
 	while (left) {
 		const struct gmt_account *account =
 			gmt_accounting_find_account(accounting, (uint8_t)row->layer, (int16_t)row->device);
 		char title[160];
 
-		row = gmt_table_rows_of(view->by, row->layer, row->device, &count);
+		row = gmt_table_rows_of(view->table, row->layer, row->device, &count);
 		snprintf(title, sizeof(title), "%s on %s by %s, sorted by %s", gmt_layer_name(row->layer),
-			gmt_allocator_state_device(row->device).text, gmt_table_key_title(view->by->key),
-			sorted[view->key]);
+			gmt_device_in_sentence(row->device).text, gmt_table_key_title(view->table->key),
+			sorted[view->order]);
 		gmt_console_heading(&console, title);
 		gmt_console_style(&console, GMT_CONSOLE_DIM);
 		fprintf(file, "  %10s %7s %10s %10s %11s %8s %10s%s\n", "at peak", "", "live", "total",
-			"allocs", "tot/peak", "largest", view->by->key == GMT_TABLE_OWNER ? "  own peak" : "");
+			"allocs", "tot/peak", "largest",
+			view->table->key == GMT_TABLE_OWNER ? "  own peak" : "");
 		gmt_console_style(&console, GMT_CONSOLE_NORMAL);
 		for (size_t i = 0; i < count && i < limit; i++)
 			write_row(&console, view, &row[i], account ? account->peak_bytes : 0);
@@ -180,7 +169,7 @@ const struct gmt_table *gmt_peak_table(const struct gmt_allocator_state_view *vi
 {
 	size_t i = 0;
 
-	while (i + 1 < GMT_PEAK_KEYS && view->peaks[i].key != key)
+	while (i + 1 < GMT_PEAK_TABLES && view->peaks[i].key != key)
 		i++;
 	return &view->peaks[i];
 }
@@ -241,11 +230,11 @@ void gmt_peaks_text(const struct gmt_allocator_state_view *view, bool is_short, 
 				(is_driver && !has_owners(view, account)))
 				continue;
 			snprintf(title, sizeof(title), "Composition of the %s peak on %s: %s at %s",
-				gmt_layer_name(layer), gmt_allocator_state_device(account->device).text,
+				gmt_layer_name(layer), gmt_device_in_sentence(account->device).text,
 				gmt_text_size(account->peak_bytes).text,
 				gmt_text_duration(gmt_clock_time_ns(view->recording, account->peak_stamp)).text);
 			gmt_console_heading(&console, title);
-			for (size_t i = 0; i < (is_driver ? 1 : GMT_PEAK_KEYS); i++)
+			for (size_t i = 0; i < (is_driver ? 1 : GMT_PEAK_TABLES); i++)
 				(is_short ? write_shares : write_rows)(&console, view, &view->peaks[i], account);
 		}
 }

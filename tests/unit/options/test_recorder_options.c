@@ -30,7 +30,7 @@ static void keep_line(void *context, const struct gmt_option_complaint *complain
 
 	assert_true(strlen(complaint->line) < GMT_RECORDER_COMPLAINT_BYTES);
 	snprintf(outcome->lines + length, LINES_BYTES - length, "%s: %s; %s\n",
-		complaint->is_refused ? "refused" : "advice", complaint->line, complaint->in_force);
+		complaint->is_refused ? "refused" : "advice", complaint->line, complaint->consequence);
 }
 
 static const struct outcome *read_options(const char *text)

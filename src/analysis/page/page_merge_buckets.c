@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/page/page_coarsen.h"
+#include "analysis/page/page_merge_buckets.h"
 
 #include <string.h>
 
 /* A site while a pair of buckets is merged. */
 struct merged_site {
 	struct gmt_page_entry sum;
-	/* part of the change that comes after the maximum of the pair, so it is the next one's */
+	/* part of the change after the pair's maximum: it belongs to the next pair */
 	int64_t later;
 	bool is_listed;
 };
@@ -39,7 +39,7 @@ static struct merged_site *get_site(struct merger *merger, uint32_t id)
 	return site;
 }
 
-/* Adds the entries of one bucket. `is_later`: the maximum of the pair comes before. */
+/* Adds the entries of one bucket. `is_later`: the bucket follows the maximum of the pair. */
 static bool add_entries(struct merger *merger, const struct gmt_page_entry *entries, size_t count,
 	bool is_later)
 {
@@ -141,7 +141,8 @@ static bool merge(struct merger *merger, struct gmt_page_account *account)
 	return true;
 }
 
-bool gmt_page_account_coarsen(struct gmt_page_account *account, struct gmt_page_context *context)
+bool gmt_page_account_merge_buckets(struct gmt_page_account *account,
+	struct gmt_page_context *context)
 {
 	struct merger merger = { 0 };
 	bool done = merge(&merger, account);

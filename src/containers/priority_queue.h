@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_ACCOUNTING_PRIORITY_QUEUE_H
-#define GMT_ACCOUNTING_PRIORITY_QUEUE_H
+#ifndef GMT_CONTAINERS_PRIORITY_QUEUE_H
+#define GMT_CONTAINERS_PRIORITY_QUEUE_H
 
 /*
  * A priority queue, ordered by stamp, then by `order`. Compaction uses it. It is a binary heap: a
@@ -12,22 +12,24 @@
 
 #include "containers/vec.h"
 
-struct gmt_queue_entry {
+struct gmt_priority_queue_entry {
 	uint64_t stamp;
 	uint64_t order; /* order among equal stamps */
 	uint32_t item;  /* the owner's value */
 };
 
-struct gmt_queue {
-	GMT_VEC(struct gmt_queue_entry) entries;
+struct gmt_priority_queue {
+	GMT_VEC(struct gmt_priority_queue_entry) entries;
 };
 
 /* Adds an entry. Returns false when out of memory. */
-bool gmt_queue_push(struct gmt_queue *queue, struct gmt_queue_entry entry);
+bool gmt_priority_queue_push(struct gmt_priority_queue *queue,
+	struct gmt_priority_queue_entry entry);
 
 /* Removes the first entry. Returns false if the queue is empty. */
-bool gmt_queue_pop(struct gmt_queue *queue, struct gmt_queue_entry *ret_entry);
+bool gmt_priority_queue_pop(struct gmt_priority_queue *queue,
+	struct gmt_priority_queue_entry *ret_entry);
 
-void gmt_queue_fini(struct gmt_queue *queue);
+void gmt_priority_queue_fini(struct gmt_priority_queue *queue);
 
 #endif

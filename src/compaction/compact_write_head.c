@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes the head of a compacted recording: the survivors (the events that recreate what was live
- * at the cut), marks, refusals, notes and clocks from before the cut, the past_* rows (sums), and
- * the `fold` row. After the head come the rows that were read before the cut was reached but belong
- * after it.
+ * at the cut), marks, refusals, notes and clocks from before the cut, the past_* rows (totals), and
+ * the `fold` row. Then writes marks, samples and refusals after the cut that were already read.
  */
 #include <stddef.h>
 #include <string.h>
 
-#include "compaction/compactor.h"
+#include "compaction/compact_internal.h"
 #include "format/encoding/event_totals.h"
 
 /*
- * REFUSAL_BIT: set in an item of the head's queue that is an index in `refusals`. Items without it
+ * REFUSAL_BIT: set in an item of the head's queue that is an index in `refusals`. All other items
  * are indices in `survivors`.
  */
 enum { REFUSAL_BIT = INT32_MIN, MAX_REFERENCES = 65536, MAX_BACKWARD_CALLS = 8 };
@@ -31,11 +30,11 @@ bool gmt_compact_write_events(struct gmt_compactor *compactor, struct gmt_event 
 
 /* --- survivors ------------------------------------------------------------------------------- */
 
-static bool list_refusals(struct gmt_compactor *compactor)
+static bool queue_refusals(struct gmt_compactor *compactor)
 {
 	for (uint32_t i = 0; i < compactor->refusals.count; i++)
-		if (!gmt_queue_push(&compactor->head,
-				(struct gmt_queue_entry){
+		if (!gmt_priority_queue_push(&compactor->head,
+				(struct gmt_priority_queue_entry){
 					.stamp = compactor->refusals.items[i].stamp,
 					.order = (uint64_t)GMT_COMPACT_RANK_REFUSAL << 32,
 					.item = i | (uint32_t)REFUSAL_BIT,
@@ -49,11 +48,11 @@ bool gmt_compact_begin_head(struct gmt_compactor *compactor)
 	uint64_t cut = compactor->options.cut_stamp;
 
 	compactor->head_part = 0;
-	compactor->list_layer = 0;
-	compactor->list_cursor = 0;
-	return gmt_compact_process_moments(compactor, cut == UINT64_MAX ? cut : cut + 1) &&
-		gmt_compact_end_steps(compactor) && gmt_compact_list_memory(compactor) &&
-		gmt_compact_list_graphs(compactor) && list_refusals(compactor) &&
+	compactor->head_layer = 0;
+	compactor->head_cursor = 0;
+	return gmt_compact_process_marks_before(compactor, cut == UINT64_MAX ? cut : cut + 1) &&
+		gmt_compact_close_steps(compactor) && gmt_compact_queue_memory(compactor) &&
+		gmt_compact_queue_graphs(compactor) && queue_refusals(compactor) &&
 		gmt_compact_close_oom_outcomes(compactor);
 }
 
@@ -61,7 +60,7 @@ bool gmt_compact_begin_head(struct gmt_compactor *compactor)
  * Queues the events of live blocks, at most `max_rows` blocks per call. A block with several
  * references needs one event for each. A block without a tag has no survivor.
  */
-static bool list_blocks(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_done)
+static bool queue_blocks(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_done)
 {
 	static const uint8_t layers[] = { GMT_ACCOUNTING_ALL_OF_CUDA, GMT_LAYER_TORCH,
 		GMT_LAYER_CUSTOM };
@@ -71,10 +70,10 @@ static bool list_blocks(struct gmt_compactor *compactor, uint32_t max_rows, bool
 	while (max_rows) {
 		struct gmt_compact_survivor *survivor;
 
-		if (!gmt_accounting_next_block(&compactor->accounting, layers[compactor->list_layer],
-				&compactor->list_cursor, &addressed)) {
-			compactor->list_cursor = 0;
-			if (++compactor->list_layer < sizeof(layers))
+		if (!gmt_accounting_next_block(&compactor->accounting, layers[compactor->head_layer],
+				&compactor->head_cursor, &addressed)) {
+			compactor->head_cursor = 0;
+			if (++compactor->head_layer < sizeof(layers))
 				continue;
 			*ret_done = true;
 			return true;
@@ -86,8 +85,8 @@ static bool list_blocks(struct gmt_compactor *compactor, uint32_t max_rows, bool
 		survivor->stamp = addressed.block.stamp;
 		survivor->size_bytes = addressed.block.size_bytes;
 		for (uint32_t i = 0; i < addressed.block.references && i < MAX_REFERENCES; i++)
-			if (!gmt_queue_push(&compactor->head,
-					(struct gmt_queue_entry){
+			if (!gmt_priority_queue_push(&compactor->head,
+					(struct gmt_priority_queue_entry){
 						.stamp = survivor->stamp,
 						.order = (uint64_t)GMT_COMPACT_RANK_BLOCK << 32 | i,
 						.item = addressed.block.tag - 1,
@@ -139,14 +138,15 @@ static struct gmt_event event_of(const struct gmt_compactor *compactor,
 
 static bool write_survivors(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_done)
 {
-	struct gmt_queue_entry entry;
+	struct gmt_priority_queue_entry entry;
 
-	if (!gmt_vec_reserve(&compactor->out, GMT_COMPACT_WRITE_ROWS))
+	if (!gmt_vec_reserve(&compactor->out, GMT_COMPACT_ROWS_PER_BLOCK))
 		return false;
 	while (max_rows && compactor->head.entries.count) {
 		uint32_t count = 0;
 
-		while (count < GMT_COMPACT_WRITE_ROWS && gmt_queue_pop(&compactor->head, &entry))
+		while (count < GMT_COMPACT_ROWS_PER_BLOCK &&
+			gmt_priority_queue_pop(&compactor->head, &entry))
 			compactor->out.items[count++] = entry.item & (uint32_t)REFUSAL_BIT
 				? compactor->refusals.items[entry.item & INT32_MAX]
 				: event_of(compactor, &compactor->survivors.items[entry.item]);
@@ -159,7 +159,7 @@ static bool write_survivors(struct gmt_compactor *compactor, uint32_t max_rows, 
 	return true;
 }
 
-/* --- moments --------------------------------------------------------------------------------- */
+/* --- marks, clocks, notes -------------------------------------------------------------------- */
 
 static bool write_step_marks(struct gmt_compactor *compactor,
 	const struct gmt_compact_series *series)
@@ -218,14 +218,14 @@ static bool write_ooms(struct gmt_compactor *compactor)
 static bool write_texts(struct gmt_compactor *compactor)
 {
 	for (size_t i = 0; i < compactor->drops.count; i++) {
-		const struct gmt_compact_text *text = &compactor->drops.items[i];
+		const struct gmt_compact_note *text = &compactor->drops.items[i];
 		struct gmt_drop row = { text->thread, { text->text, text->length }, text->count };
 
 		if (!write(compactor, GMT_RECORD_DROP, &row, 1))
 			return false;
 	}
 	for (size_t i = 0; i < compactor->notes.count; i++) {
-		const struct gmt_compact_text *text = &compactor->notes.items[i];
+		const struct gmt_compact_note *text = &compactor->notes.items[i];
 		struct gmt_note row = { { text->text, text->length } };
 
 		if (!write(compactor, GMT_RECORD_NOTE, &row, 1))
@@ -242,7 +242,7 @@ static bool write_texts(struct gmt_compactor *compactor)
 		write(compactor, GMT_RECORD_OVERHEAD, &compactor->overhead, 1);
 }
 
-static bool write_moments(struct gmt_compactor *compactor)
+static bool write_rows_before_cut(struct gmt_compactor *compactor)
 {
 	bool has_last = compactor->clocks.count &&
 		compactor->clocks.items[compactor->clocks.count - 1].stamp >= compactor->last_clock.stamp;
@@ -258,13 +258,13 @@ static bool write_moments(struct gmt_compactor *compactor)
 
 /* --- the end of the head ---------------------------------------------------------------------- */
 
-static bool write_fold_row(struct gmt_compactor *compactor)
+static bool write_summary(struct gmt_compactor *compactor)
 {
 	const struct gmt_accounting_anomalies *anomalies = &compactor->accounting.anomalies;
 	const char *why = compactor->options.why ? compactor->options.why : "";
-	uint64_t last_stamp = compactor->interpreted_stamp > compactor->marked_stamp
-		? compactor->interpreted_stamp
-		: compactor->marked_stamp;
+	uint64_t last_stamp = compactor->last_interpreted_stamp > compactor->last_mark_stamp
+		? compactor->last_interpreted_stamp
+		: compactor->last_mark_stamp;
 	uint64_t calls[MAX_BACKWARD_CALLS * 2]; /* pairs: thread id, stack of its backward call */
 	uint32_t count = 0;
 
@@ -290,67 +290,65 @@ static bool write_fold_row(struct gmt_compactor *compactor)
 		.merged_sites = compactor->merged_sites,
 		.calls = { calls, count },
 		.oom_retries = compactor->oom_retries,
-		.open_ooms = { compactor->open_list.items, (uint32_t)compactor->open_list.count },
+		.open_ooms = { compactor->open_ooms.items, (uint32_t)compactor->open_ooms.count },
 	};
 	compactor->compacted_events = row.events > row.survivors ? row.events - row.survivors : 0;
 	return write(compactor, GMT_RECORD_FOLD, &row, 1);
 }
 
-/*
- * Writes marks, samples and refusals that arrived before the cut was reached, but belong after it.
- */
+/* Writes the marks, samples and refusals that were already read, and belong after the cut. */
 static bool write_after_cut(struct gmt_compactor *compactor)
 {
 	for (size_t i = 0; i < compactor->ooms.count; i++)
 		if (compactor->ooms.items[i].stamp > compactor->options.cut_stamp &&
 			!write(compactor, GMT_RECORD_OOM, &compactor->ooms.items[i], 1))
 			return false;
-	for (size_t i = 0; i < compactor->late_samples.count; i++)
-		if (compactor->late_samples.items[i].stamp > compactor->options.cut_stamp &&
-			!write(compactor, GMT_RECORD_SAMPLE, &compactor->late_samples.items[i], 1))
+	for (size_t i = 0; i < compactor->samples_after_cut.count; i++)
+		if (compactor->samples_after_cut.items[i].stamp > compactor->options.cut_stamp &&
+			!write(compactor, GMT_RECORD_SAMPLE, &compactor->samples_after_cut.items[i], 1))
 			return false;
-	for (struct gmt_mark mark; gmt_compact_next_mark(compactor, UINT64_MAX, &mark);)
+	for (struct gmt_mark mark; gmt_compact_pop_mark(compactor, UINT64_MAX, &mark);)
 		if (!write(compactor, GMT_RECORD_MARK, &mark, 1))
 			return false;
 	return true;
 }
 
-/* The parts of the head, in the order of the file. LIST prepares SURVIVORS and writes nothing. */
-enum part { LIST, SURVIVORS, MOMENTS, ACCOUNTS, SITES, STEPS, CURVES, FOLD };
+/* The parts of the head, in the order of the file. QUEUE_BLOCKS writes nothing. */
+enum part { QUEUE_BLOCKS, SURVIVORS, MARKS, ACCOUNTS, SITES, STEPS, CURVES, SUMMARY };
 
 bool gmt_compact_write_head(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_done)
 {
 	bool part_done = true, done = false;
 
 	switch ((enum part)compactor->head_part) {
-	case LIST:
-		done = list_blocks(compactor, max_rows, &part_done);
+	case QUEUE_BLOCKS:
+		done = queue_blocks(compactor, max_rows, &part_done);
 		break;
 	case SURVIVORS:
 		done = write_survivors(compactor, max_rows, &part_done);
 		break;
-	case MOMENTS:
-		done = write_moments(compactor);
+	case MARKS:
+		done = write_rows_before_cut(compactor);
 		break;
 	case ACCOUNTS:
-		compactor->list_cursor = 0;
+		compactor->head_cursor = 0;
 		done = gmt_compact_write_accounts(compactor);
 		break;
 	case SITES:
 		done = gmt_compact_write_sites(compactor, max_rows, &part_done);
 		break;
 	case STEPS:
-		compactor->list_cursor = 0;
+		compactor->head_cursor = 0;
 		done = gmt_compact_write_steps(compactor) && gmt_compact_write_counters(compactor);
 		break;
 	case CURVES:
 		done = gmt_compact_write_curves(compactor, &part_done);
 		break;
-	case FOLD:
-		done = write_fold_row(compactor) && write_after_cut(compactor);
+	case SUMMARY:
+		done = write_summary(compactor) && write_after_cut(compactor);
 		break;
 	}
-	*ret_done = done && compactor->head_part == FOLD;
+	*ret_done = done && compactor->head_part == SUMMARY;
 	compactor->head_part += part_done;
 	return done;
 }

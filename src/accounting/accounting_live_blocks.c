@@ -40,8 +40,8 @@ bool gmt_accounting_next_block(const struct gmt_accounting *accounting, uint8_t 
 			ret_block->address = slot->key;
 			ret_block->block = accounting->block_table.items[slot->value_plus_1 - 1];
 
-			uint8_t of = layer_of(accounting, &ret_block->block);
-			if (of == layer || (layer == GMT_ACCOUNTING_ALL_OF_CUDA && is_cuda))
+			uint8_t block_layer = layer_of(accounting, &ret_block->block);
+			if (block_layer == layer || (layer == GMT_ACCOUNTING_ALL_OF_CUDA && is_cuda))
 				return true;
 		}
 		first += blocks->capacity;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lines that are fitted into GMT_FIT_COLUMNS: columns of characters, cut words, and where lines
+ * Lines that are wrapped at GMT_WRAP_COLUMNS: columns of characters, cut words, and where lines
  * break.
  */
 #include <setjmp.h>
@@ -15,25 +15,25 @@
 #include <cmocka.h>
 
 #include "render/lines/text_columns.h"
-#include "render/lines/fit_lines.h"
+#include "render/lines/wrap_stream.h"
 
 #define BOLD "\033[1m"
 #define NORMAL "\033[0m"
 
-static char *fitted; /* what the last call of fit wrote */
+static char *written; /* what the last call of wrap wrote */
 
 /* Writes the parts as one line, and returns what comes out. */
-static const char *fit(const char *first, const char *second, const char *third)
+static const char *wrap(const char *first, const char *second, const char *third)
 {
 	size_t bytes;
 
-	free(fitted);
+	free(written);
 
-	FILE *to = open_memstream(&fitted, &bytes), *file = gmt_fit_open(to);
+	FILE *to = open_memstream(&written, &bytes), *file = gmt_wrap_stream_open(to);
 	fprintf(file, "%s%s%s\n", first, second, third);
-	gmt_fit_close(file, to);
+	gmt_wrap_stream_close(file, to);
 	fclose(to);
-	return fitted;
+	return written;
 }
 
 /* Returns `text` so many times. Holds the last two results. */
@@ -93,9 +93,9 @@ static void wide_characters_are_cut_to_the_width_of_the_line(void **state)
 {
 	(void)state;
 	for (size_t columns = 50; columns < 70; columns++) {
-		assert_true(widest(fit("  #0 ", times("\u6f22", columns), ".py:7 in main")) <= 120);
-		assert_true(widest(fit("  #0 /", times("\u5b57", columns), "/main.py:7 in f")) <= 120);
-		assert_non_null(strstr(fitted, "/main.py:7 in f\n"));
+		assert_true(widest(wrap("  #0 ", times("\u6f22", columns), ".py:7 in main")) <= 120);
+		assert_true(widest(wrap("  #0 /", times("\u5b57", columns), "/main.py:7 in f")) <= 120);
+		assert_non_null(strstr(written, "/main.py:7 in f\n"));
 	}
 }
 
@@ -104,7 +104,7 @@ static void a_line_of_120_columns_with_marks_stays_as_it_is(void **state)
 	const char *line = times("e\u0301", 120);
 
 	(void)state;
-	assert_int_equal(strlen(fit("", line, "")), strlen(line) + 1);
+	assert_int_equal(strlen(wrap("", line, "")), strlen(line) + 1);
 }
 
 static void a_word_that_is_cut_keeps_its_styles(void **state)
@@ -113,32 +113,32 @@ static void a_word_that_is_cut_keeps_its_styles(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		fit("  " BOLD, times(words[i], 200), NORMAL);
-		assert_true(widest(fitted) <= 120);
-		assert_non_null(strstr(fitted, "..."));
-		assert_non_null(strstr(fitted, BOLD));
-		assert_non_null(strstr(fitted, NORMAL));
-		fit("  " BOLD, times(words[i], 200), NORMAL " after");
-		assert_true(strstr(fitted, NORMAL) < strstr(fitted, "after"));
+		wrap("  " BOLD, times(words[i], 200), NORMAL);
+		assert_true(widest(written) <= 120);
+		assert_non_null(strstr(written, "..."));
+		assert_non_null(strstr(written, BOLD));
+		assert_non_null(strstr(written, NORMAL));
+		wrap("  " BOLD, times(words[i], 200), NORMAL " after");
+		assert_true(strstr(written, NORMAL) < strstr(written, "after"));
 	}
 }
 
 static void a_path_that_is_cut_keeps_the_styles_of_its_front(void **state)
 {
 	(void)state;
-	fit("  in ", times("/folder" BOLD, 30), "/main.py:7" NORMAL " f");
-	assert_non_null(strstr(fitted, BOLD));
-	assert_non_null(strstr(fitted, "/main.py:7" NORMAL " f\n"));
-	assert_int_equal(widest(fitted), 120);
+	wrap("  in ", times("/folder" BOLD, 30), "/main.py:7" NORMAL " f");
+	assert_non_null(strstr(written, BOLD));
+	assert_non_null(strstr(written, "/main.py:7" NORMAL " f\n"));
+	assert_int_equal(widest(written), 120);
 }
 
 static void a_name_that_is_longer_than_a_line_keeps_both_ends(void **state)
 {
 	(void)state;
-	fit("begin_", times("name_", 40), "end:7");
-	assert_int_equal(strncmp(fitted, "begin_name_", 11), 0);
-	assert_non_null(strstr(fitted, "_end:7\n"));
-	assert_int_equal(widest(fitted), 120);
+	wrap("begin_", times("name_", 40), "end:7");
+	assert_int_equal(strncmp(written, "begin_name_", 11), 0);
+	assert_non_null(strstr(written, "_end:7\n"));
+	assert_int_equal(widest(written), 120);
 }
 
 static void a_quotation_moves_to_the_next_line_as_a_whole(void **state)
@@ -158,43 +158,43 @@ static void a_quotation_moves_to_the_next_line_as_a_whole(void **state)
 			char text[200];
 
 			snprintf(text, sizeof(text), " %s and more words, until it is too long", texts[i]);
-			fit("  note      ", times("x", words), text);
-			assert_non_null(strstr(fitted, texts[i]));
-			assert_true(widest(fitted) <= 120);
+			wrap("  note      ", times("x", words), text);
+			assert_non_null(strstr(written, texts[i]));
+			assert_true(widest(written) <= 120);
 		}
 }
 
 static void a_quoted_path_is_cut_as_one_path(void **state)
 {
 	(void)state;
-	fit("  note      ", times("x", 78), " '/home/me/my long folder/x.gmt.gz'");
-	assert_non_null(strstr(fitted, "x '.../my long folder/x.gmt.gz'\n"));
-	assert_int_equal(widest(fitted), 120);
+	wrap("  note      ", times("x", 78), " '/home/me/my long folder/x.gmt.gz'");
+	assert_non_null(strstr(written, "x '.../my long folder/x.gmt.gz'\n"));
+	assert_int_equal(widest(written), 120);
 }
 
 static void a_quotation_that_is_longer_than_a_line_is_broken(void **state)
 {
 	(void)state;
-	fit("  note      `gpumemtrace run ", times("--option ", 30), "` runs it");
-	assert_true(widest(fitted) <= 120);
-	assert_non_null(strstr(fitted, "gpumemtrace run --option --option"));
+	wrap("  note      `gpumemtrace run ", times("--option ", 30), "` runs it");
+	assert_true(widest(written) <= 120);
+	assert_non_null(strstr(written, "gpumemtrace run --option --option"));
 }
 
 static void an_apostrophe_begins_no_quotation(void **state)
 {
 	(void)state;
-	fit("  note      the program's ", times("word ", 18), "the steps' end is here and here");
-	assert_int_equal(strchr(fitted, '\n') - fitted > 105, 1);
+	wrap("  note      the program's ", times("word ", 18), "the steps' end is here and here");
+	assert_int_equal(strchr(written, '\n') - written > 105, 1);
 }
 
 static void a_path_in_a_command_is_not_cut(void **state)
 {
 	(void)state;
-	fit("  note      the file is incomplete, so run this command: `gpumemtrace recover ",
+	wrap("  note      the file is incomplete, so run this command: `gpumemtrace recover ",
 		times("/folder", 8), "/x.gmt.gz`");
-	assert_null(strstr(fitted, "..."));
-	assert_true(widest(fitted) <= 120);
-	assert_non_null(strstr(fitted, "\n            `gpumemtrace recover /folder/"));
+	assert_null(strstr(written, "..."));
+	assert_true(widest(written) <= 120);
+	assert_non_null(strstr(written, "\n            `gpumemtrace recover /folder/"));
 }
 
 int main(void)
@@ -215,6 +215,6 @@ int main(void)
 	};
 
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
-	free(fitted);
+	free(written);
 	return failed;
 }

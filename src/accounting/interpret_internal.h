@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_ACCOUNTING_INTERPRET_KINDS_H
-#define GMT_ACCOUNTING_INTERPRET_KINDS_H
+#ifndef GMT_ACCOUNTING_INTERPRET_INTERNAL_H
+#define GMT_ACCOUNTING_INTERPRET_INTERNAL_H
 
-/* Internal to interpret*.c: what the parts of the interpreter call of each other. */
+/* The functions by which the files interpret*.c call each other. Internal to them. */
 
 #include "accounting/interpret.h"
 
@@ -11,17 +11,17 @@
 	(!(interpreter)->observer.function || \
 		(interpreter)->observer.function((interpreter)->observer.user, __VA_ARGS__))
 
-/* Passes PyTorch's totals of an event to the accounting, if the event has some. */
-bool gmt_interpret_totals(struct gmt_event_interpreter *interpreter,
+/* Passes PyTorch's totals of an event to the accounting, if the event has them. */
+bool gmt_interpret_reported_totals(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, int16_t device);
 
 /* Accounts for the block of an alloc event and notifies the owner. */
 bool gmt_interpret_alloc(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event);
 
-/* Same as gmt_interpret_alloc, for a block in the heap at index `row` of the heaps. */
+/* Same as gmt_interpret_alloc, for a block in a heap. `group` is an index in heap_groups. */
 bool gmt_interpret_alloc_in_heap(struct gmt_event_interpreter *interpreter,
-	const struct gmt_interpret_event *event, uint32_t row);
+	const struct gmt_interpret_event *event, uint32_t group);
 
 /*
  * Accounts for the end of a block that `event` ended, and notifies the owner. `layer` and `space`
@@ -31,7 +31,7 @@ bool gmt_interpret_free(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, uint8_t layer, uint8_t space, uint64_t address,
 	uint64_t size_bytes, uint32_t *ret_site);
 
-/* interpret_memory.c: events of handles, contexts and limits. */
+/* interpret_physical_memory.c: events of handles, contexts and limits. */
 bool gmt_interpret_create_memory(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event);
 bool gmt_interpret_release_memory(struct gmt_event_interpreter *interpreter,
@@ -61,7 +61,7 @@ bool gmt_interpret_add_node(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event);
 bool gmt_interpret_launch(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event);
-/* Drops a destroyed graph. Only for an interpreter whose `forgets` is true. */
+/* Drops a destroyed graph. Only for an interpreter whose `forgets_ended` is true. */
 void gmt_interpret_forget_graph(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event);
 void gmt_interpret_forget_graphs(struct gmt_event_interpreter *interpreter);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/coverage.h"
+#include "render/function_coverage.h"
 
-void gmt_coverage_json(const struct gmt_function_coverage *coverage, struct gmt_json *json)
+void gmt_function_coverage_json(const struct gmt_function_coverage *coverage, struct gmt_json *json)
 {
 	gmt_json_begin_object(json);
 	gmt_json_key(json, "libraries");

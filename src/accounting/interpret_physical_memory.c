@@ -7,9 +7,11 @@
 #include <stddef.h>
 
 #include "base/budget.h"
-#include "accounting/interpret_kinds.h"
+#include "accounting/interpret_internal.h"
 
-enum { BLOCKS_A_UNIT = 4 }; /* blocks that the search examines in the time of one budget unit */
+enum {
+	BLOCKS_PER_BUDGET_UNIT = 4
+}; /* blocks that the search examines in the time of one budget unit */
 
 static bool account_memory(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event, uint32_t memory)
@@ -64,7 +66,7 @@ static bool begin_ending(struct gmt_event_interpreter *interpreter,
 
 static void finish_ending(struct gmt_event_interpreter *interpreter, const struct ending *ending)
 {
-	if (interpreter->forgets)
+	if (interpreter->forgets_ended)
 		gmt_physical_free_number(&interpreter->physical, ending->memory);
 }
 
@@ -214,7 +216,7 @@ bool gmt_interpret_unmap(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event)
 {
 	return unmap_range(interpreter, event, event->address,
-		gmt_account_sum(event->address, event->size_bytes));
+		gmt_saturating_add_u64(event->address, event->size_bytes));
 }
 
 bool gmt_interpret_bind(struct gmt_event_interpreter *interpreter,
@@ -251,7 +253,8 @@ bool gmt_interpret_unbind(struct gmt_event_interpreter *interpreter,
 	if (multicast == GMT_PHYSICAL_NONE)
 		return true;
 	key = gmt_physical_multicast_key(multicast, event->device, event->offset);
-	return unmap_range(interpreter, event, key, gmt_account_sum(key, event->size_bytes >> 16));
+	return unmap_range(interpreter, event, key,
+		gmt_saturating_add_u64(key, event->size_bytes >> 16));
 }
 
 bool gmt_interpret_set_limit(struct gmt_event_interpreter *interpreter,
@@ -266,7 +269,7 @@ bool gmt_interpret_set_limit(struct gmt_event_interpreter *interpreter,
 	block.address = (uint64_t)event->context << 32 | (uint32_t)event->address;
 	older = gmt_accounting_find(accounting, event->layer, event->space, block.address);
 	if (older) {
-		block.size_bytes = gmt_account_sum(block.size_bytes, older->size_bytes);
+		block.size_bytes = gmt_saturating_add_u64(block.size_bytes, older->size_bytes);
 		if (!gmt_interpret_free(interpreter, event, event->layer, event->space, block.address, 0,
 				&site))
 			return false;
@@ -274,7 +277,7 @@ bool gmt_interpret_set_limit(struct gmt_event_interpreter *interpreter,
 	return gmt_interpret_alloc(interpreter, &block);
 }
 
-/* Collects the context's blocks first, because ending a block moves other blocks in the table. */
+/* Collects the context's blocks first, because the end of a block moves other map entries. */
 bool gmt_interpret_end_context(struct gmt_event_interpreter *interpreter,
 	const struct gmt_interpret_event *event)
 {
@@ -285,7 +288,7 @@ bool gmt_interpret_end_context(struct gmt_event_interpreter *interpreter,
 	bool done = true;
 
 	/* The search examines all blocks, and a file can end many contexts. */
-	if (!gmt_budget_spend(gmt_accounting_block_count(accounting) / BLOCKS_A_UNIT,
+	if (!gmt_budget_spend(gmt_accounting_block_count(accounting) / BLOCKS_PER_BUDGET_UNIT,
 			GMT_BUDGET_CONTEXTS))
 		return true;
 	for (size_t cursor = 0; context &&
@@ -301,14 +304,14 @@ bool gmt_interpret_end_context(struct gmt_event_interpreter *interpreter,
 	}
 	for (size_t i = 0; i < blocks.count && done; i++) {
 		const struct gmt_account_site *site = &accounting->sites.items[blocks.items[i].block.site];
-		uint32_t of;
+		uint32_t ended_site;
 
 		/* Remove all references at once. */
 		for (uint32_t left = blocks.items[i].block.references; left && done; left--)
 			done = gmt_interpret_free(interpreter, event,
 				accounting->accounts.items[site->account].layer,
 				(uint8_t)accounting->spaces.items[site->space].space, blocks.items[i].address, 0,
-				&of);
+				&ended_site);
 	}
 	gmt_vec_fini(&blocks);
 	return done;

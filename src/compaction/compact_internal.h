@@ -1,29 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_COMPACTION_COMPACTOR_H
-#define GMT_COMPACTION_COMPACTOR_H
+#ifndef GMT_COMPACTION_COMPACT_INTERNAL_H
+#define GMT_COMPACTION_COMPACT_INTERNAL_H
 
 /*
- * Internal declarations that the compact*.c files share. The "head" is the part of the output from
- * the survivors to the `fold` row.
+ * Declarations that the files compact*.c share. Internal to them. Every function returns false only
+ * when out of memory, or when `write` returned false.
+ *
+ * Words:
+ *
+ * - head: the part of the output from the survivors to the `fold` row.
+ * - answer: a sample of the driver's numbers, with what the accounting held at that moment. The
+ *   reader's ledger explains peaks by answers.
+ * - series: the ends of steps that one counter (an optimizer, or a name in a thread) marked.
+ * - curve: what each site held at the ends of the steps of a series.
+ *
+ * Files:
  *
  * - compact.c: the control flow.
  * - compact_plan.c: chooses the cut that keeps a number of events, seconds or steps (compact.h).
- * - compact_end.c: chooses the cut when a whole recording is compacted.
- * - compact_interpret.c: interprets events and keeps the survivors.
+ * - compact_tail.c: chooses the cut that keeps the events after the last step.
+ * - compact_interpret.c: interprets events and keeps the survivors; restores the input's prefix.
  * - compact_survivors.c: stores and drops survivors.
  * - compact_traces.c: numbers the traces.
  * - compact_devices.c: the data of each device.
- * - compact_memory.c: survivors of handles and mappings.
- * - compact_graphs.c: survivors of graphs and heaps.
- * - compact_moments.c: marks and steps.
- * - compact_samples.c: samples and refusals.
+ * - compact_physical_memory.c: survivors of handles and mappings.
+ * - compact_graphs.c: survivors of graphs, custom heaps, and objects without memory.
+ * - compact_marks.c: marks, and the series of steps.
+ * - compact_curves.c: the curves.
+ * - compact_samples.c: samples and rows `oom`, which become answers.
  * - compact_oom_outcomes.c: whether a refused request failed or was repeated.
- * - compact_curves.c: what sites held at the ends of steps.
- * - compact_texts.c: clocks and notes.
- * - compact_write.c: writes the output.
- * - compact_write_rows.c: writes rows in blocks, and the past_* rows.
- *
- * Every function returns false only when out of memory, or when `write` returned false.
+ * - compact_notes.c: notes, lost events, clocks, pools, call counts.
+ * - compact_write_head.c: writes the head.
+ * - compact_write_prefix.c: writes the past_* rows of the head.
  */
 
 #include "accounting/backward_attribution.h"
@@ -31,23 +39,23 @@
 #include "compaction/compact.h"
 #include "compaction/compacted_prefix.h"
 #include "accounting/interpret.h"
-#include "accounting/priority_queue.h"
+#include "containers/priority_queue.h"
 
 enum {
-	GMT_COMPACT_REFUSALS = 1024,  /* ring: refusals that are kept, with their answers */
-	GMT_COMPACT_ANSWERS = 2048,   /* samples, each with what was held then */
-	GMT_COMPACT_STEPS = 4096,     /* rows of one series */
-	GMT_COMPACT_SERIES = 64,
-	GMT_COMPACT_FOLLOWED = 16,    /* series whose curves are continued at the same time */
+	GMT_COMPACT_MAX_REFUSALS = 1024,  /* ring: refusals that are kept, with their answers */
+	GMT_COMPACT_MAX_ANSWERS = 2048,   /* samples, each with what was held then */
+	GMT_COMPACT_MAX_STEP_GROUPS = 4096, /* row groups of one series */
+	GMT_COMPACT_MAX_SERIES = 64,
+	GMT_COMPACT_MAX_FOLLOWED = 16,    /* series whose curves are continued at the same time */
 	/* accounts that have a row for each step: no reader examines more */
-	GMT_COMPACT_STEP_ACCOUNTS = 128,
+	GMT_COMPACT_MAX_STEP_ACCOUNTS = 128,
 	/* devices whose best answers are kept: with this many, there is room for other answers */
-	GMT_COMPACT_BEST_ANSWER_DEVICES = 64,
-	GMT_COMPACT_MARKS = 16384,    /* marks of phases and points */
-	GMT_COMPACT_ROLES = 4096,     /* marks of tensor roles */
-	GMT_COMPACT_CLOCKS = 1024,
-	GMT_COMPACT_TEXTS = 1024,     /* notes, and drops by thread and reason */
-	GMT_COMPACT_WRITE_ROWS = 256, /* rows in one block */
+	GMT_COMPACT_MAX_BEST_ANSWER_DEVICES = 64,
+	GMT_COMPACT_MAX_MARKS = 16384,    /* marks of phases and points */
+	GMT_COMPACT_MAX_ROLES = 4096,     /* marks of tensor roles */
+	GMT_COMPACT_MAX_CLOCKS = 1024,
+	GMT_COMPACT_MAX_NOTES = 1024, /* of notes, of drops by thread and reason, and of pools */
+	GMT_COMPACT_ROWS_PER_BLOCK = 256, /* of the output */
 };
 
 /* The fields of a surviving event that the accounting does not hold. */
@@ -85,7 +93,7 @@ struct gmt_compact_requester {
 	uint32_t trace;  /* trace of the site */
 	uint32_t thread; /* first requesting thread; 0: no thread yet */
 	bool several;    /* threads with other names requested blocks too */
-	uint64_t ooms;   /* out-of-memory refusals that reached the program, as far as known */
+	uint64_t oom_count; /* out-of-memory refusals that reached the program, as far as known */
 };
 
 /* A refusal whose outcome may be open. */
@@ -131,12 +139,12 @@ struct gmt_compact_series {
 	uint64_t object;
 	uint32_t thread, name;
 	uint8_t source;
-	uint64_t stride;  /* marks that one row represents */
-	uint64_t waiting; /* marks since the last row */
+	uint64_t stride;  /* marks that one row group represents */
+	uint64_t waiting; /* marks since the last row group */
 	uint64_t marks;   /* number of marks so far */
 	uint64_t first_stamp, last_stamp; /* stamps of the first and the last mark */
-	size_t groups;    /* number of row groups; the rows of one mark form a group */
-	GMT_VEC(uint64_t) peaks;  /* by account: peak since the last row */
+	size_t groups;    /* number of row groups: the rows of one mark, one row per account */
+	GMT_VEC(uint64_t) peaks;  /* by account: peak since the last row group */
 	GMT_VEC(struct gmt_past_step) rows; /* ordered by stamp; one row per account for each stamp */
 	struct gmt_compact_curve curve;
 };
@@ -147,7 +155,7 @@ struct gmt_compact_answer {
 	bool has_begun, has_ended; /* the moment of the question, or of the answer, has passed */
 };
 
-struct gmt_compact_text {
+struct gmt_compact_note {
 	char text[240];
 	uint32_t length, thread;
 	uint64_t count;
@@ -163,17 +171,17 @@ enum gmt_compact_state {
 struct gmt_compactor {
 	struct gmt_compact_options options;
 	enum gmt_compact_state state;
-	/* restores: a `fold` row was read, and its totals must be restored */
-	bool failed, finishing, restores;
+	bool failed, finishing;
+	bool must_restore; /* the input's prefix was read, and its totals are not yet restored */
 	bool has_chosen_cut; /* gmt_compact_keep_tail was called */
 	uint64_t seen_events, compacted_events, head_events;
-	uint64_t interpreted_stamp; /* stamp of the last event that was interpreted */
-	uint64_t marked_stamp; /* stamp of the last mark that was processed */
+	uint64_t last_interpreted_stamp; /* stamp of the last event that was interpreted */
+	uint64_t last_mark_stamp; /* stamp of the last mark that was processed */
 	struct gmt_end end;
 	bool has_end;
 
 	/* Events that wait to be sorted. */
-	struct gmt_queue queue;
+	struct gmt_priority_queue queue;
 	GMT_VEC(struct gmt_event) waiting;
 	GMT_VEC(uint32_t) unused; /* unused entries of waiting */
 	uint64_t arrivals;
@@ -183,7 +191,7 @@ struct gmt_compactor {
 	struct gmt_accounting accounting;
 	struct gmt_interpret_heap_groups heaps;
 	struct gmt_event_interpreter interpreter;
-	struct gmt_compacted_prefix compacted; /* prefix of an input that is already compacted */
+	struct gmt_compacted_prefix prefix; /* prefix of an input that is already compacted */
 	const struct gmt_event *current; /* the event that is being interpreted */
 	uint32_t merged_sites;
 
@@ -222,44 +230,45 @@ struct gmt_compactor {
 	/* Outcomes of the refusals. */
 	struct gmt_oom_outcomes oom_outcomes;
 	GMT_VEC(struct gmt_compact_open_refusal) open_refusals;
-	GMT_VEC(uint64_t) open_list; /* in the form of the `fold` row */
+	GMT_VEC(uint64_t) open_ooms; /* in the form of the `fold` row */
 	uint64_t oom_retries;
 
-	/* Moments. */
+	/* Devices, marks, samples. */
 	GMT_VEC(struct gmt_compact_device) devices;
 	struct gmt_map device_ids; /* maps an ordinal to an index in devices */
 	GMT_VEC(struct gmt_mark) pending_marks; /* including unused entries */
 	GMT_VEC(uint32_t) unused_marks;
-	struct gmt_queue mark_queue; /* entries of pending_marks, ordered by stamp */
+	struct gmt_priority_queue mark_queue; /* entries of pending_marks, ordered by stamp */
 	GMT_VEC(struct gmt_mark) kept_marks;
 	/* marks of the last time that modules and optimizers were examined */
 	GMT_VEC(struct gmt_mark) kept_roles;
 	GMT_VEC(struct gmt_compact_series) series;
-	uint32_t followed[GMT_COMPACT_FOLLOWED], followed_count; /* indices in series */
-	GMT_VEC(uint32_t) compacted_sites; /* indexed by row of compacted.sites: the site, plus 1 */
+	uint32_t followed[GMT_COMPACT_MAX_FOLLOWED], followed_count; /* indices in series */
+	GMT_VEC(uint32_t) prefix_sites; /* indexed by row of prefix.sites: the site, plus 1 */
 	GMT_VEC(struct gmt_compact_answer) pending_answers; /* including unused entries */
 	GMT_VEC(uint32_t) unused_answers;
 	/* entries of pending_answers, ordered by the stamp of the question and of the answer */
-	struct gmt_queue begin_queue, end_queue;
-	struct gmt_queue kept_queue; /* answers that are complete, in the order of the file */
-	uint64_t moment_arrivals;
+	struct gmt_priority_queue begin_queue, end_queue;
+	struct gmt_priority_queue kept_queue; /* answers that are complete, in the order of the file */
+	uint64_t mark_arrivals;
 	GMT_VEC(struct gmt_past_answer) answers;
-	GMT_VEC(struct gmt_sample) late_samples; /* samples after the cut */
+	GMT_VEC(struct gmt_sample) samples_after_cut; /* samples after the cut */
 	GMT_VEC(struct gmt_clock) clocks;
 	uint64_t clock_stride, clocks_seen;
 	struct gmt_clock last_clock;
 	GMT_VEC(struct gmt_oom) ooms;
-	GMT_VEC(struct gmt_compact_text) notes, drops;
+	GMT_VEC(struct gmt_compact_note) notes, drops;
 	struct gmt_map calls; /* maps an api to its last count */
 	struct gmt_overhead overhead; /* the last row */
 	bool has_overhead;
 	GMT_VEC(struct gmt_pool) pools;
 
 	/* Writing. */
-	struct gmt_queue head;
-	uint32_t head_part; /* next part of the head ... */
-	uint32_t list_layer; /* ... and the position in that part */
-	size_t list_cursor;
+	struct gmt_priority_queue head;
+	uint32_t head_part; /* next part of the head */
+	/* position in that part */
+	uint32_t head_layer;
+	size_t head_cursor;
 	GMT_VEC(struct gmt_event) out;
 };
 
@@ -270,8 +279,8 @@ bool gmt_compact_interpret(struct gmt_compactor *compactor, struct gmt_event *ev
  * Create the accounts and sites of the input's prefix before any event is interpreted, and restore
  * the accounting after the survivors.
  */
-bool gmt_compact_prepare(struct gmt_compactor *compactor);
-bool gmt_compact_restore(struct gmt_compactor *compactor);
+bool gmt_compact_prepare_prefix(struct gmt_compactor *compactor);
+bool gmt_compact_restore_prefix(struct gmt_compactor *compactor);
 /*
  * compact_traces.c: returns the number of a trace, and adds the trace if it is new. Returns false
  * when out of memory.
@@ -315,8 +324,8 @@ bool gmt_compact_close_oom_outcomes(struct gmt_compactor *compactor);
 void gmt_compact_oom_outcomes_fini(struct gmt_compactor *compactor);
 
 /*
- * compact_memory.c, compact_graphs.c: called before and after the interpretation of an event that
- * changes more than one block.
+ * compact_physical_memory.c, compact_graphs.c: called before and after the interpretation of an
+ * event that changes more than one block.
  */
 struct gmt_compact_before {
 	uint32_t memory; /* memory that the event refers to; GMT_PHYSICAL_NONE: no memory */
@@ -348,8 +357,8 @@ enum gmt_compact_rank {
 bool gmt_compact_queue_survivor(struct gmt_compactor *compactor, uint32_t survivor_plus_1,
 	enum gmt_compact_rank rank);
 /* Queue all survivors of handles and mappings, or of graphs, heaps and other objects. */
-bool gmt_compact_list_memory(struct gmt_compactor *compactor);
-bool gmt_compact_list_graphs(struct gmt_compactor *compactor);
+bool gmt_compact_queue_memory(struct gmt_compactor *compactor);
+bool gmt_compact_queue_graphs(struct gmt_compactor *compactor);
 
 /*
  * Takes an unused entry of a list, or adds one. Returns its index, or UINT32_MAX when out of
@@ -367,37 +376,37 @@ bool gmt_compact_list_graphs(struct gmt_compactor *compactor);
  */
 #define GMT_COMPACT_FREE_SLOT(unused, index) ((unused)->items[(unused)->count++] = (index))
 
-/* compact_moments.c, compact_samples.c, compact_texts.c */
+/* compact_marks.c, compact_samples.c, compact_notes.c */
 bool gmt_compact_take_mark(struct gmt_compactor *compactor, const struct gmt_mark *row);
 bool gmt_compact_take_sample(struct gmt_compactor *compactor, const struct gmt_sample *row);
 bool gmt_compact_take_oom(struct gmt_compactor *compactor, const struct gmt_oom *row);
 bool gmt_compact_take_clock(struct gmt_compactor *compactor, const struct gmt_clock *row);
-bool gmt_compact_take_text(struct gmt_compactor *compactor, uint32_t kind, const void *row);
-bool gmt_compact_take_compacted_moments(struct gmt_compactor *compactor);
+bool gmt_compact_take_note(struct gmt_compactor *compactor, uint32_t kind, const void *row);
+bool gmt_compact_restore_marks(struct gmt_compactor *compactor);
 /*
- * Removes the next waiting mark if its stamp is at most `last_stamp`. Returns false if there is no
- * such mark.
+ * Removes the first waiting mark if its stamp is at most `last_stamp`. Returns false if there is
+ * no such mark.
  */
-bool gmt_compact_next_mark(struct gmt_compactor *compactor, uint64_t last_stamp,
+bool gmt_compact_pop_mark(struct gmt_compactor *compactor, uint64_t last_stamp,
 	struct gmt_mark *ret_mark);
-/* Processes all marks and answers before an event with this stamp. */
-bool gmt_compact_process_moments(struct gmt_compactor *compactor, uint64_t stamp);
+/* Processes all waiting marks and answers whose stamp is below `stamp`. */
+bool gmt_compact_process_marks_before(struct gmt_compactor *compactor, uint64_t stamp);
 /*
- * compact_samples.c: the part of gmt_compact_process_moments for samples. Returns false when out of
- * memory.
+ * compact_samples.c: the part of gmt_compact_process_marks_before for answers. Returns false when
+ * out of memory.
  */
-bool gmt_compact_process_answers(struct gmt_compactor *compactor, uint64_t stamp);
+bool gmt_compact_process_answers_before(struct gmt_compactor *compactor, uint64_t stamp);
 /* Keeps an answer that an earlier compaction kept. Returns false when out of memory. */
 bool gmt_compact_keep_answer(struct gmt_compactor *compactor, const struct gmt_past_answer *row);
-/* Returns whether two step marks belong to the same counter. */
-bool gmt_compact_is_counter_of(const struct gmt_mark *a, const struct gmt_mark *b);
+/* Returns whether two step marks belong to the same counter, and so to one series. */
+bool gmt_compact_have_same_counter(const struct gmt_mark *a, const struct gmt_mark *b);
 /* Returns the last mark of a series, without its kind. */
 struct gmt_mark gmt_compact_mark_of(const struct gmt_compact_series *series);
 /* Adds, at the cut, a row for the marks that no row represents yet. */
-bool gmt_compact_end_steps(struct gmt_compactor *compactor);
-/* Notes that the account with this number now holds more. */
+bool gmt_compact_close_steps(struct gmt_compactor *compactor);
+/* Notes that the memory of this account has grown. */
 bool gmt_compact_note_peak(struct gmt_compactor *compactor, uint32_t account);
-void gmt_compact_moments_fini(struct gmt_compactor *compactor);
+void gmt_compact_marks_fini(struct gmt_compactor *compactor);
 
 /*
  * compact_curves.c: notes that a site's bytes changed. `ended` is the block whose end changed them,
@@ -412,21 +421,21 @@ bool gmt_compact_mark_curve(struct gmt_compactor *compactor, struct gmt_compact_
 	uint64_t stamp);
 /*
  * Write the counters and the curves. A call of write_curves writes one curve, starting at
- * list_cursor.
+ * head_cursor.
  */
 bool gmt_compact_write_counters(struct gmt_compactor *compactor);
 bool gmt_compact_write_curves(struct gmt_compactor *compactor, bool *ret_done);
-/* Takes the curves of the input's prefix, after the prefix's series are known. */
-bool gmt_compact_take_compacted_curves(struct gmt_compactor *compactor);
+/* Restores the curves of the input's prefix. gmt_compact_restore_marks must have run before. */
+bool gmt_compact_restore_curves(struct gmt_compactor *compactor);
 void gmt_compact_curve_fini(struct gmt_compact_curve *curve);
 
 /*
- * compact_end.c: moves the cut to an earlier moment if the end must be kept (max_tail_events).
+ * compact_tail.c: moves the cut to an earlier moment if the end must be kept (max_tail_events).
  * Called once. Returns false when out of memory.
  */
 bool gmt_compact_keep_tail(struct gmt_compactor *compactor);
 
-/* compact_write.c: writes a part of the head. *ret_done is true when the head is complete. */
+/* compact_write_head.c: writes a part of the head. *ret_done is true when the head is complete. */
 bool gmt_compact_write_head(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_done);
 bool gmt_compact_begin_head(struct gmt_compactor *compactor);
 /* Writes many rows of one kind, in blocks. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/space.h"
+#include "render/memory_names.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,6 +26,19 @@ struct gmt_device_text gmt_device_text(int32_t device)
 		snprintf(text.text, sizeof(text.text), "host memory");
 	else if (device < 0)
 		snprintf(text.text, sizeof(text.text), "unknown GPU");
+	else
+		snprintf(text.text, sizeof(text.text), "GPU %" PRId32, device);
+	return text;
+}
+
+struct gmt_device_text gmt_device_in_sentence(int32_t device)
+{
+	struct gmt_device_text text;
+
+	if (device == GMT_DEVICE_HOST)
+		snprintf(text.text, sizeof(text.text), "the host");
+	else if (device < 0)
+		snprintf(text.text, sizeof(text.text), "an unknown GPU");
 	else
 		snprintf(text.text, sizeof(text.text), "GPU %" PRId32, device);
 	return text;

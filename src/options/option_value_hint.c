@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Suggests which value a user meant who gave an option a value that it does not take. */
+/* Suggests the value that a user probably meant, if an option does not accept the given value. */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,8 +39,8 @@ static bool copy_without_spaces(const char *text, char ret_word[WORD_BYTES])
 }
 
 /*
- * Copies the next alternative of `values`, truncated if necessary. Returns the address of the one
- * after it, or NULL after the last.
+ * Copies the next alternative of `values`, truncated if necessary. Returns the address of the
+ * alternative after it, or NULL after the last.
  */
 static const char *next_alternative(const char *values, char ret_word[WORD_BYTES])
 {
@@ -77,7 +77,7 @@ static const char *switch_meant_by(const char *word)
 	return NULL;
 }
 
-static bool keep_if_allowed(const char *values, const char *word, char ret_value[WORD_BYTES])
+static bool copy_if_allowed(const char *values, const char *word, char ret_value[WORD_BYTES])
 {
 	return gmt_option_value_is_allowed(values, word) &&
 		snprintf(ret_value, WORD_BYTES, "%s", word) < WORD_BYTES;
@@ -94,8 +94,8 @@ static bool find_word(const char *values, const char *word, char ret_value[WORD_
 
 	/* "on" and "off" differ by two letters, so the most similar word could be the opposite. */
 	if (meant)
-		return keep_if_allowed(values, meant, ret_value) ||
-			keep_if_allowed(values, strcmp(meant, "on") == 0 ? "auto" : "none", ret_value);
+		return copy_if_allowed(values, meant, ret_value) ||
+			copy_if_allowed(values, strcmp(meant, "on") == 0 ? "auto" : "none", ret_value);
 	for (const char *at = values; at;) {
 		at = next_alternative(at, alternative);
 		if (strstr(alternative, "..") || strcmp(alternative, "SIZE") == 0 ||
@@ -151,25 +151,25 @@ static bool find_unit(const char *values, const char *example, const char *word,
 		*dots = 0;
 		gmt_suggestion_consider(&suggestion, word + digits, unit_of(alternative));
 		snprintf(candidate, sizeof(candidate), "%.*s%.8s", digits, word, unit_of(alternative));
-		if (suggestion.best && keep_if_allowed(values, candidate, ret_value))
+		if (suggestion.best && copy_if_allowed(values, candidate, ret_value))
 			return true;
 	}
 	if (!word[digits] && *unit_of(example)) {
 		snprintf(candidate, sizeof(candidate), "%.*s%.8s", digits, word, unit_of(example));
-		return keep_if_allowed(values, candidate, ret_value);
+		return copy_if_allowed(values, candidate, ret_value);
 	}
 	for (size_t i = 0; takes_size && i < sizeof(sizes) / sizeof(*sizes); i++) {
 		snprintf(candidate, sizeof(candidate), "%.*s%s", digits, word, sizes[i]);
 		if (gmt_equal_ignoring_case(word + digits, sizes[i]) &&
-			keep_if_allowed(values, candidate, ret_value))
+			copy_if_allowed(values, candidate, ret_value))
 			return true;
 	}
 	return false;
 }
 
 /*
- * Returns whether a number of `values` can have a unit. Without it, the number would mean something
- * else.
+ * Returns whether a number of `values` can have a unit. Without its unit, the number would mean
+ * something else.
  */
 static bool has_units(const char *values)
 {
@@ -192,7 +192,7 @@ static bool find_beginning(const char *values, const char *word, char ret_value[
 
 	for (int length = (int)strlen(word) - 1; length > 0 && length >= least; length--) {
 		snprintf(part, sizeof(part), "%.*s", length, word);
-		if (keep_if_allowed(values, part, ret_value))
+		if (copy_if_allowed(values, part, ret_value))
 			return true;
 	}
 	return false;
@@ -250,7 +250,7 @@ bool gmt_option_value_hint(const char *values, const char *example, const char *
 	*ret_hint = 0;
 	if (strcmp(values, "TEXT") == 0 || !copy_without_spaces(text, word))
 		return false;
-	if (keep_if_allowed(values, word, value) || find_word(values, word, value) ||
+	if (copy_if_allowed(values, word, value) || find_word(values, word, value) ||
 		find_unit(values, example, word, value)) {
 		snprintf(ret_hint, GMT_OPTION_HINT_BYTES, "did you mean %s?", value);
 		return true;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes rows in blocks, and the past_* rows: accounts, spaces, heaps, sites and steps. */
-#include "compaction/compactor.h"
+/* Writes the past_* rows: accounts, spaces, heaps, sites, steps and answers. */
+#include "compaction/compact_internal.h"
 
 bool gmt_compact_write_rows(struct gmt_compactor *compactor, uint32_t kind, const void *rows,
 	size_t count)
 {
 	size_t row_bytes = gmt_record_info(kind)->row_bytes;
 
-	for (size_t at = 0; at < count; at += GMT_COMPACT_WRITE_ROWS)
+	for (size_t at = 0; at < count; at += GMT_COMPACT_ROWS_PER_BLOCK)
 		if (!compactor->options.write(compactor->options.user, kind,
 				(const char *)rows + at * row_bytes,
-				(uint32_t)(count - at < GMT_COMPACT_WRITE_ROWS ? count - at
-															   : GMT_COMPACT_WRITE_ROWS)))
+				(uint32_t)(count - at < GMT_COMPACT_ROWS_PER_BLOCK ? count - at
+																   : GMT_COMPACT_ROWS_PER_BLOCK)))
 			return false;
 	return true;
 }
@@ -78,7 +78,7 @@ static bool write_spaces(struct gmt_compactor *compactor)
 }
 
 /* Maps the address of each name's text to the id of that name. */
-static bool list_names(const struct gmt_compactor *compactor, struct gmt_map *ret_ids)
+static bool map_names(const struct gmt_compactor *compactor, struct gmt_map *ret_ids)
 {
 	for (size_t i = 0; i < compactor->name_texts.capacity; i++) {
 		const struct gmt_map_slot *slot = &compactor->name_texts.slots[i];
@@ -132,7 +132,7 @@ static bool write_heap_rows(struct gmt_compactor *compactor, const struct gmt_ma
 static bool write_heaps(struct gmt_compactor *compactor)
 {
 	struct gmt_map names = { 0 };
-	bool done = (!compactor->heaps.count || list_names(compactor, &names)) &&
+	bool done = (!compactor->heaps.count || map_names(compactor, &names)) &&
 		write_heap_rows(compactor, &names);
 
 	gmt_map_fini(&names);
@@ -172,24 +172,24 @@ static struct gmt_past_site site_row(const struct gmt_compactor *compactor, uint
 		.peak_blocks = peak.blocks,
 		.heap_peak_bytes = heap_peak.bytes,
 		.heap_peak_blocks = heap_peak.blocks,
-		.oom_count = compactor->requesters.items[id].ooms,
+		.oom_count = compactor->requesters.items[id].oom_count,
 	};
 }
 
 bool gmt_compact_write_sites(struct gmt_compactor *compactor, uint32_t max_rows, bool *ret_done)
 {
-	struct gmt_past_site rows[GMT_COMPACT_WRITE_ROWS / 4];
+	struct gmt_past_site rows[GMT_COMPACT_ROWS_PER_BLOCK / 4];
 	uint32_t count = 0;
 
-	for (; max_rows && compactor->list_cursor < compactor->accounting.sites.count; max_rows--) {
-		rows[count++] = site_row(compactor, (uint32_t)compactor->list_cursor++);
-		if (count == GMT_COMPACT_WRITE_ROWS / 4) {
+	for (; max_rows && compactor->head_cursor < compactor->accounting.sites.count; max_rows--) {
+		rows[count++] = site_row(compactor, (uint32_t)compactor->head_cursor++);
+		if (count == GMT_COMPACT_ROWS_PER_BLOCK / 4) {
 			if (!gmt_compact_write_rows(compactor, GMT_RECORD_PAST_SITE, rows, count))
 				return false;
 			count = 0;
 		}
 	}
-	*ret_done = compactor->list_cursor == compactor->accounting.sites.count;
+	*ret_done = compactor->head_cursor == compactor->accounting.sites.count;
 	return gmt_compact_write_rows(compactor, GMT_RECORD_PAST_SITE, rows, count);
 }
 

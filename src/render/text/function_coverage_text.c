@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/coverage.h"
+#include "render/function_coverage.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -86,7 +86,7 @@ static void write_never_called(const struct gmt_function_coverage *coverage,
 		fputc('\n', console->file);
 }
 
-void gmt_coverage_text(const struct gmt_function_coverage *coverage,
+void gmt_function_coverage_text(const struct gmt_function_coverage *coverage,
 	const struct gmt_console *console)
 {
 	write_libraries(coverage, console);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a compaction keeps of moments: ends of steps and phases. Samples and refusals are in
- * compact_samples.c.
+ * Keeps marks: ends of steps as series, marks of phases and points, tensor roles, names of heaps.
+ * Also restores series and answers from the input's prefix.
  */
 #include <stddef.h>
 #include <string.h>
 
 #include "base/budget.h"
-#include "compaction/compactor.h"
+#include "compaction/compact_internal.h"
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-bool gmt_compact_is_counter_of(const struct gmt_mark *a, const struct gmt_mark *b)
+bool gmt_compact_have_same_counter(const struct gmt_mark *a, const struct gmt_mark *b)
 {
 	if (a->source != b->source)
 		return false;
@@ -35,16 +35,16 @@ static struct gmt_compact_series *find_series(struct gmt_compactor *compactor,
 	const struct gmt_mark *mark)
 {
 	for (size_t i = 0; i < compactor->series.count; i++) {
-		struct gmt_mark of = gmt_compact_mark_of(&compactor->series.items[i]);
+		struct gmt_mark last = gmt_compact_mark_of(&compactor->series.items[i]);
 
-		if (gmt_compact_is_counter_of(&of, mark))
+		if (gmt_compact_have_same_counter(&last, mark))
 			return &compactor->series.items[i];
 	}
 	return NULL;
 }
 
-/* Adds a peak for each new account. A new account reached its peak in the current steps. */
-static bool make_room(struct gmt_compactor *compactor, struct gmt_compact_series *series)
+/* Adds a peak for each new account. A new account reached its peak since the last row group. */
+static bool add_new_accounts(struct gmt_compactor *compactor, struct gmt_compact_series *series)
 {
 	while (series->peaks.count < compactor->accounting.accounts.count) {
 		uint64_t *peak = gmt_vec_push(&series->peaks);
@@ -84,7 +84,7 @@ bool gmt_compact_note_peak(struct gmt_compactor *compactor, uint32_t account)
 	for (size_t i = 0; i < compactor->series.count; i++) {
 		struct gmt_compact_series *series = &compactor->series.items[i];
 
-		if (!make_room(compactor, series))
+		if (!add_new_accounts(compactor, series))
 			return false;
 		if (live_bytes > series->peaks.items[account])
 			series->peaks.items[account] = live_bytes;
@@ -103,7 +103,7 @@ static size_t group_end(const struct gmt_compact_series *series, size_t first)
 	return end;
 }
 
-/* Merges neighbouring groups: from now on, a row represents twice as many marks. */
+/* Merges neighbouring groups: from now on, a group represents twice as many marks. */
 static void thin_steps(struct gmt_compact_series *series)
 {
 	struct gmt_past_step *rows = series->rows.items;
@@ -140,9 +140,9 @@ static bool add_group(struct gmt_compactor *compactor, struct gmt_compact_series
 {
 	const struct gmt_accounting *accounting = &compactor->accounting;
 
-	const size_t count = accounting->accounts.count < GMT_COMPACT_STEP_ACCOUNTS
+	const size_t count = accounting->accounts.count < GMT_COMPACT_MAX_STEP_ACCOUNTS
 		? accounting->accounts.count
-		: GMT_COMPACT_STEP_ACCOUNTS;
+		: GMT_COMPACT_MAX_STEP_ACCOUNTS;
 
 	if (!gmt_budget_spend(count, GMT_BUDGET_ROWS))
 		return true;
@@ -173,7 +173,7 @@ static bool add_group(struct gmt_compactor *compactor, struct gmt_compact_series
 		series->peaks.items[i] = account->live_bytes;
 	}
 	series->waiting = 0;
-	if (++series->groups > GMT_COMPACT_STEPS)
+	if (++series->groups > GMT_COMPACT_MAX_STEP_GROUPS)
 		thin_steps(series);
 	return true;
 }
@@ -182,7 +182,7 @@ static bool end_step(struct gmt_compactor *compactor, const struct gmt_mark *mar
 {
 	struct gmt_compact_series *series = get_series(compactor, mark);
 
-	if (!series || !make_room(compactor, series))
+	if (!series || !add_new_accounts(compactor, series))
 		return false;
 	series->waiting++;
 	series->last_stamp = mark->stamp;
@@ -191,7 +191,7 @@ static bool end_step(struct gmt_compactor *compactor, const struct gmt_mark *mar
 		(series->waiting < series->stride || add_group(compactor, series, mark));
 }
 
-bool gmt_compact_end_steps(struct gmt_compactor *compactor)
+bool gmt_compact_close_steps(struct gmt_compactor *compactor)
 {
 	for (size_t i = 0; i < compactor->series.count; i++) {
 		struct gmt_compact_series *series = &compactor->series.items[i];
@@ -233,7 +233,7 @@ static void thin_marks(struct gmt_compactor *compactor)
 		if (!ends && marks[i].kind != GMT_MARK_KIND_POINT)
 			marks[kept++] = marks[i];
 	}
-	/* Of phases that never end, the newest are enough. */
+	/* The newest of the phases that never end are enough. */
 	if (kept > half / 2) {
 		memmove(marks, marks + (kept - half / 2), half / 2 * sizeof(*marks));
 		kept = half / 2;
@@ -243,8 +243,8 @@ static void thin_marks(struct gmt_compactor *compactor)
 }
 
 /*
- * Keeps the marks of the last examination: they replace all earlier ones. If there are too many,
- * the last ones are dropped.
+ * Keeps the tensor roles of the last time that modules and optimizers were examined. A mark ROLES
+ * ends an examination. Further roles are dropped if there are too many.
  */
 static bool keep_role(struct gmt_compactor *compactor, const struct gmt_mark *mark)
 {
@@ -253,7 +253,7 @@ static bool keep_role(struct gmt_compactor *compactor, const struct gmt_mark *ma
 
 	if (count && compactor->kept_roles.items[count - 1].kind == GMT_MARK_KIND_ROLES)
 		compactor->kept_roles.count = count = 0;
-	if (count >= GMT_COMPACT_ROLES && mark->kind != GMT_MARK_KIND_ROLES)
+	if (count >= GMT_COMPACT_MAX_ROLES && mark->kind != GMT_MARK_KIND_ROLES)
 		return true;
 	slot = gmt_vec_push(&compactor->kept_roles);
 	if (slot)
@@ -265,16 +265,16 @@ static bool keep_mark(struct gmt_compactor *compactor, const struct gmt_mark *ma
 {
 	struct gmt_mark *slot;
 
-	if (mark->stamp > compactor->marked_stamp)
-		compactor->marked_stamp = mark->stamp;
+	if (mark->stamp > compactor->last_mark_stamp)
+		compactor->last_mark_stamp = mark->stamp;
 	if (mark->kind == GMT_MARK_KIND_HEAP)
 		return true;
 	if (mark->kind == GMT_MARK_KIND_STEP &&
-		(find_series(compactor, mark) || compactor->series.count < GMT_COMPACT_SERIES))
+		(find_series(compactor, mark) || compactor->series.count < GMT_COMPACT_MAX_SERIES))
 		return end_step(compactor, mark);
 	if (mark->kind >= GMT_MARK_KIND_PARAMETER && mark->kind <= GMT_MARK_KIND_ROLES)
 		return keep_role(compactor, mark);
-	if (compactor->kept_marks.count >= GMT_COMPACT_MARKS)
+	if (compactor->kept_marks.count >= GMT_COMPACT_MAX_MARKS)
 		thin_marks(compactor);
 	slot = gmt_vec_push(&compactor->kept_marks);
 	if (slot)
@@ -302,7 +302,8 @@ static bool name_heap(struct gmt_compactor *compactor, const struct gmt_mark *ro
 
 bool gmt_compact_take_mark(struct gmt_compactor *compactor, const struct gmt_mark *row)
 {
-	struct gmt_queue_entry entry = { .stamp = row->stamp, .order = compactor->moment_arrivals++ };
+	struct gmt_priority_queue_entry entry = { .stamp = row->stamp,
+		.order = compactor->mark_arrivals++ };
 
 	if (row->kind == GMT_MARK_KIND_HEAP && !name_heap(compactor, row))
 		return false;
@@ -310,96 +311,113 @@ bool gmt_compact_take_mark(struct gmt_compactor *compactor, const struct gmt_mar
 	if (entry.item == UINT32_MAX)
 		return false;
 	compactor->pending_marks.items[entry.item] = *row;
-	return gmt_queue_push(&compactor->mark_queue, entry);
+	return gmt_priority_queue_push(&compactor->mark_queue, entry);
 }
 
-bool gmt_compact_next_mark(struct gmt_compactor *compactor, uint64_t last_stamp,
+bool gmt_compact_pop_mark(struct gmt_compactor *compactor, uint64_t last_stamp,
 	struct gmt_mark *ret_mark)
 {
-	struct gmt_queue_entry entry;
+	struct gmt_priority_queue_entry entry;
 
 	if (!compactor->mark_queue.entries.count ||
 		compactor->mark_queue.entries.items[0].stamp > last_stamp)
 		return false;
-	gmt_queue_pop(&compactor->mark_queue, &entry);
+	gmt_priority_queue_pop(&compactor->mark_queue, &entry);
 	*ret_mark = compactor->pending_marks.items[entry.item];
 	GMT_COMPACT_FREE_SLOT(&compactor->unused_marks, entry.item);
 	return true;
 }
 
-bool gmt_compact_process_moments(struct gmt_compactor *compactor, uint64_t stamp)
+bool gmt_compact_process_marks_before(struct gmt_compactor *compactor, uint64_t stamp)
 {
 	struct gmt_mark mark;
 
-	while (stamp && gmt_compact_next_mark(compactor, stamp - 1, &mark))
+	while (stamp && gmt_compact_pop_mark(compactor, stamp - 1, &mark))
 		if (!keep_mark(compactor, &mark))
 			return false;
-	return gmt_compact_process_answers(compactor, stamp);
+	return gmt_compact_process_answers_before(compactor, stamp);
 }
 
-/* --- the prefix of a compacted input: it is more exact than the survivors' marks and ooms ---- */
+/* --- the prefix of a compacted input: it is more exact than the marks before it -------------- */
 
-bool gmt_compact_take_compacted_moments(struct gmt_compactor *compactor)
+static void clear_series(struct gmt_compactor *compactor)
 {
-	for (size_t i = 0; i < compactor->series.count; i++) {
-		compactor->series.items[i].rows.count = 0;
-		compactor->series.items[i].groups = compactor->series.items[i].waiting = 0;
-		compactor->series.items[i].stride = 1;
-		compactor->series.items[i].marks = 0;
-		compactor->series.items[i].peaks.count = 0;
-	}
-	for (size_t i = 0; i < compactor->compacted.steps.count; i++) {
-		const struct gmt_past_step *row = &compactor->compacted.steps.items[i];
-		struct gmt_mark mark = {
-			.source = row->source,
-			.object = row->object,
-			.thread = row->thread,
-			.name = row->name,
-		};
-		struct gmt_compact_series *series;
-		struct gmt_past_step *slot;
-
-		/*
-		 * A compaction writes at most this many series, so a file with more was not written by a
-		 * compaction.
-		 */
-		if (compactor->series.count >= GMT_COMPACT_SERIES && !find_series(compactor, &mark))
-			continue;
-		series = get_series(compactor, &mark);
-		slot = series ? gmt_vec_push(&series->rows) : NULL;
-		if (!slot)
-			return false;
-		if (series->rows.count == 1 || slot[-1].stamp != row->stamp) {
-			series->groups++;
-			series->first_stamp = series->marks ? series->first_stamp : row->stamp;
-			series->marks += row->steps;
-			series->last_stamp = row->stamp;
-		}
-		if (row->steps > series->stride)
-			series->stride = row->steps;
-		*slot = *row;
-	}
 	for (size_t i = 0; i < compactor->series.count; i++) {
 		struct gmt_compact_series *series = &compactor->series.items[i];
 
-		for (size_t account = 0; account < compactor->accounting.accounts.count; account++) {
-			uint64_t *peak = gmt_vec_push(&series->peaks);
-
-			if (!peak)
-				return false;
-			*peak = compactor->accounting.accounts.items[account].live_bytes;
-		}
+		series->rows.count = series->peaks.count = 0;
+		series->groups = series->waiting = series->marks = 0;
+		series->stride = 1;
 	}
-	compactor->pending_answers.count = compactor->unused_answers.count = compactor->answers.count =
-		0;
+}
+
+static bool restore_step(struct gmt_compactor *compactor, const struct gmt_past_step *row)
+{
+	struct gmt_mark mark = {
+		.source = row->source,
+		.object = row->object,
+		.thread = row->thread,
+		.name = row->name,
+	};
+	struct gmt_compact_series *series;
+	struct gmt_past_step *slot;
+
+	/* A compaction writes at most this many series. Only a damaged file has more. */
+	if (compactor->series.count >= GMT_COMPACT_MAX_SERIES && !find_series(compactor, &mark))
+		return true;
+	series = get_series(compactor, &mark);
+	slot = series ? gmt_vec_push(&series->rows) : NULL;
+	if (!slot)
+		return false;
+	if (series->rows.count == 1 || slot[-1].stamp != row->stamp) {
+		series->groups++;
+		series->first_stamp = series->marks ? series->first_stamp : row->stamp;
+		series->marks += row->steps;
+		series->last_stamp = row->stamp;
+	}
+	if (row->steps > series->stride)
+		series->stride = row->steps;
+	*slot = *row;
+	return true;
+}
+
+/* At the cut, the peak since the last row group is what each account holds. */
+static bool restore_peaks(struct gmt_compactor *compactor, struct gmt_compact_series *series)
+{
+	for (size_t account = 0; account < compactor->accounting.accounts.count; account++) {
+		uint64_t *peak = gmt_vec_push(&series->peaks);
+
+		if (!peak)
+			return false;
+		*peak = compactor->accounting.accounts.items[account].live_bytes;
+	}
+	return true;
+}
+
+static bool restore_answers(struct gmt_compactor *compactor)
+{
+	compactor->pending_answers.count = compactor->unused_answers.count = 0;
+	compactor->answers.count = 0;
 	compactor->begin_queue.entries.count = compactor->end_queue.entries.count = 0;
-	for (size_t i = 0; i < compactor->compacted.answers.count; i++)
-		if (!gmt_compact_keep_answer(compactor, &compactor->compacted.answers.items[i]))
+	for (size_t i = 0; i < compactor->prefix.answers.count; i++)
+		if (!gmt_compact_keep_answer(compactor, &compactor->prefix.answers.items[i]))
 			return false;
 	return true;
 }
 
-void gmt_compact_moments_fini(struct gmt_compactor *compactor)
+bool gmt_compact_restore_marks(struct gmt_compactor *compactor)
+{
+	clear_series(compactor);
+	for (size_t i = 0; i < compactor->prefix.steps.count; i++)
+		if (!restore_step(compactor, &compactor->prefix.steps.items[i]))
+			return false;
+	for (size_t i = 0; i < compactor->series.count; i++)
+		if (!restore_peaks(compactor, &compactor->series.items[i]))
+			return false;
+	return restore_answers(compactor);
+}
+
+void gmt_compact_marks_fini(struct gmt_compactor *compactor)
 {
 	for (size_t i = 0; i < compactor->series.count; i++) {
 		gmt_vec_fini(&compactor->series.items[i].peaks);
@@ -409,16 +427,16 @@ void gmt_compact_moments_fini(struct gmt_compactor *compactor)
 	gmt_vec_fini(&compactor->series);
 	gmt_vec_fini(&compactor->pending_marks);
 	gmt_vec_fini(&compactor->unused_marks);
-	gmt_queue_fini(&compactor->mark_queue);
+	gmt_priority_queue_fini(&compactor->mark_queue);
 	gmt_vec_fini(&compactor->kept_marks);
 	gmt_vec_fini(&compactor->kept_roles);
 	gmt_vec_fini(&compactor->pending_answers);
 	gmt_vec_fini(&compactor->unused_answers);
-	gmt_queue_fini(&compactor->begin_queue);
-	gmt_queue_fini(&compactor->end_queue);
-	gmt_queue_fini(&compactor->kept_queue);
+	gmt_priority_queue_fini(&compactor->begin_queue);
+	gmt_priority_queue_fini(&compactor->end_queue);
+	gmt_priority_queue_fini(&compactor->kept_queue);
 	gmt_vec_fini(&compactor->answers);
-	gmt_vec_fini(&compactor->late_samples);
+	gmt_vec_fini(&compactor->samples_after_cut);
 	gmt_vec_fini(&compactor->clocks);
 	gmt_vec_fini(&compactor->ooms);
 	gmt_vec_fini(&compactor->notes);

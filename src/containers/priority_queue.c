@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "accounting/priority_queue.h"
+#include "containers/priority_queue.h"
 
 #include <stddef.h>
 
-static bool is_before(const struct gmt_queue_entry *a, const struct gmt_queue_entry *b)
+static bool is_before(const struct gmt_priority_queue_entry *a,
+	const struct gmt_priority_queue_entry *b)
 {
 	return a->stamp != b->stamp ? a->stamp < b->stamp : a->order < b->order;
 }
 
-bool gmt_queue_push(struct gmt_queue *queue, struct gmt_queue_entry entry)
+bool gmt_priority_queue_push(struct gmt_priority_queue *queue,
+	struct gmt_priority_queue_entry entry)
 {
-	struct gmt_queue_entry *entries;
+	struct gmt_priority_queue_entry *entries;
 	size_t at;
 
 	if (!gmt_vec_reserve(&queue->entries, 1))
@@ -23,10 +25,11 @@ bool gmt_queue_push(struct gmt_queue *queue, struct gmt_queue_entry entry)
 	return true;
 }
 
-bool gmt_queue_pop(struct gmt_queue *queue, struct gmt_queue_entry *ret_entry)
+bool gmt_priority_queue_pop(struct gmt_priority_queue *queue,
+	struct gmt_priority_queue_entry *ret_entry)
 {
-	struct gmt_queue_entry *entries = queue->entries.items;
-	struct gmt_queue_entry last;
+	struct gmt_priority_queue_entry *entries = queue->entries.items;
+	struct gmt_priority_queue_entry last;
 	size_t at = 0, count;
 
 	if (!queue->entries.count)
@@ -44,7 +47,7 @@ bool gmt_queue_pop(struct gmt_queue *queue, struct gmt_queue_entry *ret_entry)
 	return true;
 }
 
-void gmt_queue_fini(struct gmt_queue *queue)
+void gmt_priority_queue_fini(struct gmt_priority_queue *queue)
 {
 	gmt_vec_fini(&queue->entries);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/lines/fit_lines.h"
+#include "render/lines/wrap_stream.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,13 +11,13 @@ enum {
 	ELLIPSIS = 3, /* columns of `ellipsis` */
 	LABEL_END = 16, /* a label's text begins before this column */
 	MORE_INDENT = 4, /* of the lines that continue a line without a label */
-	PATHS_CUT = 4,
-	MAX_LINE_BYTES = 1 << 20, /* a longer line is no line for a person */
+	MAX_CUT_PATHS = 4,
+	MAX_LINE_BYTES = 1 << 20, /* a longer line is written unchanged */
 };
 
 static const char ellipsis[] = "...";
 
-struct fit {
+struct wrap_stream {
 	FILE *to;
 	char *line;
 	size_t bytes, capacity;
@@ -93,7 +93,7 @@ static const char *skip_quotation(const char *at, const char *end, const char *q
 }
 
 /*
- * Cuts the front of the path from which most can be cut, by `columns` or as much as possible.
+ * Removes `columns` columns from the front of the path that can lose most, or as many as possible.
  * Commands in `...` stay as they are. Returns whether there is such a path.
  */
 static bool cut_path(char *line, size_t *bytes, size_t columns)
@@ -128,20 +128,20 @@ static bool cut_path(char *line, size_t *bytes, size_t columns)
 }
 
 /* Cuts paths until the line fits. If they are too short, returns false and writes nothing. */
-static bool write_cut(const struct fit *fit)
+static bool write_cut(const struct wrap_stream *stream)
 {
-	char *copy = strndup(fit->line, fit->bytes);
-	size_t bytes = fit->bytes, columns = gmt_columns_count(fit->line, fit->line + bytes);
+	char *copy = strndup(stream->line, stream->bytes);
+	size_t bytes = stream->bytes, columns = gmt_columns_count(stream->line, stream->line + bytes);
 
-	for (int i = 0; copy && i < PATHS_CUT && columns > GMT_FIT_COLUMNS; i++) {
-		if (!cut_path(copy, &bytes, columns - GMT_FIT_COLUMNS))
+	for (int i = 0; copy && i < MAX_CUT_PATHS && columns > GMT_WRAP_COLUMNS; i++) {
+		if (!cut_path(copy, &bytes, columns - GMT_WRAP_COLUMNS))
 			break;
 		columns = gmt_columns_count(copy, copy + bytes);
 	}
 
-	bool fits = copy && columns <= GMT_FIT_COLUMNS;
+	bool fits = copy && columns <= GMT_WRAP_COLUMNS;
 	if (fits)
-		fwrite(copy, 1, bytes, fit->to);
+		fwrite(copy, 1, bytes, stream->to);
 	free(copy);
 	return fits;
 }
@@ -219,128 +219,128 @@ static const char *find_break(const char *at, const char *first, const char *end
 	return found ? found : word_end(first, end);
 }
 
-static void write_wrapped(const struct fit *fit)
+static void write_wrapped(const struct wrap_stream *stream)
 {
-	const char *end = fit->line + fit->bytes, *at = gmt_columns_skip_styles(fit->line, end),
-			   *begin = at;
+	const char *end = stream->line + stream->bytes,
+			   *at = gmt_columns_skip_styles(stream->line, end), *begin = at;
 	size_t label = label_columns(at, end);
 	size_t hang = label ? label : (size_t)(skip_spaces(at, end) - at) + MORE_INDENT;
-	size_t room = GMT_FIT_COLUMNS;
+	size_t room = GMT_WRAP_COLUMNS;
 
-	if (hang > GMT_FIT_COLUMNS / 2)
-		hang = GMT_FIT_COLUMNS / 2;
-	fwrite(fit->line, 1, (size_t)(begin - fit->line), fit->to);
+	if (hang > GMT_WRAP_COLUMNS / 2)
+		hang = GMT_WRAP_COLUMNS / 2;
+	fwrite(stream->line, 1, (size_t)(begin - stream->line), stream->to);
 	while (at < end) {
 		bool is_first = at == begin;
 		const char *text = is_first && label ? at + label : skip_spaces(at, end);
-		const char *stop = find_break(at, text, end, room, GMT_FIT_COLUMNS - hang);
+		const char *stop = find_break(at, text, end, room, GMT_WRAP_COLUMNS - hang);
 
 		if (is_first) {
-			fwrite(at, 1, (size_t)(text - at), fit->to);
+			fwrite(at, 1, (size_t)(text - at), stream->to);
 			room -= (size_t)(text - at);
 		}
 		if (gmt_columns_count(text, stop) <= room)
-			fwrite(text, 1, (size_t)(stop - text), fit->to);
+			fwrite(text, 1, (size_t)(stop - text), stream->to);
 		else
-			write_word(fit->to, text, stop, room);
+			write_word(stream->to, text, stop, room);
 		at = skip_spaces(stop, end);
-		room = GMT_FIT_COLUMNS - hang;
+		room = GMT_WRAP_COLUMNS - hang;
 		if (at < end)
-			fprintf(fit->to, "\n%*s", (int)hang, "");
+			fprintf(stream->to, "\n%*s", (int)hang, "");
 	}
 }
 
-static void write_line(struct fit *fit)
+static void write_line(struct wrap_stream *stream)
 {
-	const char *end = fit->line + fit->bytes;
+	const char *end = stream->line + stream->bytes;
 
-	if (gmt_columns_count(fit->line, end) <= GMT_FIT_COLUMNS || is_command(fit->line, end))
-		fwrite(fit->line, 1, fit->bytes, fit->to);
-	else if (!write_cut(fit))
-		write_wrapped(fit);
-	fit->bytes = 0;
+	if (gmt_columns_count(stream->line, end) <= GMT_WRAP_COLUMNS || is_command(stream->line, end))
+		fwrite(stream->line, 1, stream->bytes, stream->to);
+	else if (!write_cut(stream))
+		write_wrapped(stream);
+	stream->bytes = 0;
 }
 
 /* Adds to the line. Keeps a 0 after it. Returns false when out of memory. */
-static bool add(struct fit *fit, const char *bytes, size_t length)
+static bool add(struct wrap_stream *stream, const char *bytes, size_t length)
 {
-	if (fit->bytes + length + 1 > fit->capacity) {
-		size_t capacity = 2 * (fit->bytes + length + 1);
-		char *line = realloc(fit->line, capacity);
+	if (stream->bytes + length + 1 > stream->capacity) {
+		size_t capacity = 2 * (stream->bytes + length + 1);
+		char *line = realloc(stream->line, capacity);
 
 		if (!line)
 			return false;
-		fit->line = line;
-		fit->capacity = capacity;
+		stream->line = line;
+		stream->capacity = capacity;
 	}
-	memcpy(fit->line + fit->bytes, bytes, length);
-	fit->bytes += length;
-	fit->line[fit->bytes] = 0;
+	memcpy(stream->line + stream->bytes, bytes, length);
+	stream->bytes += length;
+	stream->line[stream->bytes] = 0;
 	return true;
 }
 
 static ssize_t on_write(void *cookie, const char *bytes, size_t length)
 {
-	struct fit *fit = cookie;
+	struct wrap_stream *stream = cookie;
 
 	for (const char *at = bytes, *end = bytes + length; at < end;) {
 		const char *line_end = memchr(at, '\n', (size_t)(end - at));
 		size_t part = (size_t)((line_end ? line_end : end) - at);
 
-		if (fit->bytes + part > MAX_LINE_BYTES || !add(fit, at, part)) {
-			fwrite(fit->line, 1, fit->bytes, fit->to);
-			fwrite(at, 1, part, fit->to);
-			fit->bytes = 0;
+		if (stream->bytes + part > MAX_LINE_BYTES || !add(stream, at, part)) {
+			fwrite(stream->line, 1, stream->bytes, stream->to);
+			fwrite(at, 1, part, stream->to);
+			stream->bytes = 0;
 		} else if (line_end) {
-			write_line(fit);
+			write_line(stream);
 		}
 		if (line_end)
-			fputc('\n', fit->to);
+			fputc('\n', stream->to);
 		at += part + (line_end != NULL);
 	}
-	fit->taken_bytes += (off64_t)length;
+	stream->taken_bytes += (off64_t)length;
 	return (ssize_t)length;
 }
 
-/* The position can be asked for, but not changed. */
+/* ftello(3) works; other seeks fail. */
 static int on_seek(void *cookie, off64_t *offset, int whence)
 {
-	const struct fit *fit = cookie;
+	const struct wrap_stream *stream = cookie;
 
 	if (whence != SEEK_CUR || *offset)
 		return -1;
-	*offset = fit->taken_bytes;
+	*offset = stream->taken_bytes;
 	return 0;
 }
 
 static int on_close(void *cookie)
 {
-	struct fit *fit = cookie;
+	struct wrap_stream *stream = cookie;
 
-	if (fit->bytes)
-		write_line(fit);
-	free(fit->line);
-	free(fit);
+	if (stream->bytes)
+		write_line(stream);
+	free(stream->line);
+	free(stream);
 	return 0;
 }
 
-FILE *gmt_fit_open(FILE *to)
+FILE *gmt_wrap_stream_open(FILE *to)
 {
-	struct fit *fit = calloc(1, sizeof(*fit));
-	FILE *fitted;
+	struct wrap_stream *stream = calloc(1, sizeof(*stream));
+	FILE *wrapped;
 
-	if (!fit)
+	if (!stream)
 		return to;
-	fit->to = to;
-	fitted = fopencookie(fit, "w",
+	stream->to = to;
+	wrapped = fopencookie(stream, "w",
 		(cookie_io_functions_t){ .write = on_write, .seek = on_seek, .close = on_close });
-	if (!fitted)
-		free(fit);
-	return fitted ? fitted : to;
+	if (!wrapped)
+		free(stream);
+	return wrapped ? wrapped : to;
 }
 
-void gmt_fit_close(FILE *fitted, FILE *to)
+void gmt_wrap_stream_close(FILE *wrapped, FILE *to)
 {
-	if (fitted != to)
-		fclose(fitted);
+	if (wrapped != to)
+		fclose(wrapped);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/page/page_text.h"
+#include "render/page/html_escape.h"
 
 #include "base/safe_text.h"
 #include "base/text.h"
@@ -22,7 +22,7 @@ static const char *entity_of(unsigned char character)
 	}
 }
 
-void gmt_page_escape(FILE *file, const char *text, size_t length)
+void gmt_html_escape(FILE *file, const char *text, size_t length)
 {
 	const unsigned char *at = (const unsigned char *)text, *end = at + length;
 

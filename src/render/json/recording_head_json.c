@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/head.h"
+#include "render/recording_head.h"
 
-void gmt_head_json_in_progress(struct gmt_json *json, const struct gmt_recording *recording)
+void gmt_recording_head_json_in_progress(struct gmt_json *json,
+	const struct gmt_recording *recording)
 {
 	if (recording->recording_pid)
 		gmt_json_key_u64(json, "in_progress", recording->recording_pid);
 }
 
-void gmt_head_json_remarks(struct gmt_json *json, const struct gmt_warnings *warnings)
+void gmt_recording_head_json_remarks(struct gmt_json *json, const struct gmt_warnings *warnings)
 {
 	gmt_json_key(json, "remarks");
 	gmt_json_begin_array(json);

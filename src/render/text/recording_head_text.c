@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "render/head.h"
+#include "render/recording_head.h"
 
 #include "base/text.h"
 
@@ -17,8 +17,8 @@ static void write_command(const struct gmt_console *console, const struct gmt_re
 	fputc('\n', console->file);
 }
 
-void gmt_head_text(const struct gmt_console *console, const struct gmt_recording *recording,
-	const struct gmt_warnings *warnings)
+void gmt_recording_head_text(const struct gmt_console *console,
+	const struct gmt_recording *recording, const struct gmt_warnings *warnings)
 {
 	const struct gmt_process *process = &recording->process;
 

@@ -5,15 +5,9 @@
  */
 #include <stddef.h>
 
-#include "compaction/compactor.h"
+#include "compaction/compact_internal.h"
 
-static bool is_handle(const struct gmt_event *event)
-{
-	return gmt_layer_family(event->layer) == GMT_FAMILY_CUDA &&
-		gmt_space_realm(event->space) == GMT_REALM_HANDLE;
-}
-
-/* Returns the memory that an event refers to, by the same rules as interpret_memory.c. */
+/* Returns the memory that an event refers to, by the same rules as interpret_physical_memory.c. */
 static uint32_t memory_of(const struct gmt_compactor *compactor, const struct gmt_event *event)
 {
 	const struct gmt_physical *physical = &compactor->interpreter.physical;
@@ -22,7 +16,9 @@ static uint32_t memory_of(const struct gmt_compactor *compactor, const struct gm
 	switch (event->kind) {
 	case GMT_KIND_ALLOC:
 	case GMT_KIND_FREE:
-		return is_handle(event) ? gmt_physical_find(physical, event->address) : GMT_PHYSICAL_NONE;
+		return gmt_has_handles(event->layer, event->space)
+			? gmt_physical_find(physical, event->address)
+			: GMT_PHYSICAL_NONE;
 	case GMT_KIND_RETAIN:
 		memory = gmt_physical_find(physical, event->address);
 		return memory != GMT_PHYSICAL_NONE ? memory
@@ -98,8 +94,8 @@ static void forget_memory(struct gmt_compactor *compactor, uint32_t memory)
 }
 
 /* Adds an event to the front of the memory's list. */
-static bool append(struct gmt_compactor *compactor, uint32_t memory, const struct gmt_event *event,
-	uint32_t trace)
+static bool push_survivor(struct gmt_compactor *compactor, uint32_t memory,
+	const struct gmt_event *event, uint32_t trace)
 {
 	uint32_t index = gmt_compact_add_survivor(compactor, event, trace);
 	struct gmt_compact_memory *entry = index ? entry_of(compactor, memory) : NULL;
@@ -129,7 +125,7 @@ static bool change_references(struct gmt_compactor *compactor, uint32_t memory,
 	/* The event that created the memory is kept. */
 	if (!last || !last->next_plus_1 || last->address != event->address ||
 		(last->kind == GMT_KIND_FREE) == (event->kind == GMT_KIND_FREE))
-		return append(compactor, memory, event, trace);
+		return push_survivor(compactor, memory, event, trace);
 	entry->last_plus_1 = last->next_plus_1;
 	gmt_compact_drop_survivor(compactor, last_plus_1);
 	return true;
@@ -155,7 +151,7 @@ static bool store_mapping(struct gmt_compactor *compactor, uint64_t key,
 	return compactor->mapping_survivors.items[index];
 }
 
-static bool store_bound(struct gmt_compactor *compactor, const struct gmt_event *event,
+static bool store_binding(struct gmt_compactor *compactor, const struct gmt_event *event,
 	const struct gmt_compact_before *before)
 {
 	const struct gmt_physical *physical = &compactor->interpreter.physical;
@@ -185,7 +181,7 @@ bool gmt_compact_after_memory_event(struct gmt_compactor *compactor, const struc
 		if (memory == GMT_PHYSICAL_NONE || !entry_of(compactor, memory))
 			return memory == GMT_PHYSICAL_NONE;
 		forget_memory(compactor, memory);
-		return append(compactor, memory, event, before->trace);
+		return push_survivor(compactor, memory, event, before->trace);
 	case GMT_KIND_FREE:
 		if (memory == GMT_PHYSICAL_NONE || !entry_of(compactor, memory))
 			return memory == GMT_PHYSICAL_NONE;
@@ -210,20 +206,20 @@ bool gmt_compact_after_memory_event(struct gmt_compactor *compactor, const struc
 		return store_mapping(compactor, event->address, event, before->trace);
 	case GMT_KIND_BIND:
 	case GMT_KIND_BIND_ADDRESS:
-		return store_bound(compactor, event, before);
+		return store_binding(compactor, event, before);
 	}
 	return true;
 }
 
-/* --- for the head ---------------------------------------------------------------------------- */
+/* --- queueing for the head ------------------------------------------------------------------- */
 
 bool gmt_compact_queue_survivor(struct gmt_compactor *compactor, uint32_t survivor_plus_1,
 	enum gmt_compact_rank rank)
 {
 	if (!survivor_plus_1)
 		return true;
-	return gmt_queue_push(&compactor->head,
-		(struct gmt_queue_entry){
+	return gmt_priority_queue_push(&compactor->head,
+		(struct gmt_priority_queue_entry){
 			.stamp = compactor->survivors.items[survivor_plus_1 - 1].stamp,
 			.order = (uint64_t)rank << 32 | (uint32_t)compactor->head.entries.count,
 			.item = survivor_plus_1 - 1,
@@ -234,7 +230,7 @@ bool gmt_compact_queue_survivor(struct gmt_compactor *compactor, uint32_t surviv
  * Queues the mapping that stated the size of imported memory. If that mapping has ended, also
  * queues an unmap.
  */
-static bool list_sizing_mapping(struct gmt_compactor *compactor, uint32_t sizing_mapping_plus_1)
+static bool queue_sizing_mapping(struct gmt_compactor *compactor, uint32_t sizing_mapping_plus_1)
 {
 	const struct gmt_compact_survivor *map = &compactor->survivors.items[sizing_mapping_plus_1 - 1];
 	uint32_t index;
@@ -288,7 +284,7 @@ static void name_by_handle(struct gmt_compactor *compactor, struct gmt_compact_s
 	bind->object = physical->memory.items[memory].handle;
 }
 
-static bool list_mappings(struct gmt_compactor *compactor)
+static bool queue_mappings(struct gmt_compactor *compactor)
 {
 	const struct gmt_physical *physical = &compactor->interpreter.physical;
 
@@ -297,17 +293,17 @@ static bool list_mappings(struct gmt_compactor *compactor)
 	for (size_t i = 0; i < physical->mapped.capacity; i++) {
 		const struct gmt_map_slot *slot = &physical->mapped.slots[i];
 		struct gmt_compact_survivor *row;
-		uint32_t store_mapping, memory;
+		uint32_t survivor_plus_1, memory;
 
 		if (!slot->value_plus_1 || slot->value_plus_1 - 1 >= compactor->mapping_survivors.count ||
 			!compactor->mapping_survivors.items[slot->value_plus_1 - 1])
 			continue;
-		store_mapping = compactor->mapping_survivors.items[slot->value_plus_1 - 1];
-		row = &compactor->survivors.items[store_mapping - 1];
+		survivor_plus_1 = compactor->mapping_survivors.items[slot->value_plus_1 - 1];
+		row = &compactor->survivors.items[survivor_plus_1 - 1];
 		memory = physical->mappings.items[slot->value_plus_1 - 1].memory;
 		name_by_handle(compactor, row, memory);
 		note_use(compactor, memory, row->stamp);
-		if (!gmt_compact_queue_survivor(compactor, store_mapping, GMT_COMPACT_RANK_MAPPING))
+		if (!gmt_compact_queue_survivor(compactor, survivor_plus_1, GMT_COMPACT_RANK_MAPPING))
 			return false;
 	}
 	return true;
@@ -347,7 +343,8 @@ static uint32_t reverse_list(const struct gmt_compactor *compactor, uint32_t las
  * Queues the references in the order in which they happened. The list itself is unchanged
  * afterwards.
  */
-static bool list_references(struct gmt_compactor *compactor, const struct gmt_compact_memory *entry)
+static bool queue_references(struct gmt_compactor *compactor,
+	const struct gmt_compact_memory *entry)
 {
 	uint32_t first_plus_1 = reverse_list(compactor, entry->last_plus_1);
 	bool done = true;
@@ -361,20 +358,20 @@ static bool list_references(struct gmt_compactor *compactor, const struct gmt_co
 	return done;
 }
 
-bool gmt_compact_list_memory(struct gmt_compactor *compactor)
+bool gmt_compact_queue_memory(struct gmt_compactor *compactor)
 {
 	const struct gmt_physical *physical = &compactor->interpreter.physical;
 
-	if (!list_mappings(compactor))
+	if (!queue_mappings(compactor))
 		return false;
 	for (uint32_t i = 0; i < compactor->memories.count && i < physical->memory.count; i++) {
 		if (!is_alive(compactor, i))
 			continue;
 		const struct gmt_compact_memory entry = compactor->memories.items[i];
 		delay_releases(compactor, &entry);
-		if (!list_references(compactor, &entry) ||
+		if (!queue_references(compactor, &entry) ||
 			(entry.sizing_mapping_plus_1 &&
-				!list_sizing_mapping(compactor, entry.sizing_mapping_plus_1)))
+				!queue_sizing_mapping(compactor, entry.sizing_mapping_plus_1)))
 			return false;
 	}
 	return true;
