@@ -37,7 +37,7 @@ void gmt_message_error(const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(failure.text, sizeof(failure.text), format, arguments);
 	va_end(arguments);
-	gmt_safe_line(failure.text);
+	gmt_safe_replace(failure.text);
 }
 
 /* Keeps a message that is no failure. */
@@ -46,7 +46,7 @@ static void keep(const char *format, va_list arguments)
 	if (warning_count == WARNINGS)
 		return;
 	vsnprintf(warnings[warning_count], WARNING_BYTES, format, arguments);
-	gmt_safe_line(warnings[warning_count++]);
+	gmt_safe_replace(warnings[warning_count++]);
 }
 
 void gmt_message_warning(const char *format, ...)

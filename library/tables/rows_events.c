@@ -60,7 +60,7 @@ static void intern_numbers(struct gmt_read_cursor *cursor, struct events_state *
 		const char *kind;
 
 		gmt_event_shape_set(&event, gmt_event_shapes_get(shapes, i));
-		kind = gmt_kind_name(event.kind);
+		kind = gmt_event_kind_name(event.kind);
 		state->kinds[event.kind] =
 			gmt_cursor_intern_text(cursor, GMT_COLUMN_events_kind, kind ? kind : "unknown");
 		state->layers[event.layer] =

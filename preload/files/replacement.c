@@ -25,7 +25,7 @@ static bool find_path(int fd, const struct gmt_file_identity *file, char *ret_pa
 	char link[64];
 	struct stat status;
 
-	if (!gmt_file_identity_holds(fd, file)) {
+	if (!gmt_file_identity_matches(fd, file)) {
 		snprintf(ret_why, why_bytes, "the program closed the recorder's file descriptor");
 		return false;
 	}
@@ -38,7 +38,7 @@ static bool find_path(int fd, const struct gmt_file_identity *file, char *ret_pa
 	ret_path[length] = 0;
 	/* /proc has a path also for a removed file. The recorder replaces only its own regular file. */
 	if (lstat(ret_path, &status) || status.st_dev != file->device ||
-		status.st_ino != file->number || !S_ISREG(status.st_mode)) {
+		status.st_ino != file->inode || !S_ISREG(status.st_mode)) {
 		snprintf(ret_why, why_bytes, "it was removed");
 		return false;
 	}
@@ -105,7 +105,7 @@ bool gmt_replacement_take_place(const struct gmt_replacement *replacement, int o
 
 	if (!find_path(of_fd, of, path, ret_why, why_bytes))
 		return false;
-	if (!gmt_file_identity_holds(replacement->fd, &replacement->file)) {
+	if (!gmt_file_identity_matches(replacement->fd, &replacement->file)) {
 		snprintf(ret_why, why_bytes, "the program closed the recorder's file descriptor");
 		return false;
 	}

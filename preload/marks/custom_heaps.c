@@ -81,7 +81,7 @@ static int16_t device_of(struct heap *heap, uint64_t block)
 	return device;
 }
 
-static struct gmt_ring_event event_of(enum gmt_kind kind, uint32_t number, int16_t device,
+static struct gmt_ring_event event_of(enum gmt_event_kind kind, uint32_t number, int16_t device,
 	uint64_t stamp)
 {
 	return (struct gmt_ring_event){
@@ -183,7 +183,7 @@ void gmt_custom_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks,
 }
 
 /* Records one event of a heap that the recording contains, or of number 0. */
-static void record(enum gmt_kind kind, uint32_t number, uint64_t address, uint64_t size_bytes)
+static void record(enum gmt_event_kind kind, uint32_t number, uint64_t address, uint64_t size_bytes)
 {
 	struct heap *heap = find(number);
 	struct gmt_ring_event event;

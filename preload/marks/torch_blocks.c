@@ -38,7 +38,7 @@ enum { C10_CUDA = 1 }; /* the CPU's blocks are reported here too */
 struct report {
 	uint64_t stamp, address, size_bytes, allocated_bytes, reserved_bytes;
 	uint16_t hook; /* enum gmt_hook */
-	uint8_t kind;  /* enum gmt_kind */
+	uint8_t kind;  /* enum gmt_event_kind */
 	int8_t device;
 };
 

@@ -116,7 +116,7 @@ static bool allocate(struct gmt_recording_memory *memory, uint64_t offset, uint6
 	if (memory->fd >= 0 && gmt_descriptor_is_elsewhere())
 		return allocate_elsewhere(memory, offset, bytes);
 	if (memory->fd >= 0) {
-		if (!gmt_file_identity_holds(memory->fd, &memory->file)) {
+		if (!gmt_file_identity_matches(memory->fd, &memory->file)) {
 			errno = EBADF;
 			return false;
 		}
@@ -386,7 +386,7 @@ static void take_space_back(struct gmt_recording_memory *memory, uint32_t index)
 	uint64_t offset = memory->header->rings_offset + memory->header->ring_stride * index;
 
 	if (index < GMT_RECORDING_MEMORY_KEPT_RINGS ||
-		(memory->fd >= 0 && !gmt_file_identity_holds(memory->fd, &memory->file)))
+		(memory->fd >= 0 && !gmt_file_identity_matches(memory->fd, &memory->file)))
 		return;
 	/*
 	 * Before the pages are removed: the next thread that claims the slot must allocate them again.

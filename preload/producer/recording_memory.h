@@ -7,8 +7,8 @@
  * data is still there after the process was killed. The recorder allocates disk space before it
  * writes, never by a page fault. Otherwise a full tmpfs would kill the host with SIGBUS.
  *
- * shared_memory/shared_recording.h defines the layout. The file is sparse: only used parts take
- * memory.
+ * shared_memory/shared_recording_layout.h defines the layout. The file is sparse: only used parts
+ * take memory.
  */
 
 #include <stdatomic.h>
@@ -18,7 +18,7 @@
 
 #include "system/file_identity.h"
 #include "producer/ring.h"
-#include "shared_memory/shared_recording.h"
+#include "shared_memory/shared_recording_layout.h"
 
 enum {
 	GMT_RECORDING_MEMORY_RINGS = GMT_SHARED_RECORDING_RINGS,

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "shared_memory/shared_recording.h"
+#include "shared_memory/shared_recording_layout.h"
 
 /* Returns the bytes that a ring of `capacity` events needs. `capacity` must be a power of two. */
 uint64_t gmt_ring_size_bytes(uint32_t capacity);

@@ -44,7 +44,7 @@ struct gmt_thread_state {
 	_Alignas(64) uint64_t depth;
 	uint64_t before; /* stamp before the outermost call if its kind ends something; else 0 */
 	uint16_t outermost; /* enum gmt_hook of the outermost call */
-	uint8_t outer_kind; /* enum gmt_kind of the outermost call; 0: it makes no event itself */
+	uint8_t outer_kind; /* enum gmt_event_kind of the outermost call; 0: it makes no event itself */
 	uint8_t waiting_count;
 	bool has_seen_event; /* an inner call already recorded what the outermost call did */
 	bool is_oom; /* a waiting event reports that memory ran out */

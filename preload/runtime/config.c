@@ -132,7 +132,7 @@ void gmt_config_init(const char *options)
 	snprintf(gmt_config.runtime_folder, sizeof(gmt_config.runtime_folder), "%s",
 		runtime_folder ? runtime_folder : "");
 	snprintf(gmt_config.run, sizeof(gmt_config.run), "%s",
-		run && gmt_identifier_is_valid(run) ? run : "");
+		run && gmt_uuid_is_valid(run) ? run : "");
 	gmt_recorder_options_read(options, &settings, keep_complaint, NULL);
 	memcpy(gmt_config.output, settings.output, sizeof(gmt_config.output));
 	apply();

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/identifier.h"
+#include "base/uuid.h"
 #include "runtime/hidden.h"
 #include "options/option_value.h"
 #include "options/recorder_options.h"
@@ -76,7 +76,7 @@ struct gmt_config {
 	int snapshot_signal;          /* 0: off */
 	char runtime_folder[GMT_OUTPUT_BYTES]; /* XDG_RUNTIME_DIR; "": not set */
 	/* Name of the `gpumemtrace run` that started the process; "": not started by it. */
-	char run[GMT_IDENTIFIER_BYTES];
+	char run[GMT_UUID_BYTES];
 	uint32_t verbosity; /* 0 silent, 1 warnings, 2 also reports what the recorder does */
 	bool command; /* store the program's arguments and working folder */
 	bool help;

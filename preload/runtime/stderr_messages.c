@@ -64,7 +64,7 @@ static bool is_stderr(const struct gmt_standard_streams *streams)
 
 	if (!diag.had_stderr || fstat(streams->error, &error))
 		return false;
-	if (error.st_dev == diag.stderr_at_start.device && error.st_ino == diag.stderr_at_start.number)
+	if (error.st_dev == diag.stderr_at_start.device && error.st_ino == diag.stderr_at_start.inode)
 		return true;
 	if (S_ISCHR(error.st_mode) || S_ISFIFO(error.st_mode))
 		return true;
@@ -175,7 +175,7 @@ static void print_message(const char *text)
 	int kept_errno = errno;
 
 	snprintf(line, sizeof(line) - 1, "gpumemtrace: %s", text);
-	gmt_safe_line(line);
+	gmt_safe_replace(line);
 	strcat(line, "\n");
 	gmt_stderr_print(line);
 	errno = kept_errno;

@@ -87,7 +87,7 @@ static void reopen_thread(struct gmt_thread_state *thread)
 }
 
 /* Counts a call that a signal handler makes. */
-static void count_reentrant(struct gmt_thread_state *thread, enum gmt_hook hook, enum gmt_kind kind)
+static void count_reentrant(struct gmt_thread_state *thread, enum gmt_hook hook, enum gmt_event_kind kind)
 {
 	/* Only the handler's outermost call is lost: a driver call inside it is the same event. */
 	if (kind && !thread->reentrant_depth && !thread->is_ours)
@@ -97,7 +97,7 @@ static void count_reentrant(struct gmt_thread_state *thread, enum gmt_hook hook,
 }
 
 bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller,
-	enum gmt_hook hook, enum gmt_kind kind)
+	enum gmt_hook hook, enum gmt_event_kind kind)
 {
 	/*
 	 * A signal handler forked during an event, and the interrupted code has returned since. Events
@@ -117,7 +117,7 @@ bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const
 }
 
 enum gmt_call_nesting gmt_call_recheck_nesting(struct gmt_thread_state *thread, uintptr_t cfa,
-	const void *caller, enum gmt_hook hook, enum gmt_kind kind)
+	const void *caller, enum gmt_hook hook, enum gmt_event_kind kind)
 {
 	switch (gmt_outer_call_look(thread, cfa, caller)) {
 	case GMT_OUTER_CALL_GONE:
@@ -264,7 +264,7 @@ __attribute__((always_inline)) static inline void add(uint64_t stamp, uint32_t r
 __attribute__((noinline)) static void add_refused(uint64_t stamp, uint32_t result,
 	const struct gmt_call_details *details)
 {
-	add(stamp, result, gmt_kind_failure(details->kind), details);
+	add(stamp, result, gmt_event_kind_failure(details->kind), details);
 }
 
 void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call_details *details)
@@ -281,7 +281,7 @@ void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call
 }
 
 /* Adds an event for gmt_call_add_alloc or gmt_call_add_free, which need no look-up of the space. */
-static inline void add_plain(struct gmt_thread_state *thread, uint64_t stamp, enum gmt_kind kind,
+static inline void add_plain(struct gmt_thread_state *thread, uint64_t stamp, enum gmt_event_kind kind,
 	const struct gmt_call_details *details, struct gmt_driver_target target)
 {
 	fill_event(new_waiting_event(thread), stamp, 0, kind, GMT_LAYER_CUDA, details, target);

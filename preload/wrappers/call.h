@@ -13,7 +13,7 @@
  *
  * If a call frees or ends something, the event gets the time before the original call. All other
  * events get the time after it (producer/clock.h). A failed call is recorded only if its kind has a
- * failure kind (format/kinds.def). The program gets the errno of the original function.
+ * failure kind (format/event_kinds.def). The program gets the errno of the original function.
  *
  *	struct gmt_call call = gmt_call_begin(GMT_HOOK_..., GMT_CALL_DRIVER, GMT_KIND_...);
  *	result = original(...);
@@ -70,7 +70,7 @@ struct gmt_call {
 
 /* The event of a call, as the wrapper knows it when the original function has returned. */
 struct gmt_call_details {
-	uint8_t kind;  /* enum gmt_kind of a successful call */
+	uint8_t kind;  /* enum gmt_event_kind of a successful call */
 	uint8_t space; /* enum gmt_space */
 	int device_plus_1; /* 0: the device of the stream, or of the current context; -1: the host */
 	uint64_t address; /* or handle; 0: no event, unless an allocation was refused */
@@ -88,7 +88,7 @@ struct gmt_call_details {
  * are the wrapper's (outer_call.h).
  */
 bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const void *caller,
-	enum gmt_hook hook, enum gmt_kind kind);
+	enum gmt_hook hook, enum gmt_event_kind kind);
 
 /*
  * Examines a call that seems to begin inside other calls, if it has the role of an outer call or is
@@ -99,14 +99,14 @@ bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const
  * signal handler makes the call, and counts it as gmt_call_is_reentrant does.
  */
 enum gmt_call_nesting gmt_call_recheck_nesting(struct gmt_thread_state *thread, uintptr_t cfa,
-	const void *caller, enum gmt_hook hook, enum gmt_kind kind);
+	const void *caller, enum gmt_hook hook, enum gmt_event_kind kind);
 
 /*
  * Begins a call. `kind` is that of a successful call. Always inlined: the arguments are constants
  * in a wrapper, so little code remains.
  */
 __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum gmt_hook hook,
-	enum gmt_call_role role, enum gmt_kind kind)
+	enum gmt_call_role role, enum gmt_event_kind kind)
 {
 	gmt_process_check();
 
@@ -124,7 +124,7 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 
 	uint64_t around = thread->depth,
 			 of_its_role = role == GMT_CALL_DRIVER ? around >> GMT_CALL_DRIVER_SHIFT : around;
-	bool is_stamped = gmt_kind_stamp(kind) == GMT_STAMP_BEFORE;
+	bool is_stamped = gmt_event_kind_stamp(kind) == GMT_STAMP_BEFORE;
 
 	/*
 	 * A nested call is normally deeper on the stack, and a driver call in a runtime call. All other

@@ -51,7 +51,7 @@ static inline uint8_t gmt_free_kind(bool failed, uint64_t stream)
 }
 
 /* Returns `kind`, and notes that the call made a memory node. */
-static inline uint8_t gmt_new_node_kind(enum gmt_kind kind)
+static inline uint8_t gmt_new_node_kind(enum gmt_event_kind kind)
 {
 	gmt_graphs_note_memory_node();
 	return (uint8_t)kind;

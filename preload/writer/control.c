@@ -19,13 +19,13 @@
 #include "producer/event.h"
 #include "files/folder.h"
 #include "writer/snapshots.h"
-#include "shared_memory/control.h"
+#include "shared_memory/control_page.h"
 #include "runtime/stages.h"
 
 enum { TRIES = 16 }; /* names that are tried in one folder */
 
 static struct {
-	struct gmt_control *page; /* NULL: there is none */
+	struct gmt_control_page *page; /* NULL: there is none */
 	enum gmt_mode mode; /* the mode that the page shows */
 	int fd;
 	struct gmt_file_identity file;
@@ -73,12 +73,12 @@ static bool map(int fd)
 	void *page;
 
 	/* Allocate the space first: a write to a hole in a full tmpfs would cause SIGBUS. */
-	if (!gmt_file_lock(fd) || posix_fallocate(fd, 0, sizeof(struct gmt_control)))
+	if (!gmt_file_lock(fd) || posix_fallocate(fd, 0, sizeof(struct gmt_control_page)))
 		return false;
-	page = mmap(NULL, sizeof(struct gmt_control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	page = mmap(NULL, sizeof(struct gmt_control_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
 		return false;
-	madvise(page, sizeof(struct gmt_control), MADV_DONTDUMP);
+	madvise(page, sizeof(struct gmt_control_page), MADV_DONTDUMP);
 	control.page = page;
 	return true;
 }
@@ -97,7 +97,7 @@ static void write_mode(enum gmt_mode mode)
 
 static void fill_in(const struct gmt_recording_state *recording)
 {
-	struct gmt_control *page = control.page;
+	struct gmt_control_page *page = control.page;
 
 	page->version = GMT_CONTROL_VERSION;
 	page->pid = (uint32_t)getpid();
@@ -123,7 +123,7 @@ void gmt_control_open(const struct gmt_recording_state *recording)
 	char folder[4096];
 
 	control.page = NULL;
-	if (!gmt_descriptor_may_make_file(sizeof(struct gmt_control)))
+	if (!gmt_descriptor_may_make_file(sizeof(struct gmt_control_page)))
 		return;
 	for (int kind = 0; kind < GMT_RUNTIME_FOLDERS && !control.page; kind++) {
 		if (!gmt_runtime_folder((enum gmt_runtime_folder_kind)kind, gmt_config.runtime_folder, true,
@@ -149,7 +149,7 @@ void gmt_control_open(const struct gmt_recording_state *recording)
 
 static void publish(const struct gmt_stream *stream)
 {
-	struct gmt_control *page = control.page;
+	struct gmt_control_page *page = control.page;
 	uint32_t state = stream->has_failed ? GMT_CONTROL_STOPPED
 		: gmt_event_is_paused()         ? GMT_CONTROL_PAUSED
 										: GMT_CONTROL_RECORDING;
@@ -166,7 +166,7 @@ static void publish(const struct gmt_stream *stream)
 
 static void finish_request(bool has_failed, const char *answer)
 {
-	struct gmt_control *page = control.page;
+	struct gmt_control_page *page = control.page;
 	uint32_t at_work = GMT_CONTROL_AT_WORK;
 
 	page->has_failed = has_failed;
@@ -195,7 +195,7 @@ static void handle_request(void)
 {
 	/* Static, because stacks may be small; there is only one caller. */
 	static char path[GMT_CONTROL_PATH_BYTES];
-	struct gmt_control *page = control.page;
+	struct gmt_control_page *page = control.page;
 	uint32_t asked = GMT_CONTROL_REQUESTED;
 
 	/* Pairs with the release of the reader, which has written verb and argument before that. */

@@ -3,10 +3,10 @@
 #define GMT_WRITER_CONTROL_H
 
 /*
- * The control file of a recording (shared_memory/control.h). The writer publishes the state of the
- * recording in it, and other processes place their requests in it. Only the writer's thread uses
- * these functions. If there is no usable folder for the control file, the recording works without
- * it and accepts no requests.
+ * The control file of a recording (shared_memory/control_page.h). The writer publishes the state of
+ * the recording in it, and other processes place their requests in it. Only the writer's thread
+ * uses these functions. If there is no usable folder for the control file, the recording works
+ * without it and accepts no requests.
  */
 
 #include <stdbool.h>

@@ -11,7 +11,7 @@
 #include "runtime/descriptor.h"
 #include "producer/clock.h"
 #include "files/run_failure.h"
-#include "format/encoding/encode.h"
+#include "format/encoding/encode_rows.h"
 #include "writer/process_metadata.h"
 #include "shared_memory/shared_recording_owner.h"
 
@@ -42,7 +42,7 @@ static const struct gmt_shared_recording_owner *recording_owner(
 	gmt_shared_recording_owner_init(&owner);
 	snprintf(owner.host, sizeof(owner.host), "%s", recording->identity.host);
 	owner.file_device = recording->file.device;
-	owner.file_inode = recording->file.number;
+	owner.file_inode = recording->file.inode;
 	if (!realpath(folder, whole) ||
 		snprintf(owner.path, sizeof(owner.path), "%s/%s", whole[1] ? whole : "",
 			slash ? slash + 1 : recording->path) >= (int)sizeof(owner.path))
@@ -123,7 +123,7 @@ static bool open_all(struct gmt_recording_state *recording, struct gmt_recording
 		snprintf(ret_why, why_bytes, "RLIMIT_NOFILE leaves no descriptor for the recorder");
 		return false;
 	}
-	gmt_identifier_make(recording->name);
+	gmt_uuid_make(recording->name);
 	recording->fd = gmt_output_create(gmt_config.output, &recording->identity, recording->path,
 		sizeof(recording->path), ret_why, why_bytes);
 	if (recording->fd < 0)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "system/file_bytes.h"
+#include "system/file_io.h"
 #include "producer/clock.h"
 
 enum {
@@ -145,8 +145,8 @@ static bool copy_some(struct gmt_file_compaction_rewrite *rewrite, uint64_t file
 	ssize_t got;
 
 	/* The program may have closed the recorder's descriptors (system/file_identity.h). */
-	if (!gmt_file_identity_holds(rewrite->recording->fd, &rewrite->recording->file) ||
-		!gmt_file_identity_holds(rewrite->replacement.fd, &rewrite->replacement.file))
+	if (!gmt_file_identity_matches(rewrite->recording->fd, &rewrite->recording->file) ||
+		!gmt_file_identity_matches(rewrite->replacement.fd, &rewrite->replacement.file))
 		return fail(rewrite, "the program closed the recorder's file descriptor");
 	do
 		got = pread(rewrite->recording->fd, bytes, left < sizeof(bytes) ? left : sizeof(bytes),
@@ -174,7 +174,7 @@ static bool copy_some(struct gmt_file_compaction_rewrite *rewrite, uint64_t file
 static bool flush(struct gmt_file_compaction_rewrite *rewrite)
 {
 	uint64_t start_ns = gmt_clock_monotonic_ns();
-	bool is_lost = gmt_file_identity_holds(rewrite->replacement.fd, &rewrite->replacement.file) &&
+	bool is_lost = gmt_file_identity_matches(rewrite->replacement.fd, &rewrite->replacement.file) &&
 		fdatasync(rewrite->replacement.fd) &&
 		(errno == EIO || errno == ENOSPC || errno == EDQUOT || errno == ESTALE);
 
@@ -245,10 +245,10 @@ bool gmt_file_compaction_rewrite_take_place(struct gmt_file_compaction_rewrite *
 	 * If the process is killed between these steps, the memory must still be recognized as
 	 * belonging to both files.
 	 */
-	atomic_store(&owner->is_moving, 1);
+	atomic_store(&owner->is_being_replaced, 1);
 	if (!gmt_replacement_take_place(&rewrite->replacement, recording->fd, &recording->file,
 			rewrite->why, sizeof(rewrite->why))) {
-		atomic_store(&owner->is_moving, 0);
+		atomic_store(&owner->is_being_replaced, 0);
 		return fail(rewrite, rewrite->why);
 	}
 	/*
@@ -263,8 +263,8 @@ bool gmt_file_compaction_rewrite_take_place(struct gmt_file_compaction_rewrite *
 	}
 	recording->file = rewrite->replacement.file;
 	owner->file_device = recording->file.device;
-	owner->file_inode = recording->file.number;
-	atomic_store(&owner->is_moving, 0);
+	owner->file_inode = recording->file.inode;
+	atomic_store(&owner->is_being_replaced, 0);
 	gmt_sink_move(stream->sink, recording->fd, new_bytes);
 	gmt_replacement_forget(&rewrite->replacement);
 	close_all(rewrite);

@@ -22,8 +22,8 @@
 #include "files/replacement.h"
 #include "writer/recording_state.h"
 #include "writer/stream.h"
-#include "format/encoding/decode.h"
-#include "format/encoding/encode.h"
+#include "format/encoding/decode_rows.h"
+#include "format/encoding/encode_rows.h"
 #include "format/file/sink.h"
 #include "source/source.h"
 

@@ -4,7 +4,7 @@
 
 /*
  * The journal: a copy, in shared memory, of each block that the stream has written
- * since the file's last sync point (shared_memory/shared_recording.h, struct
+ * since the file's last sync point (shared_memory/shared_recording_layout.h, struct
  * gmt_shared_recording_journal). The compressor may still hold these blocks, and a kill would lose
  * them. Data flow: encoder -> journal -> sink. Only the writer's thread uses it.
  *
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "shared_memory/shared_recording.h"
+#include "shared_memory/shared_recording_layout.h"
 
 struct gmt_journal {
 	struct gmt_shared_recording_journal *memory;

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "system/file_identity.h"
-#include "base/identifier.h"
+#include "base/uuid.h"
 #include "depot/depot.h"
 #include "producer/recording_memory.h"
 #include "files/output_name.h"
@@ -29,7 +29,7 @@ struct gmt_recording_state {
 	pid_t pid;
 	char path[4352];
 	struct gmt_output_identity identity;
-	char name[GMT_IDENTIFIER_BYTES]; /* random; stored in the file and in the shared memory */
+	char name[GMT_UUID_BYTES]; /* random; stored in the file and in the shared memory */
 	uint32_t device_count;
 	struct gmt_driver_device_info devices[GMT_RECORDING_DEVICES];
 	/* Set by the writer; each sink of this recording calls it (format/file/sink.h). */

@@ -332,8 +332,8 @@ void gmt_snapshots_begin(struct gmt_stream *stream)
  */
 static bool has_both_files(void)
 {
-	bool has_both = gmt_file_identity_holds(job.from, &job.from_file) &&
-		gmt_file_identity_holds(job.to, &job.to_file);
+	bool has_both = gmt_file_identity_matches(job.from, &job.from_file) &&
+		gmt_file_identity_matches(job.to, &job.to_file);
 
 	if (!has_both)
 		errno = EBADF;

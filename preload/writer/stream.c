@@ -117,7 +117,7 @@ static void sync_point(struct gmt_stream *stream)
 	enum gmt_status status =
 		gmt_encode_rows(&stream->sync_encoder, GMT_RECORD_SYNC, &row, 1, &error);
 
-	gmt_member_add(&stream->member, gmt_record_info(GMT_RECORD_SYNC), &row, 1);
+	gmt_member_description_add(&stream->member, gmt_record_info(GMT_RECORD_SYNC), &row, 1);
 	check(stream, status, &error);
 	if (stream->has_failed)
 		return;
@@ -139,7 +139,7 @@ bool gmt_stream_end_member(struct gmt_stream *stream)
 	errno = 0;
 	check(stream, gmt_sink_end_member(stream->sink, &stream->member, &error), &error);
 	stream->synced_file_bytes = gmt_sink_written_bytes(stream->sink);
-	gmt_member_clear(&stream->member);
+	gmt_member_description_clear(&stream->member);
 	return !stream->has_failed;
 }
 
@@ -244,7 +244,7 @@ static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t 
 	if (status)
 		return;
 
-	gmt_member_add(&stream->member, gmt_record_info(kind), rows, count);
+	gmt_member_description_add(&stream->member, gmt_record_info(kind), rows, count);
 
 	bool may_wait = stream->part == GMT_STREAM_ANY && is_referred_to(kind);
 
@@ -432,7 +432,7 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording_state *reco
 		recording->memory->header->journal_bytes);
 	stream->failed = failed;
 	stream->limit_bytes = limit_bytes;
-	gmt_member_clear(&stream->member);
+	gmt_member_description_clear(&stream->member);
 	stream->definitions.find = find_entry;
 	stream->definitions.depot = recording->depot;
 	stream->metadata.recording = recording;

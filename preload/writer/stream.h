@@ -19,7 +19,7 @@
 #include "writer/journal.h"
 #include "writer/recording_state.h"
 #include "shared_memory/definitions.h"
-#include "format/encoding/encode.h"
+#include "format/encoding/encode_rows.h"
 #include "shared_memory/ring_rows.h"
 #include "format/file/sink.h"
 

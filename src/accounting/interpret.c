@@ -67,7 +67,7 @@ bool gmt_interpret(struct gmt_event_interpreter *interpreter,
 {
 	if (gmt_layer_family(event->layer) == GMT_FAMILY_CUSTOM)
 		return gmt_interpret_heap_event(interpreter, event);
-	switch ((enum gmt_kind)event->kind) {
+	switch ((enum gmt_event_kind)event->kind) {
 	case GMT_KIND_ALLOC:
 		return interpret_alloc(interpreter, event);
 	case GMT_KIND_FREE:

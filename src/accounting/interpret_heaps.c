@@ -136,7 +136,7 @@ static struct gmt_interpret_heap *find_holder(struct gmt_event_interpreter *inte
 	 * The budget limits the search: a file can have many heaps, and free many addresses that lie
 	 * in none of them.
 	 */
-	if (!gmt_budget_spend(interpreter->heaps.count / HEAPS_PER_BUDGET_UNIT, GMT_BUDGET_POOLS))
+	if (!gmt_budget_spend_work(interpreter->heaps.count / HEAPS_PER_BUDGET_UNIT, GMT_BUDGET_POOLS))
 		return NULL;
 	for (size_t i = interpreter->heaps.count; i-- > 0;)
 		if (gmt_map_find(&interpreter->heaps.items[i].blocks, address, ret_block_number))
@@ -271,7 +271,7 @@ bool gmt_interpret_heap_event(struct gmt_event_interpreter *interpreter,
 	uint64_t heap_number = event->object, index;
 	struct gmt_interpret_heap *heap;
 
-	switch ((enum gmt_kind)event->kind) {
+	switch ((enum gmt_event_kind)event->kind) {
 	case GMT_KIND_ALLOC:
 		return begin_block(interpreter, event, heap_number);
 	case GMT_KIND_FREE:

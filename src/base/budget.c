@@ -11,14 +11,14 @@
  */
 enum {
 	WORK_UNITS = 6 << 20,
-	WORK_UNITS_A_BYTE = 2,
+	WORK_UNITS_PER_BYTE = 2,
 	OUTPUT_BYTES = 40 << 20,
-	OUTPUT_BYTES_A_BYTE = 16
+	OUTPUT_BYTES_PER_BYTE = 16
 };
 
-struct gmt_budget gmt_budget = { .work = UINT64_MAX, .output = UINT64_MAX };
+struct gmt_budget gmt_budget = { .work_units = UINT64_MAX, .output_bytes = UINT64_MAX };
 
-static uint64_t times = 1;
+static uint64_t budget_factor = 1;
 
 static uint64_t sum(uint64_t a, uint64_t b)
 {
@@ -32,19 +32,21 @@ static uint64_t product(uint64_t a, uint64_t b)
 
 void gmt_budget_set_factor(uint64_t factor)
 {
-	times = factor;
+	budget_factor = factor;
 }
 
 void gmt_budget_begin(void)
 {
-	gmt_budget.work = times ? product(WORK_UNITS, times) : UINT64_MAX;
-	gmt_budget.output = times ? product(OUTPUT_BYTES, times) : UINT64_MAX;
+	gmt_budget.work_units = budget_factor ? product(WORK_UNITS, budget_factor) : UINT64_MAX;
+	gmt_budget.output_bytes = budget_factor ? product(OUTPUT_BYTES, budget_factor) : UINT64_MAX;
 }
 
 void gmt_budget_add(uint64_t bytes)
 {
-	gmt_budget.work = sum(gmt_budget.work, product(product(bytes, WORK_UNITS_A_BYTE), times));
-	gmt_budget.output = sum(gmt_budget.output, product(product(bytes, OUTPUT_BYTES_A_BYTE), times));
+	gmt_budget.work_units =
+		sum(gmt_budget.work_units, product(product(bytes, WORK_UNITS_PER_BYTE), budget_factor));
+	gmt_budget.output_bytes =
+		sum(gmt_budget.output_bytes, product(product(bytes, OUTPUT_BYTES_PER_BYTE), budget_factor));
 }
 
 bool gmt_budget_leave_out(enum gmt_budget_part part)

@@ -28,12 +28,12 @@ enum gmt_budget_part {
 };
 
 struct gmt_budget {
-	uint64_t work;     /* units left */
-	uint64_t output;   /* bytes left */
-	uint32_t left_out; /* one bit for each part that was left out */
+	uint64_t work_units;   /* units left */
+	uint64_t output_bytes; /* bytes left */
+	uint32_t left_out;     /* one bit for each part that was left out */
 };
 
-/* What is left. Read it with the functions below. */
+/* The current budget. Use the functions below. */
 extern struct gmt_budget gmt_budget;
 
 /*
@@ -55,11 +55,11 @@ void gmt_budget_add(uint64_t bytes);
 bool gmt_budget_leave_out(enum gmt_budget_part part);
 
 /* Spends units of work. If too few are left, records `part` as left out and returns false. */
-static inline bool gmt_budget_spend(uint64_t units, enum gmt_budget_part part)
+static inline bool gmt_budget_spend_work(uint64_t units, enum gmt_budget_part part)
 {
-	if (units > gmt_budget.work)
+	if (units > gmt_budget.work_units)
 		return gmt_budget_leave_out(part);
-	gmt_budget.work -= units;
+	gmt_budget.work_units -= units;
 	return true;
 }
 
@@ -67,11 +67,11 @@ static inline bool gmt_budget_spend(uint64_t units, enum gmt_budget_part part)
  * Spends bytes of output. If too few are left, records the end of the output as left out and
  * returns false.
  */
-static inline bool gmt_budget_write(uint64_t bytes)
+static inline bool gmt_budget_spend_output(uint64_t bytes)
 {
-	if (bytes > gmt_budget.output)
+	if (bytes > gmt_budget.output_bytes)
 		return gmt_budget_leave_out(GMT_BUDGET_OUTPUT);
-	gmt_budget.output -= bytes;
+	gmt_budget.output_bytes -= bytes;
 	return true;
 }
 
@@ -83,11 +83,11 @@ static inline uint64_t gmt_budget_spend_text(uint64_t length)
 {
 	enum { CUT_BYTES = 256 };
 
-	return gmt_budget_write(length) || length <= CUT_BYTES ? length : CUT_BYTES;
+	return gmt_budget_spend_output(length) || length <= CUT_BYTES ? length : CUT_BYTES;
 }
 
 /* Returns whether output was left out. Then loops that only write may stop. */
-static inline bool gmt_budget_output_is_cut(void)
+static inline bool gmt_budget_has_cut_output(void)
 {
 	return gmt_budget.left_out >> GMT_BUDGET_OUTPUT & 1;
 }
@@ -96,7 +96,7 @@ static inline bool gmt_budget_output_is_cut(void)
  * Returns whether a part was left out that totals or verdicts depend on: every part except the end
  * of the output.
  */
-static inline bool gmt_budget_has_cut(void)
+static inline bool gmt_budget_has_cut_results(void)
 {
 	return gmt_budget.left_out & ~(UINT32_C(1) << GMT_BUDGET_OUTPUT);
 }

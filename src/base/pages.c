@@ -18,7 +18,7 @@ void gmt_pages_set_limit(uint64_t bytes)
 	limit_bytes = bytes;
 }
 
-bool gmt_pages_is_limit_met(void)
+bool gmt_pages_has_met_limit(void)
 {
 	return atomic_load_explicit(&is_limit_met, memory_order_relaxed);
 }

@@ -35,6 +35,6 @@ void gmt_pages_set_limit(uint64_t bytes);
 bool gmt_pages_has_refused(void);
 
 /* Returns whether the limit, not the kernel, has refused a block. */
-bool gmt_pages_is_limit_met(void);
+bool gmt_pages_has_met_limit(void);
 
 #endif

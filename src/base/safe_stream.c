@@ -141,7 +141,7 @@ static size_t make_safe(struct stream *stream, size_t length, bool is_end, size_
 		else if (*at == 033 && stream->has_styles)
 			taken = style_length(at, left, &may_be_style);
 		else
-			taken = gmt_safe_length(at, left, &skip);
+			taken = gmt_safe_character_length(at, left, &skip);
 		if (!taken && !is_end && (may_be_style || is_begin(at, left))) {
 			*ret_held = left;
 			memmove(to, at, left);

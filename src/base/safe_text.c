@@ -32,15 +32,6 @@ static const struct span {
 	{ 0xe0000, 0x10ffff }, /* tags and selectors; private use planes */
 };
 
-uint32_t gmt_safe_character(const unsigned char *at, size_t length)
-{
-	uint32_t character = length < 2 ? *at : *at & (0x7fu >> length);
-
-	for (size_t i = 1; i < length; i++)
-		character = character << 6 | (at[i] & 0x3f);
-	return character;
-}
-
 static bool is_hidden(uint32_t character)
 {
 	for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
@@ -49,7 +40,7 @@ static bool is_hidden(uint32_t character)
 	return false;
 }
 
-size_t gmt_safe_length(const unsigned char *at, size_t left, size_t *ret_skip)
+size_t gmt_safe_character_length(const unsigned char *at, size_t left, size_t *ret_skip)
 {
 	size_t length;
 
@@ -57,7 +48,7 @@ size_t gmt_safe_length(const unsigned char *at, size_t left, size_t *ret_skip)
 		return 1;
 	length = gmt_text_utf8_length(at, left);
 	*ret_skip = length ? length : 1;
-	return length && !is_hidden(gmt_safe_character(at, length)) ? length : 0;
+	return length && !is_hidden(gmt_text_utf8_code_point(at, length)) ? length : 0;
 }
 
 bool gmt_safe_makes_runner_command(const unsigned char *start, const unsigned char *at)
@@ -83,7 +74,7 @@ void gmt_safe_print(FILE *file, const char *text)
 		size_t plain = 0, skip = 1, length;
 
 		while (at + plain < end && !gmt_safe_makes_runner_command(start, at + plain) &&
-			(length = gmt_safe_length(at + plain, (size_t)(end - at) - plain, &skip)))
+			(length = gmt_safe_character_length(at + plain, (size_t)(end - at) - plain, &skip)))
 			plain += length;
 		fwrite(at, 1, plain, file);
 		at += plain;
@@ -94,13 +85,13 @@ void gmt_safe_print(FILE *file, const char *text)
 	}
 }
 
-void gmt_safe_line(char *text)
+void gmt_safe_replace(char *text)
 {
 	size_t left = strlen(text);
 	char *to = text;
 
 	for (const char *at = text; left;) {
-		size_t skip, length = gmt_safe_length((const unsigned char *)at, left, &skip);
+		size_t skip, length = gmt_safe_character_length((const unsigned char *)at, left, &skip);
 
 		if (length)
 			memmove(to, at, length);

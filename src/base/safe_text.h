@@ -21,7 +21,7 @@
  * Returns the length in bytes of the character at `at`, if it can be shown as it is. Returns 0 if
  * not; then the caller must skip *ret_skip bytes (at least 1). `left` must be at least 1.
  */
-size_t gmt_safe_length(const unsigned char *at, size_t left, size_t *ret_skip);
+size_t gmt_safe_character_length(const unsigned char *at, size_t left, size_t *ret_skip);
 
 /*
  * Returns whether the character at `at` would turn a log line into a command for GitHub's runner.
@@ -36,12 +36,6 @@ bool gmt_safe_makes_runner_command(const unsigned char *start, const unsigned ch
 void gmt_safe_print(FILE *file, const char *text);
 
 /* Same as gmt_safe_print, in place. The text may become shorter. */
-void gmt_safe_line(char *text);
-
-/*
- * Returns the code point of the character at `at`. `length` is its length from
- * gmt_text_utf8_length.
- */
-uint32_t gmt_safe_character(const unsigned char *at, size_t length);
+void gmt_safe_replace(char *text);
 
 #endif

@@ -192,6 +192,15 @@ size_t gmt_text_utf8_length(const unsigned char *at, size_t left)
 	return length;
 }
 
+uint32_t gmt_text_utf8_code_point(const unsigned char *at, size_t length)
+{
+	uint32_t character = length < 2 ? *at : *at & (0x7fu >> length);
+
+	for (size_t i = 1; i < length; i++)
+		character = character << 6 | (at[i] & 0x3f);
+	return character;
+}
+
 size_t gmt_text_cut_length(const char *text, size_t length, size_t max_bytes)
 {
 	if (length <= max_bytes)
@@ -210,7 +219,7 @@ void gmt_text_copy(char *ret_copy, size_t bytes, const char *text)
 	ret_copy[length] = 0;
 }
 
-const char *gmt_text_end(const char *text, size_t max_bytes)
+const char *gmt_text_tail(const char *text, size_t max_bytes)
 {
 	size_t length = strlen(text);
 

@@ -36,8 +36,8 @@ bool gmt_text_parse_size(const char *text, uint64_t *ret_bytes);
 
 /*
  * Reads a time: "4s", "1.5 s", "250ms", "3min". Without a unit, nanoseconds; then no fraction is
- * allowed. Units: ns, us, ms, s, min, h. Rounds down to nanoseconds. Returns false if the text is
- * none, or does not fit.
+ * allowed. Units: ns, us, ms, s, min, h. Rounds down to nanoseconds. Returns false if `text` is
+ * anything else or too large.
  */
 bool gmt_text_parse_time(const char *text, uint64_t *ret_time_ns);
 
@@ -50,10 +50,12 @@ bool gmt_text_parse_u64(const char *text, uint64_t *ret_value);
  */
 size_t gmt_text_utf8_length(const unsigned char *at, size_t left);
 
+/* Returns the code point of the character at `at`, whose length is from gmt_text_utf8_length. */
+uint32_t gmt_text_utf8_code_point(const unsigned char *at, size_t length);
+
 /*
- * Returns `length` (bytes), or less if it is above `max_bytes`: then at most `max_bytes`, so that
- * no UTF-8 character is cut in two. Text that is not UTF-8 is cut anywhere. `max_bytes` must be at
- * least 4.
+ * Returns how many bytes of a text of `length` bytes fit into `max_bytes` (4 or more). Cuts no
+ * UTF-8 character in two. Text that is not UTF-8 is cut anywhere.
  */
 size_t gmt_text_cut_length(const char *text, size_t length, size_t max_bytes);
 
@@ -64,9 +66,9 @@ size_t gmt_text_cut_length(const char *text, size_t length, size_t max_bytes);
 void gmt_text_copy(char *ret_copy, size_t bytes, const char *text);
 
 /*
- * Returns the end of a text that has at most `max_bytes`, so that it does not begin in the middle
- * of a UTF-8 character. Points into `text`.
+ * Returns the longest end of `text` that has at most `max_bytes` bytes and does not begin in the
+ * middle of a UTF-8 character. Points into `text`.
  */
-const char *gmt_text_end(const char *text, size_t max_bytes);
+const char *gmt_text_tail(const char *text, size_t max_bytes);
 
 #endif

@@ -168,7 +168,7 @@ static bool take_events(struct gmt_compactor *compactor, const struct gmt_event 
 		 * know.
 		 */
 		if (gmt_layer_name(rows[i].layer) && rows[i].layer < GMT_ACCOUNTING_LAYERS &&
-			gmt_kind_name(rows[i].kind) && !add_waiting(compactor, &rows[i]))
+			gmt_event_kind_name(rows[i].kind) && !add_waiting(compactor, &rows[i]))
 			return false;
 	}
 	return true;

@@ -144,7 +144,7 @@ static bool add_group(struct gmt_compactor *compactor, struct gmt_compact_series
 		? accounting->accounts.count
 		: GMT_COMPACT_MAX_STEP_ACCOUNTS;
 
-	if (!gmt_budget_spend(count, GMT_BUDGET_ROWS))
+	if (!gmt_budget_spend_work(count, GMT_BUDGET_ROWS))
 		return true;
 	/* A recording without any account still has its steps: one row. */
 	for (size_t i = 0; i < (count ? count : 1); i++) {

@@ -7,14 +7,14 @@
 #define GMT_RECORD_TABLES_FIRST 0
 #include "format/record_tables.h"
 
-uint32_t gmt_record_end(void)
+uint32_t gmt_record_number_end(void)
 {
 	return sizeof(records) / sizeof(*records);
 }
 
 const struct gmt_record_info *gmt_record_info(uint32_t number)
 {
-	return number < gmt_record_end() && records[number].name ? &records[number] : NULL;
+	return number < gmt_record_number_end() && records[number].name ? &records[number] : NULL;
 }
 
 const struct gmt_field_info *gmt_record_field(const struct gmt_record_info *record,
@@ -51,11 +51,11 @@ const char *gmt_space_name(unsigned space)
 	return NAME_OR_NULL(names, space);
 }
 
-const char *gmt_kind_name(unsigned kind)
+const char *gmt_event_kind_name(unsigned kind)
 {
 	static const char *const names[] = {
 #define GMT_KIND(number, NAME, name, ...) [number] = name,
-#include "format/kinds.def"
+#include "format/event_kinds.def"
 #undef GMT_KIND
 	};
 
@@ -102,11 +102,11 @@ enum { GMT_KIND_NONE };
 
 static const uint8_t failures[] = {
 #define GMT_KIND(number, NAME, name, when, if_refused, meaning) [number] = GMT_KIND_##if_refused,
-#include "format/kinds.def"
+#include "format/event_kinds.def"
 #undef GMT_KIND
 };
 
-unsigned gmt_kind_failure(unsigned kind)
+unsigned gmt_event_kind_failure(unsigned kind)
 {
 	return kind < sizeof(failures) ? failures[kind] : GMT_KIND_NONE;
 }

@@ -3,9 +3,9 @@
 #define GMT_FORMAT_FORMAT_H
 
 /*
- * The recording format in C: the declarations of records.def, layers.def, spaces.def and kinds.def,
- * and the frame of a block. docs/internals/recording-format.md describes the same in words, for
- * readers in other languages.
+ * The recording format in C: the declarations of records.def, layers.def, spaces.def and
+ * event_kinds.def, and the frame of a block. docs/internals/recording-format.md describes the same
+ * in words, for readers in other languages.
  *
  * A file is gzip. It contains a file header and blocks. A block is a table: rows of one record
  * kind, stored column by column.
@@ -85,9 +85,9 @@ enum gmt_space {
 #undef GMT_SPACE
 };
 
-enum gmt_kind {
+enum gmt_event_kind {
 #define GMT_KIND(number, NAME, ...) GMT_KIND_##NAME = number,
-#include "format/kinds.def"
+#include "format/event_kinds.def"
 #undef GMT_KIND
 };
 
@@ -142,10 +142,11 @@ enum gmt_stamp_when { GMT_STAMP_AFTER, GMT_STAMP_BEFORE };
 /* Return the names for reports; NULL for a number that this version does not know. */
 const char *gmt_layer_name(unsigned layer);
 const char *gmt_space_name(unsigned space);
-const char *gmt_kind_name(unsigned kind);
+const char *gmt_event_kind_name(unsigned kind);
 const char *gmt_mark_kind_name(unsigned kind);
 const char *gmt_mark_source_name(unsigned source);
-/* Indexed by space. Entry 0 is no space: it holds the traits of unknown spaces. */
+
+/* The traits of a space. gmt_spaces is indexed by space; entry 0 is for unknown spaces. */
 struct gmt_space_traits {
 	uint8_t side, layer, realm, life;
 };
@@ -185,6 +186,7 @@ static inline enum gmt_life gmt_space_life(unsigned space)
  * the driver's own memory and views of memory that is counted elsewhere.
  */
 bool gmt_layer_can_leak(unsigned layer);
+
 /* Returns the family of a layer. Unknown layers have addresses of the CUDA driver. */
 static inline enum gmt_family gmt_layer_family(unsigned layer)
 {
@@ -211,11 +213,11 @@ static inline bool gmt_has_handles(unsigned layer, unsigned space)
 enum {
 	GMT_KINDS_STAMPED_BEFORE = 0
 #define GMT_KIND(number, NAME, name, when, if_refused, meaning) | GMT_STAMP_##when << number
-#include "format/kinds.def"
+#include "format/event_kinds.def"
 #undef GMT_KIND
 };
 
-static inline enum gmt_stamp_when gmt_kind_stamp(unsigned kind)
+static inline enum gmt_stamp_when gmt_event_kind_stamp(unsigned kind)
 {
 	return kind < GMT_KIND_COUNT ? (enum gmt_stamp_when)(GMT_KINDS_STAMPED_BEFORE >> kind & 1)
 								 : GMT_STAMP_AFTER;
@@ -225,7 +227,7 @@ static inline enum gmt_stamp_when gmt_kind_stamp(unsigned kind)
  * Returns the kind under which a refused call of this kind is recorded; 0: such a call is not
  * recorded.
  */
-unsigned gmt_kind_failure(unsigned kind);
+unsigned gmt_event_kind_failure(unsigned kind);
 
 /* How a column is stored, see records.def. */
 enum gmt_encoding {
@@ -281,7 +283,7 @@ enum { GMT_RECORD_MAX_FIELDS = 24 };
  * after the largest known one.
  */
 const struct gmt_record_info *gmt_record_info(uint32_t number);
-uint32_t gmt_record_end(void);
+uint32_t gmt_record_number_end(void);
 
 /* Returns the record's field with that name, or NULL. */
 const struct gmt_field_info *gmt_record_field(const struct gmt_record_info *record,

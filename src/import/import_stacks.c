@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "import/import_rows.h"
+#include "import/import_flush.h"
 
 /* Longer texts are cut. A block holds 64 MiB, so the rows that wait must stay below that. */
 enum { TEXT_BYTES = 4096, WAITING_CODES = 4096, WAITING_ITEMS = 1 << 20 };
@@ -114,9 +114,9 @@ static enum origin origin_of(const struct gmt_import_frame_text *text)
 		: PYTHON;
 }
 
-/* Makes a name for a function of a library without one, as the reader does: library+0xOFFSET. */
-static bool name_unknown(struct gmt_import_writer *writer, const struct gmt_import_frame_text *text,
-	uint32_t *ret_id)
+/* Gets the id of the name of an unnamed function, as the reader makes it: library+0xOFFSET. */
+static bool intern_offset(struct gmt_import_writer *writer,
+	const struct gmt_import_frame_text *text, uint32_t *ret_id)
 {
 	const char *slash = memrchr(text->file, '/', text->file_length);
 	const char *name = slash ? slash + 1 : text->file;
@@ -144,7 +144,7 @@ bool gmt_import_frame_of_text(struct gmt_import_writer *writer,
 	frame.is_native = origin != PYTHON;
 	if (origin != LIBRARY)
 		frame.line = text.line <= INT32_MAX ? (uint32_t)text.line : 0;
-	if (origin == LIBRARY && !is_named ? !name_unknown(writer, &text, &frame.function)
+	if (origin == LIBRARY && !is_named ? !intern_offset(writer, &text, &frame.function)
 									   : !gmt_import_text(writer, text.function,
 											 is_named ? text.function_length : 0, &frame.function))
 		return false;

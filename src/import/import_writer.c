@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/identifier.h"
+#include "base/uuid.h"
 #include "base/text.h"
-#include "format/encoding/event_totals.h"
-#include "import/import_rows.h"
+#include "format/encoding/torch_totals.h"
+#include "import/import_flush.h"
 
 enum { WAITING_ROWS = 65536, NAME_BYTES = 255 };
 
@@ -33,7 +33,7 @@ bool gmt_import_flush(struct gmt_import_writer *writer)
 	write(writer, GMT_RECORD_FRAME, writer->frame_rows.items, writer->frame_rows.count);
 	write(writer, GMT_RECORD_FRAMES, writer->stack_rows.items, writer->stack_rows.count);
 	if (writer->event_rows.count)
-		gmt_event_totals_to_differences(writer->event_rows.items,
+		gmt_torch_totals_to_differences(writer->event_rows.items,
 			(uint32_t)writer->event_rows.count);
 	write(writer, GMT_RECORD_EVENT, writer->event_rows.items, writer->event_rows.count);
 	write(writer, GMT_RECORD_MARK, writer->mark_rows.items, writer->mark_rows.count);
@@ -51,7 +51,7 @@ bool gmt_import_make_room(struct gmt_import_writer *writer, size_t waiting)
 bool gmt_import_begin(struct gmt_import_writer *ret_writer,
 	const struct gmt_import_options *options)
 {
-	char recording[GMT_IDENTIFIER_BYTES];
+	char recording[GMT_UUID_BYTES];
 	struct gmt_process row = {
 		.pid = options->pid,
 		.rank = -1,
@@ -70,7 +70,7 @@ bool gmt_import_begin(struct gmt_import_writer *ret_writer,
 	uint32_t empty;
 
 	ret_writer->options = *options;
-	gmt_identifier_make(recording);
+	gmt_uuid_make(recording);
 	row.recording = slice(recording);
 	/* Id 0 is none. */
 	if (!gmt_intern(&ret_writer->names, "", 0, &empty) ||

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/suggest.h"
+#include "base/suggestion.h"
 #include "options/option_value.h"
 
 static const struct gmt_recorder_option_row rows[GMT_RECORDER_OPTION_COUNT] = {

@@ -12,7 +12,7 @@ static void new_line(struct gmt_json *json)
 {
 	if (!json->pretty || json->depth > json->inline_depth)
 		return;
-	gmt_budget_write(1 + 2 * json->depth);
+	gmt_budget_spend_output(1 + 2 * json->depth);
 	putc_unlocked('\n', json->file);
 	for (unsigned i = 0; i < json->depth; i++)
 		fputs_unlocked("  ", json->file);
@@ -33,7 +33,7 @@ static void before_item(struct gmt_json *json)
 
 bool gmt_json_is_full(const struct gmt_json *json)
 {
-	return json->left_out || (gmt_budget_output_is_cut() && json->arrays >> json->depth & 1);
+	return json->left_out || (gmt_budget_has_cut_output() && json->arrays >> json->depth & 1);
 }
 
 /*
@@ -43,7 +43,7 @@ bool gmt_json_is_full(const struct gmt_json *json)
 static bool is_left_out(const struct gmt_json *json)
 {
 	return json->left_out ||
-		(gmt_budget_output_is_cut() && !json->after_key && json->arrays >> json->depth & 1);
+		(gmt_budget_has_cut_output() && !json->after_key && json->arrays >> json->depth & 1);
 }
 
 static void begin(struct gmt_json *json, char bracket)
@@ -53,7 +53,7 @@ static void begin(struct gmt_json *json, char bracket)
 		return;
 	}
 	before_item(json);
-	gmt_budget_write(3);
+	gmt_budget_spend_output(3);
 	putc_unlocked(bracket, json->file);
 	json->depth++;
 	json->needs_comma = false;
@@ -155,8 +155,8 @@ static void put_string(const struct gmt_json *json, const char *text, size_t len
 			break;
 
 		size_t skip, taken = gmt_text_utf8_length(at, (size_t)(end - at));
-		if (taken == 1 || (taken && !gmt_safe_length(at, (size_t)(end - at), &skip)))
-			put_escaped(file, gmt_safe_character(at, taken));
+		if (taken == 1 || (taken && !gmt_safe_character_length(at, (size_t)(end - at), &skip)))
+			put_escaped(file, gmt_text_utf8_code_point(at, taken));
 		else if (taken)
 			fwrite_unlocked(at, 1, taken, file);
 		else
@@ -191,7 +191,7 @@ static void word(struct gmt_json *json, const char *text)
 	if (is_left_out(json))
 		return;
 	before_item(json);
-	gmt_budget_write(8);
+	gmt_budget_spend_output(8);
 	fputs_unlocked(text, json->file);
 	json->needs_comma = true;
 }
@@ -228,7 +228,7 @@ void gmt_json_double(struct gmt_json *json, double value)
 	if (is_left_out(json))
 		return;
 	before_item(json);
-	gmt_budget_write(8);
+	gmt_budget_spend_output(8);
 	/* JSON has no infinity and no NaN. */
 	if (value - value == 0)
 		fprintf(json->file, "%.10g", value);

@@ -29,7 +29,7 @@ static struct gmt_depot_entry *find(const struct gmt_definitions *definitions, u
 	return entry && entry->length >= min_bytes ? entry : NULL;
 }
 
-uint32_t gmt_definitions_stack(struct gmt_definitions *definitions, uint32_t id)
+uint32_t gmt_definitions_stack_id(struct gmt_definitions *definitions, uint32_t id)
 {
 	const struct gmt_depot_stack *stack;
 	struct gmt_depot_entry *entry = find(definitions, id, GMT_DEPOT_STACK, sizeof(*stack));
@@ -51,7 +51,7 @@ uint32_t gmt_definitions_stack(struct gmt_definitions *definitions, uint32_t id)
 	return row->id;
 }
 
-uint32_t gmt_definitions_code(struct gmt_definitions *definitions, uint32_t id)
+uint32_t gmt_definitions_code_id(struct gmt_definitions *definitions, uint32_t id)
 {
 	const struct gmt_depot_code *code;
 	size_t head_bytes = offsetof(struct gmt_depot_code, text);
@@ -76,7 +76,7 @@ uint32_t gmt_definitions_code(struct gmt_definitions *definitions, uint32_t id)
 	return row->id;
 }
 
-uint32_t gmt_definitions_frame(struct gmt_definitions *definitions, uint32_t id)
+uint32_t gmt_definitions_frame_id(struct gmt_definitions *definitions, uint32_t id)
 {
 	const struct gmt_depot_frame *frame;
 	struct gmt_depot_entry *entry = find(definitions, id, GMT_DEPOT_FRAME, sizeof(*frame));
@@ -85,7 +85,7 @@ uint32_t gmt_definitions_frame(struct gmt_definitions *definitions, uint32_t id)
 		return entry ? file_id(entry) : 0;
 
 	frame = bytes_of(entry);
-	uint32_t code = gmt_definitions_code(definitions, frame->code);
+	uint32_t code = gmt_definitions_code_id(definitions, frame->code);
 	struct gmt_frame *row = gmt_vec_push(&definitions->frame);
 
 	if (!row)
@@ -98,7 +98,7 @@ uint32_t gmt_definitions_frame(struct gmt_definitions *definitions, uint32_t id)
 	return row->id;
 }
 
-uint32_t gmt_definitions_frames(struct gmt_definitions *definitions, uint32_t id)
+uint32_t gmt_definitions_frames_id(struct gmt_definitions *definitions, uint32_t id)
 {
 	const struct gmt_depot_frames *stack;
 	struct gmt_depot_entry *entry = find(definitions, id, GMT_DEPOT_FRAMES, sizeof(*stack));
@@ -114,7 +114,7 @@ uint32_t gmt_definitions_frames(struct gmt_definitions *definitions, uint32_t id
 	if (!row)
 		return 0;
 	for (uint32_t i = 0; i < count; i++)
-		items[i] = (uint64_t)gmt_definitions_frame(definitions, stack->items[i] >> 1) << 1 |
+		items[i] = (uint64_t)gmt_definitions_frame_id(definitions, stack->items[i] >> 1) << 1 |
 			(stack->items[i] & 1);
 	*row = (struct gmt_frames){
 		.id = assign_id(entry, &definitions->last_frames),
@@ -124,7 +124,7 @@ uint32_t gmt_definitions_frames(struct gmt_definitions *definitions, uint32_t id
 	return row->id;
 }
 
-uint32_t gmt_definitions_name(struct gmt_definitions *definitions, uint32_t id)
+uint32_t gmt_definitions_name_id(struct gmt_definitions *definitions, uint32_t id)
 {
 	struct gmt_depot_entry *entry = find(definitions, id, GMT_DEPOT_NAME, 0);
 

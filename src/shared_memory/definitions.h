@@ -40,17 +40,17 @@ struct gmt_definitions {
  * Returns the file's id for the depot id of a native stack (0 for 0). If the stack is new, notes
  * its definition.
  */
-uint32_t gmt_definitions_stack(struct gmt_definitions *definitions, uint32_t id);
+uint32_t gmt_definitions_stack_id(struct gmt_definitions *definitions, uint32_t id);
 
 /* Same for a Python stack, with its frames and their functions. */
-uint32_t gmt_definitions_frames(struct gmt_definitions *definitions, uint32_t id);
+uint32_t gmt_definitions_frames_id(struct gmt_definitions *definitions, uint32_t id);
 
 /* Same for a frame, and for a function. The functions above call these for the parts of a stack. */
-uint32_t gmt_definitions_frame(struct gmt_definitions *definitions, uint32_t id);
-uint32_t gmt_definitions_code(struct gmt_definitions *definitions, uint32_t id);
+uint32_t gmt_definitions_frame_id(struct gmt_definitions *definitions, uint32_t id);
+uint32_t gmt_definitions_code_id(struct gmt_definitions *definitions, uint32_t id);
 
 /* Same for the name of a mark. */
-uint32_t gmt_definitions_name(struct gmt_definitions *definitions, uint32_t id);
+uint32_t gmt_definitions_name_id(struct gmt_definitions *definitions, uint32_t id);
 
 /*
  * Passes the new definitions to `write`, one kind at a time, in the order that a reader needs. Then

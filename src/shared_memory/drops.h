@@ -24,7 +24,7 @@ enum gmt_drop_effect {
 };
 
 /*
- * Returns the kind of a dropped event. `ring_kind` is an enum gmt_kind or a GMT_RING_* kind.
+ * Returns the kind of a dropped event. `ring_kind` is an enum gmt_event_kind or a GMT_RING_* kind.
  */
 enum gmt_drop_kind gmt_drop_kind_of_ring_kind(uint8_t ring_kind);
 

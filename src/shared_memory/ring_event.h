@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdint.h>
 
-/* Kinds of ring entries that are not events. No enum gmt_kind has these numbers. */
+/* Kinds of ring entries that are not events. No enum gmt_event_kind has these numbers. */
 enum {
 	/* struct gmt_mark: stack is the depot id of its name, address is its object */
 	GMT_RING_MARK = 0x80,
@@ -39,7 +39,7 @@ struct gmt_ring_event {
 	uint32_t result;
 	uint16_t api;              /* enum gmt_hook; unused for layer custom */
 	int16_t device;
-	uint8_t kind;              /* enum gmt_kind */
+	uint8_t kind;              /* enum gmt_event_kind */
 	uint8_t layer;             /* enum gmt_layer; for a mark: enum gmt_mark_kind */
 	uint8_t space;             /* enum gmt_space; for a mark: enum gmt_mark_source */
 	uint8_t unused[3];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shared_memory/ring_rows.h"
 
-#include "format/encoding/event_totals.h"
+#include "format/encoding/torch_totals.h"
 
 static void convert(struct gmt_definitions *definitions, const struct gmt_ring_event *event,
 	uint32_t thread, struct gmt_event *row)
@@ -18,8 +18,8 @@ static void convert(struct gmt_definitions *definitions, const struct gmt_ring_e
 		.api = event->api,
 		.address = event->address,
 		.size_bytes = event->size_bytes,
-		.stack = gmt_definitions_stack(definitions, event->stack),
-		.frames = gmt_definitions_frames(definitions, event->frames),
+		.stack = gmt_definitions_stack_id(definitions, event->stack),
+		.frames = gmt_definitions_frames_id(definitions, event->frames),
 		.result = event->result,
 		.stream = is_torch ? 0 : event->stream,
 		.allocated_bytes = is_torch ? (int64_t)event->allocated_bytes : 0,
@@ -37,7 +37,7 @@ static void convert_mark(struct gmt_definitions *definitions, const struct gmt_r
 		.thread = thread,
 		.kind = event->layer,
 		.source = event->space,
-		.name = gmt_definitions_name(definitions, event->stack),
+		.name = gmt_definitions_name_id(definitions, event->stack),
 		.object = event->address,
 	};
 }
@@ -82,7 +82,7 @@ void gmt_ring_rows_fill(struct gmt_ring_rows *ret_rows, struct gmt_definitions *
 		else
 			convert(definitions, event, thread, &ret_rows->events[made++]);
 	}
-	gmt_event_totals_to_differences(ret_rows->events, made);
+	gmt_torch_totals_to_differences(ret_rows->events, made);
 	ret_rows->event_count = made;
 	ret_rows->mark_count = marks;
 	ret_rows->oom_count = ooms;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "system/file_lock.h"
-#include "base/identifier.h"
+#include "base/uuid.h"
 #include "system/process_start.h"
 
 static uint64_t own_pid_namespace(void)
@@ -26,7 +26,7 @@ void gmt_shared_recording_owner_init(struct gmt_shared_recording_owner *ret_owne
 	ret_owner->pid = (uint32_t)getpid();
 	ret_owner->pid_namespace = own_pid_namespace();
 	ret_owner->start_ticks = gmt_process_start_ticks((pid_t)ret_owner->pid);
-	gmt_identifier_of_boot(ret_owner->boot_id);
+	gmt_uuid_of_boot(ret_owner->boot_id);
 }
 
 /* Checks one line of /proc/PID/maps: "from-to rights offset device inode path". */
@@ -93,13 +93,13 @@ bool gmt_shared_recording_has_file(const struct gmt_shared_recording_owner *owne
 
 	return !stat(owner->path, &status) &&
 		(status.st_ino == owner->file_inode ||
-			atomic_load_explicit(&owner->is_moving, memory_order_acquire));
+			atomic_load_explicit(&owner->is_being_replaced, memory_order_acquire));
 }
 
 bool gmt_shared_recording_is_of_this_boot(const struct gmt_shared_recording_owner *owner)
 {
-	char here[GMT_IDENTIFIER_BYTES];
+	char here[GMT_UUID_BYTES];
 
-	gmt_identifier_of_boot(here);
+	gmt_uuid_of_boot(here);
 	return here[0] && !strncmp(here, owner->boot_id, sizeof(here));
 }

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "shared_memory/shared_recording.h"
+#include "shared_memory/shared_recording_layout.h"
 
 /* Fills in the system's data about this process. The caller fills in the file and the recording. */
 void gmt_shared_recording_owner_init(struct gmt_shared_recording_owner *ret_owner);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/pages.h"
-#include "format/encoding/decode.h"
+#include "format/encoding/decode_rows.h"
 
 enum {
 	SLOTS = 4,
@@ -35,9 +35,10 @@ struct slot {
 struct gmt_read_ahead {
 	struct gmt_source *source;
 	struct gmt_decoder decoder; /* used by the caller's thread */
-	struct gmt_columns columns; /* used by the caller's thread, for events that are in no place */
+	struct gmt_columns
+		columns; /* used by the caller's thread, for event blocks that no slot holds */
 	size_t decoded_bytes;       /* size of the memory that `decoder` and `columns` keep */
-	struct slot slots[SLOTS]; /* block number n is at index n % PLACES */
+	struct slot slots[SLOTS]; /* block number n is at index n % SLOTS */
 	pthread_t thread;
 	bool has_thread;
 	pthread_mutex_t lock;
@@ -80,19 +81,19 @@ static enum gmt_status copy_block(struct slot *slot, bool decodes)
 	if (decodes && slot->block.kind == GMT_RECORD_EVENT &&
 		columns_bytes(&slot->block) <= MAX_BYTES) {
 		slot->is_decoded = true;
-		return gmt_columns_decode(&slot->columns, &slot->block, &slot->error);
+		return gmt_decode_columns(&slot->columns, &slot->block, &slot->error);
 	}
 	return copy_payload(slot) ? GMT_OK
 							  : gmt_error_set(&slot->error, GMT_NO_MEMORY, "out of memory");
 }
 
-/* Returns the memory size of a filled place. */
+/* Returns the memory size of a filled slot. */
 static size_t slot_bytes(const struct slot *slot)
 {
 	return slot->is_decoded ? columns_bytes(&slot->block) : slot->block.size_bytes;
 }
 
-/* Reads the next block into a place. */
+/* Reads the next block into a slot. */
 static void fill_slot(struct gmt_read_ahead *read_ahead, struct slot *slot)
 {
 	/* Frees the memory of a block that is too large to come from a recorder. */
@@ -106,7 +107,7 @@ static void fill_slot(struct gmt_read_ahead *read_ahead, struct slot *slot)
 }
 
 /*
- * Returns whether the thread may continue: a place is free, and the waiting blocks are within the
+ * Returns whether the thread may continue: a slot is free, and the waiting blocks are within the
  * limit.
  */
 static bool has_room(const struct gmt_read_ahead *read_ahead)
@@ -135,7 +136,6 @@ static void *work(void *argument)
 		pthread_mutex_lock(&read_ahead->lock);
 		decodes = !read_ahead->is_waiting;
 		pthread_mutex_unlock(&read_ahead->lock);
-		/* A copy, because the next block may be read before this block is used. */
 		if (!slot->status)
 			slot->status = copy_block(slot, decodes);
 		status = slot->status;
@@ -169,12 +169,12 @@ struct gmt_read_ahead *gmt_read_ahead_open(struct gmt_source *source)
 	read_ahead->source = source;
 	pthread_mutex_init(&read_ahead->lock, NULL);
 	pthread_cond_init(&read_ahead->changed, NULL);
-	if (!uses_no_thread && gmt_source_is_for_thread(source, THREAD_FROM_BYTES))
+	if (!uses_no_thread && gmt_source_may_use_thread(source, THREAD_FROM_BYTES))
 		start(read_ahead);
 	return read_ahead;
 }
 
-/* Waits for the next filled place and takes it. */
+/* Waits for the next filled slot and takes it. */
 static struct slot *take_slot(struct gmt_read_ahead *read_ahead)
 {
 	struct slot *slot = &read_ahead->slots[read_ahead->taken % SLOTS];
@@ -221,7 +221,7 @@ enum gmt_status gmt_read_ahead_next(struct gmt_read_ahead *read_ahead,
 	if (record->number == GMT_RECORD_EVENT) {
 		read_ahead->decoded_bytes = columns_bytes(&slot->block);
 		ret_block->columns = &read_ahead->columns;
-		return gmt_columns_decode(&read_ahead->columns, &slot->block, error);
+		return gmt_decode_columns(&read_ahead->columns, &slot->block, error);
 	}
 	/* The rows and their lists. */
 	read_ahead->decoded_bytes =

@@ -11,7 +11,7 @@
  */
 
 #include "base/status.h"
-#include "format/encoding/columns.h"
+#include "format/encoding/decode_columns.h"
 #include "format/format.h"
 #include "source/source.h"
 
@@ -25,7 +25,7 @@ void gmt_read_ahead_use_no_thread(void);
 
 /*
  * A block. `record` is NULL if this version does not know the kind. Events are in `columns`, as
- * made by gmt_columns_decode. All other rows are in `rows`, as made by gmt_decode_rows.
+ * made by gmt_decode_columns. All other rows are in `rows`, as made by gmt_decode_rows.
  */
 struct gmt_read_ahead_block {
 	const struct gmt_record_info *record;

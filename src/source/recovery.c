@@ -28,10 +28,10 @@ static void scan_journal(struct gmt_recovery *recovery)
 			recovery->positions[position.slot] =
 				(struct gmt_recovery_position){ position.thread, position.consumed };
 	}
-	recovery->result.is_gap = recovery->base_stamp > recovery->sync_stamp;
-	recovery->to_skip = recovery->result.is_gap ? 0 : recovery->blocks_since_sync;
+	recovery->result.has_gap = recovery->base_stamp > recovery->sync_stamp;
+	recovery->blocks_to_skip = recovery->result.has_gap ? 0 : recovery->blocks_since_sync;
 	for (size_t at = 0;
-		recovery->result.is_gap && gmt_recovery_next_entry(recovery, &at, &entry, &bytes);)
+		recovery->result.has_gap && gmt_recovery_next_entry(recovery, &at, &entry, &bytes);)
 		if (entry.kind == GMT_JOURNAL_BLOCK &&
 			gmt_block_read(bytes, entry.length, &block) == entry.length)
 			gmt_recovery_note_block(recovery, &block, &error);
@@ -48,11 +48,11 @@ static bool make_from_journal(struct gmt_recovery *recovery)
 	struct gmt_error error;
 	const uint8_t *bytes;
 
-	while (gmt_recovery_next_entry(recovery, &recovery->at, &entry, &bytes)) {
+	while (gmt_recovery_next_entry(recovery, &recovery->journal_at, &entry, &bytes)) {
 		if (entry.kind != GMT_JOURNAL_BLOCK)
 			continue;
-		if (recovery->to_skip) {
-			recovery->to_skip--;
+		if (recovery->blocks_to_skip) {
+			recovery->blocks_to_skip--;
 			continue;
 		}
 		if (gmt_block_read(bytes, entry.length, &block) != entry.length ||
@@ -114,7 +114,7 @@ static void make_drops(struct gmt_recovery *recovery, const struct gmt_ring *rin
 	for (int drop = 0; drop < GMT_DROP_COUNT; drop++) {
 		uint64_t count = atomic_load(&ring->dropped[drop]);
 
-		if (!count && !recovery->result.is_gap)
+		if (!count && !recovery->result.has_gap)
 			continue;
 		make_thread(recovery, ring);
 		make_drop(recovery, ring->thread, gmt_drop_reason((enum gmt_drop_kind)drop), count);
@@ -235,7 +235,7 @@ static void make_end(struct gmt_recovery *recovery)
 			recovery->damaged_blocks);
 		make_note(recovery, text);
 	}
-	if (recovery->result.is_gap)
+	if (recovery->result.has_gap)
 		make_note(recovery,
 			"an earlier part of the file was lost, with an unknown number of events");
 	else
@@ -249,7 +249,7 @@ static bool make_blocks(struct gmt_recovery *recovery)
 
 	switch (recovery->phase) {
 	case GMT_RECOVER_BEGINNING:
-		recovery->result.was_whole = recovery->has_end;
+		recovery->result.was_complete = recovery->has_end;
 		if (recovery->has_end) {
 			recovery->phase = GMT_RECOVER_DONE;
 			return false;
@@ -258,7 +258,7 @@ static bool make_blocks(struct gmt_recovery *recovery)
 		gmt_recovery_add_preamble(recovery);
 		break;
 	case GMT_RECOVER_LOST:
-		is_over = !recovery->result.is_gap || !gmt_recovery_add_lost(recovery);
+		is_over = !recovery->result.has_gap || !gmt_recovery_add_lost(recovery);
 		break;
 	case GMT_RECOVER_JOURNAL:
 		is_over = !make_from_journal(recovery);
@@ -284,17 +284,17 @@ static bool make_blocks(struct gmt_recovery *recovery)
 enum gmt_status gmt_recovery_next(struct gmt_recovery *recovery, struct gmt_block *ret_block,
 	struct gmt_error *error)
 {
-	while (recovery->handed == recovery->made.count && !recovery->no_memory) {
-		recovery->handed = recovery->made.count = 0;
+	while (recovery->returned_bytes == recovery->queue.count && !recovery->no_memory) {
+		recovery->returned_bytes = recovery->queue.count = 0;
 		if (!make_blocks(recovery))
 			return GMT_END;
 	}
 	if (recovery->no_memory)
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 
-	size_t length = gmt_block_read(recovery->made.items + recovery->handed,
-		recovery->made.count - recovery->handed, ret_block);
-	recovery->handed += length;
+	size_t length = gmt_block_read(recovery->queue.items + recovery->returned_bytes,
+		recovery->queue.count - recovery->returned_bytes, ret_block);
+	recovery->returned_bytes += length;
 	return length ? GMT_OK : GMT_END;
 }
 
@@ -322,7 +322,7 @@ void gmt_recovery_free(struct gmt_recovery *recovery)
 	gmt_map_fini(&recovery->ids);
 	gmt_map_fini(&recovery->api_ids);
 	gmt_vec_fini(&recovery->apis);
-	gmt_vec_fini(&recovery->made);
+	gmt_vec_fini(&recovery->queue);
 	gmt_decoder_fini(&recovery->decoder);
 	gmt_decoder_fini(&recovery->preamble_decoder);
 	gmt_encoder_fini(&recovery->encoder);

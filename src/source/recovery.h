@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 #include "format/encoding/block.h"
-#include "shared_memory/shared_recording_file.h"
+#include "shared_memory/shared_recording_reader.h"
 #include "source/source.h"
 
 struct gmt_recovery;

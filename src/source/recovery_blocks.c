@@ -72,12 +72,12 @@ bool gmt_recovery_is_readable(struct gmt_recovery *recovery, const struct gmt_bl
 
 void gmt_recovery_add_bytes(struct gmt_recovery *recovery, const void *bytes, size_t length)
 {
-	if (!gmt_vec_reserve(&recovery->made, length)) {
+	if (!gmt_vec_reserve(&recovery->queue, length)) {
 		recovery->no_memory = true;
 		return;
 	}
-	memcpy(recovery->made.items + recovery->made.count, bytes, length);
-	recovery->made.count += length;
+	memcpy(recovery->queue.items + recovery->queue.count, bytes, length);
+	recovery->queue.count += length;
 }
 
 void gmt_recovery_add_rows(void *context, uint32_t kind, const void *rows, uint32_t count)

@@ -6,7 +6,7 @@
  * The state of a recovery (recovery.h), and the functions that its parts share. Private to these:
  *
  *   recovery.c         the order in which the blocks are made
- *   recovery_from_memory.c    definitions from the lost part of the file
+ *   recovery_definitions.c    definitions from the lost part of the file
  *   recovery_blocks.c  which ids are defined; decoding the journal, and queueing the blocks
  */
 
@@ -16,8 +16,8 @@
 
 #include "containers/map.h"
 #include "containers/vec.h"
-#include "format/encoding/decode.h"
-#include "format/encoding/encode.h"
+#include "format/encoding/decode_rows.h"
+#include "format/encoding/encode_rows.h"
 #include "source/recovery.h"
 #include "shared_memory/ring_rows.h"
 
@@ -59,9 +59,9 @@ struct gmt_recovery {
 	bool apis_are_read;
 
 	enum gmt_recovery_phase phase;
-	size_t at;        /* offset in the journal */
-	uint64_t to_skip; /* blocks of the journal that are already in the file */
-	uint32_t entry;   /* depot id, for GMT_RECOVER_LOST */
+	size_t journal_at; /* offset in the journal */
+	uint64_t blocks_to_skip; /* blocks of the journal that are already in the file */
+	uint32_t depot_id; /* of the next entry, for GMT_RECOVER_LOST */
 	uint32_t slot;    /* index of the ring that is read next, for GMT_RECOVER_RINGS */
 	/* head of that slot's ring, if slot_begun; read once, because the file may change meanwhile */
 	struct gmt_ring ring;
@@ -71,8 +71,8 @@ struct gmt_recovery {
 	uint64_t damaged_blocks; /* damaged blocks of the preamble and the journal; they are left out */
 	struct gmt_source_recovered result;
 
-	GMT_VEC(uint8_t) made; /* queue: consecutive blocks that gmt_recovery_next has yet to return */
-	size_t handed; /* bytes of `made` that were returned */
+	GMT_VEC(uint8_t) queue; /* queue: consecutive blocks that gmt_recovery_next has yet to return */
+	size_t returned_bytes; /* bytes of `queue` that were returned */
 	bool no_memory;
 	struct gmt_decoder decoder, preamble_decoder;
 	struct gmt_encoder encoder;
@@ -91,11 +91,11 @@ bool gmt_recovery_is_defined(const struct gmt_recovery *recovery, uint32_t kind,
  */
 bool gmt_recovery_is_readable(struct gmt_recovery *recovery, const struct gmt_block *block);
 
-/* Appends complete blocks to the queue `made`. */
+/* Appends complete blocks to `queue`. */
 void gmt_recovery_add_bytes(struct gmt_recovery *recovery, const void *bytes, size_t length);
 
 /*
- * Encodes the rows as a block and appends it to the queue `made`. Leaves out rows that do not fit
+ * Encodes the rows as a block and appends it to `queue`. Leaves out rows that do not fit
  * into a block; a recorder never writes such rows. `context` is the recovery.
  */
 void gmt_recovery_add_rows(void *context, uint32_t kind, const void *rows, uint32_t count);

@@ -13,7 +13,7 @@
 
 #include "base/status.h"
 #include "format/encoding/block.h"
-#include "format/file/members.h"
+#include "format/file/find_members.h"
 
 struct gmt_source;
 struct gmt_shared_recording;
@@ -31,7 +31,7 @@ struct gmt_source_stream {
 	int64_t (*read)(void *user, void *buffer, size_t bytes);
 	void *user;
 	const char *name; /* for messages */
-	bool is_for_any_thread; /* `read` may be called by a thread that is not the caller's */
+	bool allows_any_thread; /* `read` may be called by a thread that is not the caller's */
 };
 
 /*
@@ -49,7 +49,7 @@ enum gmt_status gmt_source_open_part(int fd, uint64_t end_bytes, const char *pat
 	struct gmt_source **ret_source, struct gmt_error *error);
 
 /*
- * Same, with the memory that the recorder of that file left (shared_recording_file.h): its blocks
+ * Same, with the memory that the recorder of that file left (shared_recording_reader.h): its blocks
  * follow the readable blocks of the file. `shared_recording` stays the caller's and must outlive
  * the source. `path` may be NULL: the file is gone.
  */
@@ -84,7 +84,7 @@ enum gmt_status gmt_source_open_stream(const struct gmt_source_stream *stream,
  * Returns whether another thread than the caller's may read the source, and the source has at least
  * `bytes` compressed bytes or an unknown number of them.
  */
-bool gmt_source_is_for_thread(const struct gmt_source *source, uint64_t bytes);
+bool gmt_source_may_use_thread(const struct gmt_source *source, uint64_t bytes);
 
 /*
  * Returns whether the recorder that wrote the file `fd` was killed in its first moment. The file is
@@ -104,8 +104,8 @@ bool gmt_source_is_cut(const struct gmt_source *source);
  */
 struct gmt_source_recovered {
 	uint64_t events;
-	bool is_gap;
-	bool was_whole; /* the file has its end record: no events were taken from memory */
+	bool has_gap;
+	bool was_complete; /* the file has its end record: no events were taken from memory */
 };
 /*
  * In a note of the recording, after the number of the process: the process was killed, and the end

@@ -144,9 +144,9 @@ enum gmt_status gmt_source_open_stream(const struct gmt_source_stream *stream,
 	return status;
 }
 
-bool gmt_source_is_for_thread(const struct gmt_source *source, uint64_t bytes)
+bool gmt_source_may_use_thread(const struct gmt_source *source, uint64_t bytes)
 {
-	return source->stream ? source->stream->is_for_any_thread
+	return source->stream ? source->stream->allows_any_thread
 						  : !source->file_is_over &&
 			(!source->progress.file_bytes || source->progress.file_bytes >= bytes);
 }

@@ -11,16 +11,16 @@ bool gmt_file_identity_of(int fd, struct gmt_file_identity *ret_identity)
 
 	if (fstat(fd, &status))
 		return false;
-	*ret_identity = (struct gmt_file_identity){ .device = status.st_dev, .number = status.st_ino };
+	*ret_identity = (struct gmt_file_identity){ .device = status.st_dev, .inode = status.st_ino };
 	return true;
 }
 
-bool gmt_file_identity_holds(int fd, const struct gmt_file_identity *identity)
+bool gmt_file_identity_matches(int fd, const struct gmt_file_identity *identity)
 {
 	struct gmt_file_identity now;
 
 	return gmt_file_identity_of(fd, &now) && now.device == identity->device &&
-		now.number == identity->number;
+		now.inode == identity->inode;
 }
 
 bool gmt_file_identity_is_at(int at, const char *path, const struct gmt_file_identity *identity)
@@ -28,7 +28,7 @@ bool gmt_file_identity_is_at(int at, const char *path, const struct gmt_file_ide
 	struct stat status;
 
 	return !fstatat(at, path, &status, AT_SYMLINK_NOFOLLOW) && status.st_dev == identity->device &&
-		status.st_ino == identity->number;
+		status.st_ino == identity->inode;
 }
 
 bool gmt_file_is_device(const char *path)
@@ -40,7 +40,7 @@ bool gmt_file_is_device(const char *path)
 
 void gmt_file_identity_close(int *fd, const struct gmt_file_identity *identity)
 {
-	if (*fd >= 0 && gmt_file_identity_holds(*fd, identity))
+	if (*fd >= 0 && gmt_file_identity_matches(*fd, identity))
 		close(*fd);
 	*fd = -1;
 }

@@ -13,7 +13,7 @@
 
 struct gmt_file_identity {
 	uint64_t device;
-	uint64_t number;
+	uint64_t inode;
 };
 
 /*
@@ -23,7 +23,7 @@ struct gmt_file_identity {
 bool gmt_file_identity_of(int fd, struct gmt_file_identity *ret_identity);
 
 /* Returns whether `fd` still refers to that file. */
-bool gmt_file_identity_holds(int fd, const struct gmt_file_identity *identity);
+bool gmt_file_identity_matches(int fd, const struct gmt_file_identity *identity);
 
 /*
  * Returns whether `path`, relative to the folder `at` (or AT_FDCWD), names that file itself, not a

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool gmt_runtime_is_own(const char *path)
+bool gmt_runtime_folder_is_private(const char *path)
 {
 	struct stat status;
 
@@ -29,5 +29,5 @@ bool gmt_runtime_folder(enum gmt_runtime_folder_kind kind, const char *xdg, bool
 	/* mkdir applies the umask, so set the mode explicitly. */
 	if (make && !mkdir(ret_path, 0700))
 		chmod(ret_path, 0700);
-	return gmt_runtime_is_own(ret_path);
+	return gmt_runtime_folder_is_private(ret_path);
 }

@@ -30,6 +30,6 @@ bool gmt_runtime_folder(enum gmt_runtime_folder_kind kind, const char *xdg, bool
 	char *ret_path, size_t path_bytes);
 
 /* Returns whether `path` is a folder of this user, not a link, that no other user may enter. */
-bool gmt_runtime_is_own(const char *path);
+bool gmt_runtime_folder_is_private(const char *path);
 
 #endif

@@ -12,11 +12,11 @@
 #include "content.h"
 #include "output.h"
 #include "render/text/dump.h"
-#include "format/encoding/column.h"
-#include "format/encoding/columns.h"
-#include "format/encoding/decode.h"
-#include "format/encoding/encode.h"
-#include "format/encoding/event_totals.h"
+#include "format/encoding/column_reader.h"
+#include "format/encoding/decode_columns.h"
+#include "format/encoding/decode_rows.h"
+#include "format/encoding/encode_rows.h"
+#include "format/encoding/torch_totals.h"
 #include "source/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -46,7 +46,7 @@ static void check_round_trip(const struct gmt_record_info *record, const struct 
 	const char *again;
 
 	if (block->kind == GMT_RECORD_EVENT)
-		gmt_event_totals_to_differences((struct gmt_event *)rows, block->rows);
+		gmt_torch_totals_to_differences((struct gmt_event *)rows, block->rows);
 	/*
 	 * The new block may be too long or shorter: the old one may have numbers in more bytes than
 	 * needed, or absent columns.
@@ -63,7 +63,7 @@ static void check_round_trip(const struct gmt_record_info *record, const struct 
 	if (gmt_decode_rows(&decoder, &made, (const void **)&again, NULL))
 		abort();
 	if (block->kind == GMT_RECORD_EVENT)
-		gmt_event_totals_from_differences((struct gmt_event *)rows, block->rows);
+		gmt_torch_totals_from_differences((struct gmt_event *)rows, block->rows);
 	for (uint32_t row = 0; row < block->rows; row++)
 		for (uint32_t f = 0; f < record->field_count; f++) {
 			size_t offset = (size_t)row * record->row_bytes + record->fields[f].offset;
@@ -85,16 +85,16 @@ static bool is_total(const struct gmt_block *block, const struct gmt_field_info 
 static void check_columns(const struct gmt_record_info *record, const struct gmt_block *block,
 	const char *rows)
 {
-	struct gmt_column column;
+	struct gmt_column_reader column;
 	uint64_t value;
 
 	for (uint32_t f = 0; f < record->field_count; f++) {
 		const struct gmt_field_info *field = &record->fields[f];
 
-		if (is_total(block, field) || !gmt_column_open(&column, block, record, f))
+		if (is_total(block, field) || !gmt_column_reader_open(&column, block, record, f))
 			continue;
 		for (uint32_t row = 0; row < block->rows; row++)
-			if (!gmt_column_next(&column, &value) ||
+			if (!gmt_column_reader_next(&column, &value) ||
 				memcmp(&value, rows + (size_t)row * record->row_bytes + field->offset,
 					field->size_bytes) != 0)
 				abort();
@@ -118,7 +118,7 @@ static void check_all_columns(const struct gmt_record_info *record, const struct
 
 	if (!has_numbers_only(record))
 		return;
-	if (!gmt_columns_decode(&columns, block, NULL) != (rows != NULL))
+	if (!gmt_decode_columns(&columns, block, NULL) != (rows != NULL))
 		abort();
 	for (uint32_t row = 0; rows && row < block->rows; row++)
 		for (uint32_t f = 0; f < record->field_count; f++)

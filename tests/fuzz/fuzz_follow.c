@@ -57,7 +57,7 @@ static void render(const struct gmt_live_process *process)
 	fuzz_output_end(FUZZ_TEXT);
 }
 
-static void follow_file(const char *path, enum gmt_follow_way way, uint64_t part_bytes)
+static void follow_file(const char *path, enum gmt_follow_mode way, uint64_t part_bytes)
 {
 	static const struct gmt_live_choice choice = { .device = GMT_LIVE_EVERY_DEVICE };
 	const struct gmt_traces_options traces = { 0 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "content.h"
-#include "format/encoding/encode.h"
+#include "format/encoding/encode_rows.h"
 #include "import/csv/csv_import.h"
 #include "import/torch/torch_import.h"
 

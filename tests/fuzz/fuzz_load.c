@@ -322,7 +322,7 @@ static bool report(const char *path, uint64_t until, enum gmt_traces_native nati
 	check_sums(&ret_parts->replay.accounting);
 	/* JSON must be valid wherever the budget for output ends. */
 	if (by == 0 && !fuzz_is_thorough)
-		gmt_budget.output = gmt_hash_u64(ret_parts->replay.events + until) % 20000;
+		gmt_budget.output_bytes = gmt_hash_u64(ret_parts->replay.events + until) % 20000;
 	for (int i = 0; i < ACTS; i++)
 		if (what == ACTS || what == i)
 			act(ret_parts, i, by);

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "content.h"
-#include "format/encoding/decode.h"
-#include "shared_memory/shared_recording_file.h"
+#include "format/encoding/decode_rows.h"
+#include "shared_memory/shared_recording_reader.h"
 #include "source/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -140,7 +140,7 @@ static void check_character(struct reader *reader, const unsigned char *at, size
 {
 	size_t skip;
 
-	demand(*at == '\n' || gmt_safe_length(at, length, &skip) == length, reader,
+	demand(*at == '\n' || gmt_safe_character_length(at, length, &skip) == length, reader,
 		"a character that no terminal must see");
 	if (reader->form == FUZZ_JSON)
 		for (size_t i = 0; i < length; i++)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The shared page through which `ps`, `snapshot` and `pause` control a recorder, as in src/shared_memory/control.h."""
+"""The shared page through which `ps`, `snapshot` and `pause` control a recorder, as in src/shared_memory/control_page.h."""
 
 import ctypes
 

@@ -47,7 +47,7 @@ class Texts:
             setattr(self, name, text)
 
 
-Kind = Numbers("format/kinds.def", "GMT_KIND")
+Kind = Numbers("format/event_kinds.def", "GMT_KIND")
 Layer = Numbers("format/layers.def", "GMT_LAYER")
 Space = Numbers("format/spaces.def", "GMT_SPACE")
 MarkKind = Numbers("format/mark_kinds.def", "GMT_MARK_KIND")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads the shared memory of killed recorders. Its code is independent of src/shared_memory/shared_recording.h."""
+"""Reads the shared memory of killed recorders. Its code is independent of src/shared_memory/shared_recording_layout.h."""
 
 import contextlib
 import ctypes

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "compare_with_log.h"
-#include "shared_memory/shared_recording_file.h"
+#include "shared_memory/shared_recording_reader.h"
 
 enum {
 	STEPS_MOST = 100000000,

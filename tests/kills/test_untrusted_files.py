@@ -19,7 +19,7 @@ import tap
 from killing import Killed, cli
 from recorded_run import CLI, built
 
-# Offsets of members in the structures of src/shared_memory/shared_recording.h.
+# Offsets of members in the structures of src/shared_memory/shared_recording_layout.h.
 MOVING_OFFSET = shared_recordings.HEADER.size + 4
 BOOT_ID_OFFSET = shared_recordings.HEADER.size + 24
 FILE_OFFSET = BOOT_ID_OFFSET + 40 + 256
@@ -68,10 +68,10 @@ class Trust(unittest.TestCase):
             file.seek(offset)
             file.write(data)
 
-    def name_file(self, path, is_moving=True, is_its_number=True):
+    def name_file(self, path, is_being_replaced=True, is_its_number=True):
         """Writes another file's path into the memory, as an attacker with write access would."""
         self.write(PATH_OFFSET, path.encode() + b"\0")
-        self.write(MOVING_OFFSET, struct.pack("<I", is_moving))
+        self.write(MOVING_OFFSET, struct.pack("<I", is_being_replaced))
         if is_its_number and os.path.exists(path):
             about = os.stat(path)
             self.write(FILE_OFFSET, struct.pack("<QQ", about.st_dev, about.st_ino))
@@ -130,9 +130,9 @@ class Trust(unittest.TestCase):
     def test_a_path_through_a_link_is_refused_but_the_file_by_its_own_name_is_completed(self):
         real = os.path.realpath(self.folder)
         os.symlink(real, self.place("link"))
-        self.name_file(os.path.join(real, "link", "killed.gmt.gz"), is_moving=False)
+        self.name_file(os.path.join(real, "link", "killed.gmt.gz"), is_being_replaced=False)
         self.check_refused("link on the path is a link")
-        self.name_file(os.path.join(real, "last.gmt.gz"), is_moving=False)
+        self.name_file(os.path.join(real, "last.gmt.gz"), is_being_replaced=False)
         os.symlink(self.run_.file, self.place("last.gmt.gz"))
         self.check_refused("it is a link")
         done = cli("recover", self.run_.file)

@@ -133,9 +133,10 @@ static void print_events(const struct comparison *comparison, const struct fact 
 
 		printf("    event %zu thread %u %s %s %s address %#" PRIx64 " size %" PRIu64
 			   " device %d object %#" PRIx64 " offset %#" PRIx64 " context %u result %u\n",
-			shown[count], event.thread, gmt_kind_name(event.kind), gmt_space_name(event.space),
-			api ? api->name.text : "?", event.address, event.size_bytes, event.device, named.object,
-			named.offset, named.context, event.result);
+			shown[count], event.thread, gmt_event_kind_name(event.kind),
+			gmt_space_name(event.space), api ? api->name.text : "?", event.address,
+			event.size_bytes, event.device, named.object, named.offset, named.context,
+			event.result);
 	}
 }
 

@@ -11,8 +11,8 @@
 #include "tools/recordings/newer_recordings.h"
 #include "tools/recordings/newest_recording.h"
 #include "tools/output/message.h"
-#include "base/suggest.h"
-#include "format/encoding/decode.h"
+#include "base/suggestion.h"
+#include "format/encoding/decode_rows.h"
 #include "source/source.h"
 
 struct dump_options {
@@ -40,7 +40,7 @@ const struct gmt_option_row gmt_option_rows_dump[] = {
 
 static bool is_record(const char *name)
 {
-	for (uint32_t number = 0; number < gmt_record_end(); number++) {
+	for (uint32_t number = 0; number < gmt_record_number_end(); number++) {
 		const struct gmt_record_info *record = gmt_record_info(number);
 
 		if (record && strcmp(name, record->name) == 0)
@@ -53,7 +53,7 @@ static int unknown_record(const char *name)
 {
 	struct gmt_suggestion suggestion = { 0 };
 
-	for (uint32_t number = 0; number < gmt_record_end(); number++)
+	for (uint32_t number = 0; number < gmt_record_number_end(); number++)
 		if (gmt_record_info(number))
 			gmt_suggestion_consider(&suggestion, name, gmt_record_info(number)->name);
 	gmt_message_error("dump: unknown record `%s`%s%s%s", name,
@@ -74,7 +74,7 @@ static uint64_t wanted_kinds(const struct dump_options *options)
 {
 	uint64_t kinds = 0;
 
-	for (uint32_t number = 0; number < gmt_record_end(); number++)
+	for (uint32_t number = 0; number < gmt_record_number_end(); number++)
 		if (gmt_record_info(number) && is_wanted(options, gmt_record_info(number)))
 			kinds |= gmt_member_bit(number);
 	return kinds;

@@ -43,7 +43,7 @@ static bool is_safe(const char *text)
 	const unsigned char *at = (const unsigned char *)text;
 
 	for (size_t left = strlen(text), length, skip; left; at += length, left -= length) {
-		length = gmt_safe_length(at, left, &skip);
+		length = gmt_safe_character_length(at, left, &skip);
 		if (!length)
 			return false;
 	}

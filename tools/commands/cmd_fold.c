@@ -11,8 +11,8 @@
 #include "tools/output/output.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/work_limit.h"
-#include "format/encoding/decode.h"
-#include "format/encoding/encode.h"
+#include "format/encoding/decode_rows.h"
+#include "format/encoding/encode_rows.h"
 #include "format/file/sink.h"
 #include "source/source.h"
 
@@ -176,7 +176,7 @@ static enum gmt_status compact_into(const char *path, const struct fold_options 
 			output->error.status ? output->error.text : "out of memory");
 	}
 	/* Users would trust the totals of a compacted recording, so they must not lack a part. */
-	if (!status && gmt_budget_has_cut())
+	if (!status && gmt_budget_has_cut_results())
 		status = gmt_error_set(error, GMT_WORK, "%s: not written", options->output);
 	if (!status)
 		gmt_message_hint("%s events were replaced by totals",

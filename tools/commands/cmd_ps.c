@@ -49,7 +49,7 @@ struct row {
 	uint64_t events, dropped, file_bytes, snapshots, threads, start_time_ns;
 };
 
-static void read_row(const struct gmt_control *page, struct row *row)
+static void read_row(const struct gmt_control_page *page, struct row *row)
 {
 	row->state = state_name(atomic_load(&page->state));
 	row->events = atomic_load(&page->events);

@@ -84,7 +84,7 @@ static void print_json(struct recover_run *recover_run, const struct gmt_recover
 	gmt_json_key_u64(json, "pid", outcome->pid);
 	gmt_json_key_u64(json, "events", outcome->completed.events);
 	gmt_json_key_u64(json, "recovered_events", outcome->completed.recovered.events);
-	gmt_json_key_bool(json, "gap", outcome->completed.recovered.is_gap);
+	gmt_json_key_bool(json, "gap", outcome->completed.recovered.has_gap);
 	gmt_json_key_text(json, "why", outcome->error.text);
 	gmt_json_end_object(json);
 }
@@ -101,7 +101,7 @@ static void print_completed(const struct recover_run *recover_run,
 
 	print_path(outcome->path);
 	printf(": %s%s: %s events", recover_run->options->recovery.is_dry ? "would be completed, " : "",
-		recovered->is_gap ? "a part is lost" : "complete",
+		recovered->has_gap ? "a part is lost" : "complete",
 		gmt_text_count(outcome->completed.events).text);
 	printf(", %s of them from the memory of process %" PRIu32 "\n",
 		gmt_text_count(recovered->events).text, outcome->pid);

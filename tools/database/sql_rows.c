@@ -51,7 +51,7 @@ static char *safe_copy(const char *text)
 	char *copy = strdup(text ? text : "");
 
 	if (copy)
-		gmt_safe_line(copy);
+		gmt_safe_replace(copy);
 	return copy;
 }
 
@@ -170,7 +170,7 @@ static int write_json(sqlite3_stmt *statement, FILE *file)
 	int columns = sqlite3_column_count(statement), result;
 
 	/* The user chose the rows: the limit for output is for what a recording causes. */
-	gmt_budget.output = UINT64_MAX;
+	gmt_budget.output_bytes = UINT64_MAX;
 	gmt_json_begin_array(&json);
 	while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
 		gmt_json_begin_object(&json);

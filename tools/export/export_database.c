@@ -12,7 +12,7 @@
 #include "base/safe_stream.h"
 #include "base/safe_text.h"
 #include "render/export/export.h"
-#include "system/file_bytes.h"
+#include "system/file_io.h"
 #include "system/temporary_file.h"
 #include "tools/database/database_inputs.h"
 #include "tools/database/database_schema.h"

@@ -7,7 +7,7 @@
 
 #include "base/safe_text.h"
 #include "base/text.h"
-#include "format/encoding/encode.h"
+#include "format/encoding/encode_rows.h"
 #include "format/file/sink.h"
 #include "import/csv/csv_import.h"
 #include "import/torch/torch_import.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/pages.h"
-#include "shared_memory/shared_recording_file.h"
+#include "shared_memory/shared_recording_reader.h"
 #include "system/monotonic_clock.h"
 #include "tools/recordings/shared_recordings.h"
 
@@ -39,9 +39,9 @@ static struct gmt_shared_recording *look_at_process(struct gmt_live_target *targ
 
 static bool open_follow(struct gmt_live_target *target, struct gmt_shared_recording *left)
 {
-	enum gmt_follow_way way = !target->is_running ? GMT_FOLLOW_ENDED
-		: target->is_disordered                   ? GMT_FOLLOW_DISORDERED
-												  : GMT_FOLLOW_GROWING;
+	enum gmt_follow_mode way = !target->is_running ? GMT_FOLLOW_ENDED
+		: target->is_disordered                    ? GMT_FOLLOW_DISORDERED
+												   : GMT_FOLLOW_GROWING;
 	enum gmt_status status =
 		gmt_follow_open(target->path, way, left, &target->follow, &target->error);
 

@@ -13,7 +13,7 @@
 
 #include "analysis/live/live_view.h"
 #include "render/live/live.h"
-#include "shared_memory/control.h"
+#include "shared_memory/control_page.h"
 
 struct gmt_shared_recording;
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/suggest.h"
+#include "base/suggestion.h"
 #include "tools/options/command.h"
 #include "tools/output/message.h"
 

@@ -9,7 +9,7 @@
 #include "tools/options/moment.h"
 #include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
-#include "base/suggest.h"
+#include "base/suggestion.h"
 #include "options/option_value.h"
 
 enum { CONTINUE = -1 };

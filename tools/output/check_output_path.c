@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "system/file_identity.h"
-#include "base/identifier.h"
+#include "base/uuid.h"
 #include "tools/output/message.h"
 
 /*
@@ -44,11 +44,11 @@ static void to_folder(char *path)
 /* Returns whether a file can be created in the folder. Sets errno on failure. */
 static bool can_create_file(const char *folder)
 {
-	char path[PATH_MAX + 64], random[GMT_IDENTIFIER_BYTES];
+	char path[PATH_MAX + 64], random[GMT_UUID_BYTES];
 	int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 
 	if (fd < 0) {
-		gmt_identifier_make(random);
+		gmt_uuid_make(random);
 		snprintf(path, sizeof(path), "%s/.gpumemtrace-%s-%d", folder, random, (int)getpid());
 		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd >= 0)

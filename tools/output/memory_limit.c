@@ -66,7 +66,7 @@ const char *gmt_memory_advice(void)
 {
 	static char advice[160];
 
-	if (!gmt_pages_is_limit_met())
+	if (!gmt_pages_has_met_limit())
 		return "";
 	snprintf(advice, sizeof(advice),
 		": this needs more than %s; `gpumemtrace --max-memory=SIZE VERB ...` allows more "

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "system/file_bytes.h"
+#include "system/file_io.h"
 #include "base/safe_stream.h"
 #include "tools/output/document_stream.h"
 #include "tools/output/exit_codes.h"

@@ -11,7 +11,7 @@
 
 #include "system/recording_name.h"
 #include "base/text.h"
-#include "shared_memory/shared_recording_file.h"
+#include "shared_memory/shared_recording_reader.h"
 #include "source/source.h"
 
 enum { MAX_LINKS = 40 };

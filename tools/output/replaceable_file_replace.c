@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/identifier.h"
+#include "base/uuid.h"
 
 enum { EXCHANGE = 2 }; /* RENAME_EXCHANGE: swaps the files of two names */
 
@@ -31,9 +31,9 @@ static void copy_permissions(int fd, int like)
 
 static void make_name(struct gmt_replacement *replacement)
 {
-	char random[GMT_IDENTIFIER_BYTES];
+	char random[GMT_UUID_BYTES];
 
-	gmt_identifier_make(random);
+	gmt_uuid_make(random);
 	snprintf(replacement->name, sizeof(replacement->name), ".gpumemtrace-%s-%d", random,
 		(int)getpid());
 }

@@ -12,7 +12,7 @@
 
 #include "reader/load/recording.h"
 #include "format/encoding/block.h"
-#include "format/file/members.h"
+#include "format/file/find_members.h"
 #include "tools/options/moment.h"
 
 struct gmt_dump_choice {

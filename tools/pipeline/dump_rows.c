@@ -2,7 +2,7 @@
 #include "tools/pipeline/dump_choice.h"
 
 #include "reader/load/clock.h"
-#include "format/encoding/column.h"
+#include "format/encoding/column_reader.h"
 
 static uint64_t time_of(const struct gmt_dump_choice *choice, const struct gmt_moment *moment)
 {
@@ -56,14 +56,15 @@ bool gmt_dump_choice_may_be_in(const struct gmt_dump_choice *choice, const struc
 {
 	int moment = gmt_dump_choice_moment_of(choice, record),
 		device = gmt_dump_choice_device_of(choice, record);
-	struct gmt_column column;
+	struct gmt_column_reader column;
 	uint64_t value, first = UINT64_MAX, last = 0;
 	bool is_there = false;
 
 	/* A block that cannot be read here is decoded later, and the decoder reports the error. */
-	if (moment != GMT_DUMP_NO_FIELD && gmt_column_open(&column, block, record, (uint32_t)moment)) {
+	if (moment != GMT_DUMP_NO_FIELD &&
+		gmt_column_reader_open(&column, block, record, (uint32_t)moment)) {
 		for (uint32_t i = 0; i < block->rows; i++) {
-			if (!gmt_column_next(&column, &value))
+			if (!gmt_column_reader_next(&column, &value))
 				return true;
 			first = value < first ? value : first;
 			last = value > last ? value : last;
@@ -71,14 +72,15 @@ bool gmt_dump_choice_may_be_in(const struct gmt_dump_choice *choice, const struc
 		if (!gmt_dump_choice_is_in_time(choice, first, last))
 			return false;
 	}
-	if (device == GMT_DUMP_NO_FIELD || !gmt_column_open(&column, block, record, (uint32_t)device))
+	if (device == GMT_DUMP_NO_FIELD ||
+		!gmt_column_reader_open(&column, block, record, (uint32_t)device))
 		return true;
 	for (uint32_t i = 0; i < block->rows && !is_there; i++)
-		is_there = !gmt_column_next(&column, &value) || is_of_device(choice, value);
+		is_there = !gmt_column_reader_next(&column, &value) || is_of_device(choice, value);
 	return is_there;
 }
 
-/* Returns the same value as gmt_column_next. */
+/* Returns the same value as gmt_column_reader_next. */
 static uint64_t value_of(const struct gmt_field_info *field, const void *row)
 {
 	return gmt_field_number(field, (const char *)row + field->offset);

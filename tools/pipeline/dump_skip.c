@@ -10,7 +10,7 @@
 #include "tools/recordings/shared_recordings.h"
 #include "tools/recordings/standard_input.h"
 #include "tools/output/message.h"
-#include "format/encoding/decode.h"
+#include "format/encoding/decode_rows.h"
 
 bool gmt_dump_skip_find_parts(const char *path, struct gmt_members *ret_members)
 {

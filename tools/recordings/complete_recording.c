@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "format/encoding/encode.h"
+#include "format/encoding/encode_rows.h"
 #include "format/file/sink.h"
 
 enum { GZIP_LEVEL = 6 };

@@ -50,7 +50,7 @@ static int load(const char *path, const char *name, const struct gmt_source_stre
 	*ret_recording = NULL;
 	status = gmt_recording_load(path, &options, ret_recording, &error);
 	gmt_progress_end(&progress);
-	if (shared_recording && !status && !(*ret_recording)->recovered.was_whole)
+	if (shared_recording && !status && !(*ret_recording)->recovered.was_complete)
 		hint_at_recovery(path, (*ret_recording)->recovered.events);
 	gmt_shared_recording_close(shared_recording);
 	if (status == GMT_NO_MEMORY)

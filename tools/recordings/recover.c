@@ -53,7 +53,7 @@ static bool is_no_longer_needed(const struct gmt_replaceable_file *from,
 
 	return !from ||
 		(from->identity.device == owner->file_device &&
-			from->identity.number == owner->file_inode) ||
+			from->identity.inode == owner->file_inode) ||
 		!strcmp(from->path, owner->path) || !gmt_shared_recording_has_file(owner);
 }
 
@@ -79,9 +79,9 @@ static void complete(const struct gmt_replaceable_file *from,
 		enum gmt_status status = gmt_complete_recording(from, shared_recording,
 			options->is_dry ? NULL : to, &outcome->completed, &outcome->error);
 
-		outcome->state = status                      ? GMT_RECOVER_FAILED
-			: outcome->completed.recovered.was_whole ? GMT_RECOVER_IS_WHOLE
-													 : GMT_RECOVER_COMPLETED;
+		outcome->state = status                         ? GMT_RECOVER_FAILED
+			: outcome->completed.recovered.was_complete ? GMT_RECOVER_IS_WHOLE
+														: GMT_RECOVER_COMPLETED;
 		if (!status && gmt_shared_recording_file_info(shared_recording)->user == geteuid() &&
 			is_no_longer_needed(from, shared_recording))
 			remove_memory(shared_recording, options, outcome);
@@ -108,19 +108,20 @@ static void discard(struct gmt_shared_recording *shared_recording,
 
 /*
  * Returns why the name from the memory does not lead to the right file, or NULL. An unfinished
- * compaction may have put another file in its place; then is_moving is set.
+ * compaction may have put another file in its place; then is_being_replaced is set.
  */
 static const char *mismatch_reason(const struct gmt_replaceable_file *target,
 	const struct gmt_shared_recording *shared_recording)
 {
 	const struct gmt_shared_recording_owner *owner = gmt_shared_recording_owner(shared_recording);
 	bool is_very = target->identity.device == owner->file_device &&
-		target->identity.number == owner->file_inode;
+		target->identity.inode == owner->file_inode;
 
 	if (!gmt_shared_recordings_is_of(shared_recording, target->fd))
 		return "it is not a recording of the process that left the memory";
-	return is_very || atomic_load(&owner->is_moving) ? NULL
-													 : "it is not the file that the process wrote";
+	return is_very || atomic_load(&owner->is_being_replaced)
+		? NULL
+		: "it is not the file that the process wrote";
 }
 
 static void recover_from_memory(struct gmt_shared_recording *shared_recording,

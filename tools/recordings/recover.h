@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #include "tools/recordings/complete_recording.h"
-#include "shared_memory/shared_recording_file.h"
+#include "shared_memory/shared_recording_reader.h"
 
 enum gmt_recover_state {
 	GMT_RECOVER_COMPLETED, /* completed; in a dry run: would be completed */

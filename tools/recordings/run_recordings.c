@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "system/file_bytes.h"
+#include "system/file_io.h"
 #include "system/runtime_folder.h"
 #include "base/text.h"
 #include "tools/recordings/shared_recordings.h"
@@ -30,8 +30,8 @@ struct finish {
 void gmt_run_recordings_begin(struct gmt_run_recordings *ret_run, char *pattern)
 {
 	*ret_run = (struct gmt_run_recordings){ .pattern = pattern };
-	gmt_identifier_make(ret_run->name);
-	if (!gmt_identifier_is_valid(ret_run->name))
+	gmt_uuid_make(ret_run->name);
+	if (!gmt_uuid_is_valid(ret_run->name))
 		ret_run->name[0] = 0;
 	/* A run inside another run has its own name. */
 	setenv("GPUMEMTRACE_RUN", ret_run->name, 1);
@@ -53,7 +53,7 @@ static bool existed_before(const struct gmt_run_recordings *run, const char *pat
  */
 static bool is_of_another_run(const struct gmt_run_recordings *run, const char *path)
 {
-	char name[GMT_IDENTIFIER_BYTES];
+	char name[GMT_UUID_BYTES];
 
 	return run->name[0] && gmt_shared_recordings_run_of(path, name) && name[0] &&
 		strcmp(name, run->name);
@@ -127,7 +127,7 @@ static void print_completed(struct finish *finish, const struct gmt_recover_outc
 		" did not end normally: its recording was completed: %s events, %s of them from memory%s",
 		outcome->path, outcome->pid, gmt_text_count(outcome->completed.events).text,
 		gmt_text_count(outcome->completed.recovered.events).text,
-		outcome->completed.recovered.is_gap ? "; a part of the file is lost" : "");
+		outcome->completed.recovered.has_gap ? "; a part of the file is lost" : "");
 }
 
 static void note_outcome(struct finish *finish, const struct gmt_recover_outcome *outcome)

@@ -11,10 +11,10 @@
 #include <glob.h>
 #include <stdbool.h>
 
-#include "base/identifier.h"
+#include "base/uuid.h"
 
 struct gmt_run_recordings {
-	char name[GMT_IDENTIFIER_BYTES]; /* "": the kernel gave no random name */
+	char name[GMT_UUID_BYTES]; /* "": the kernel gave no random name */
 	char *pattern; /* pattern of the file names, for glob(3) */
 	glob_t before; /* files that existed before the program started */
 	glob_t after;  /* files after the program's end; the first `count` are files of this run */

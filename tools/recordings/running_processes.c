@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "system/file_bytes.h"
+#include "system/file_io.h"
 #include "system/file_identity.h"
 #include "system/runtime_folder.h"
 #include "base/text.h"
@@ -37,7 +37,7 @@ static bool is_gone(int fd)
 	return !fcntl(fd, F_OFD_GETLK, &whole) && whole.l_type == F_UNLCK;
 }
 
-static bool is_page(const struct gmt_control *page)
+static bool is_page(const struct gmt_control_page *page)
 {
 	return memcmp(page->magic, GMT_CONTROL_MAGIC, sizeof(page->magic)) == 0 &&
 		page->version == GMT_CONTROL_VERSION;
@@ -47,7 +47,7 @@ static bool is_page(const struct gmt_control *page)
  * Reads the page without mapping it. The file may be truncated at any time, and access to a missing
  * page would kill this process.
  */
-static bool read_page(int fd, struct gmt_control *ret_page)
+static bool read_page(int fd, struct gmt_control_page *ret_page)
 {
 	struct stat status;
 
@@ -149,7 +149,7 @@ static void sleep_briefly(void)
  * Takes the turn by this process's id alone, in one atomic exchange. So two readers never have the
  * same turn, even if one of them stops in the middle.
  */
-static bool become_requester(struct gmt_control *page, uint32_t self)
+static bool become_requester(struct gmt_control_page *page, uint32_t self)
 {
 	uint32_t requester = atomic_load(&page->requester);
 
@@ -161,7 +161,7 @@ static bool become_requester(struct gmt_control *page, uint32_t self)
  * Withdraws the request of a reader that has ended. Returns false while the recorder is working on
  * it.
  */
-static bool clear_turn(struct gmt_control *page)
+static bool clear_turn(struct gmt_control_page *page)
 {
 	uint32_t turn = atomic_load(&page->turn);
 
@@ -169,7 +169,7 @@ static bool clear_turn(struct gmt_control *page)
 		atomic_compare_exchange_strong(&page->turn, &turn, GMT_CONTROL_CLAIMED);
 }
 
-static void release(struct gmt_control *page)
+static void release(struct gmt_control_page *page)
 {
 	atomic_store(&page->turn, GMT_CONTROL_IDLE);
 	atomic_store(&page->requester, 0);
@@ -179,7 +179,7 @@ static void release(struct gmt_control *page)
  * Takes the turn. Only one reader has it at a time. The turn of a reader that has ended is taken
  * over.
  */
-static bool claim(struct gmt_control *page)
+static bool claim(struct gmt_control_page *page)
 {
 	uint32_t self = (uint32_t)getpid();
 	bool is_requester = false;
@@ -199,7 +199,8 @@ static bool claim(struct gmt_control *page)
  * Waits for the answer. A recorder that has begun may take long, so the wait ends only if its
  * process ends.
  */
-static bool wait_for_answer(const struct gmt_running_process *running, struct gmt_control *page)
+static bool wait_for_answer(const struct gmt_running_process *running,
+	struct gmt_control_page *page)
 {
 	unsigned waited_ms = 0;
 
@@ -233,9 +234,10 @@ static void print_cut(int number)
  * Maps the page, because the turn is taken by an atomic store. If another process truncates the
  * file, SIGBUS must not crash this process without a message.
  */
-static struct gmt_control *map(int fd)
+static struct gmt_control_page *map(int fd)
 {
-	struct gmt_control *page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct gmt_control_page *page =
+		mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (page == MAP_FAILED)
 		return NULL;
@@ -244,7 +246,7 @@ static struct gmt_control *map(int fd)
 }
 
 static void request_from_page(struct request *request, const struct gmt_running_process *running,
-	struct gmt_control *page)
+	struct gmt_control_page *page)
 {
 	if (!claim(page)) {
 		gmt_message_error("process %u is answering another command: try again", request->pid);
@@ -272,7 +274,7 @@ static void request_from_page(struct request *request, const struct gmt_running_
 static bool send_request(void *context, const struct gmt_running_process *running)
 {
 	struct request *request = context;
-	struct gmt_control *page;
+	struct gmt_control_page *page;
 
 	if (running->pid != request->pid)
 		return true;

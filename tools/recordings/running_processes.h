@@ -4,18 +4,18 @@
 
 /*
  * Processes of this user that are being recorded, found by their control files
- * (shared_memory/control.h). The content of the control files is not trusted.
+ * (shared_memory/control_page.h). The content of the control files is not trusted.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "shared_memory/control.h"
+#include "shared_memory/control_page.h"
 
 struct gmt_running_process {
 	uint32_t pid;        /* process id as the process itself sees it */
-	struct gmt_control control; /* a copy of the control page; each text is terminated */
+	struct gmt_control_page control; /* a copy of the control page; each text is terminated */
 	int fd;              /* the control file */
 };
 

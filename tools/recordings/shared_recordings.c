@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "tools/recordings/running_processes.h"
-#include "format/encoding/decode.h"
+#include "format/encoding/decode_rows.h"
 #include "shared_memory/shared_recording_owner.h"
 #include "source/source.h"
 
@@ -27,7 +27,7 @@ struct identity {
 	bool has_process; /* the recording has its first record */
 	uint32_t pid;
 	uint64_t start_time_ns, start_stamp;
-	char recording[GMT_IDENTIFIER_BYTES], run[GMT_IDENTIFIER_BYTES], host[256];
+	char recording[GMT_UUID_BYTES], run[GMT_UUID_BYTES], host[256];
 };
 
 /* A search for the shared memory of one recording. */
@@ -201,7 +201,7 @@ static int open_file(const char *path)
 		: open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-bool gmt_shared_recordings_run_of(const char *path, char ret_run[GMT_IDENTIFIER_BYTES])
+bool gmt_shared_recordings_run_of(const char *path, char ret_run[GMT_UUID_BYTES])
 {
 	int fd = open_file(path);
 	struct identity identity = { 0 };
@@ -243,7 +243,7 @@ static bool keep_wanted(void *context, struct gmt_shared_recording *shared_recor
 	}
 	/* Only for the file that the process writes to, not for a copy of it. */
 	if (is_of && gmt_shared_recording_is_alive(shared_recording) &&
-		(is_same_file(&wanted->status, owner) || atomic_load(&owner->is_moving)))
+		(is_same_file(&wanted->status, owner) || atomic_load(&owner->is_being_replaced)))
 		wanted->recording_pid = owner->pid;
 	gmt_shared_recording_close(shared_recording);
 	return true;

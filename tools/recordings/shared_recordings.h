@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shared_memory/shared_recording_file.h"
+#include "shared_memory/shared_recording_reader.h"
 
 /*
  * Returns the shared-memory recording of the recording at `path` if its recorder was killed, or
@@ -54,7 +54,7 @@ bool gmt_shared_recordings_is_of(const struct gmt_shared_recording *shared_recor
  * Writes the name of the run that recorded the recording at `path`; "": no run. Returns false if
  * the file does not say.
  */
-bool gmt_shared_recordings_run_of(const char *path, char ret_run[GMT_IDENTIFIER_BYTES]);
+bool gmt_shared_recordings_run_of(const char *path, char ret_run[GMT_UUID_BYTES]);
 
 /*
  * Returns why a shared-memory recording cannot be used, as words that end a sentence, or NULL if it

@@ -59,7 +59,7 @@ void gmt_job_summary_row(const struct gmt_pipeline *pipeline, FILE *rows)
 	/* Bytes between the members are written too. */
 	memset(&row, 0, sizeof(row));
 	gmt_text_copy(row.file, sizeof(row.file),
-		gmt_text_end(pipeline->recording->path, sizeof(row.file) - 1));
+		gmt_text_tail(pipeline->recording->path, sizeof(row.file) - 1));
 	row.rank = pipeline->recording->process.rank;
 	row.device = overview->account ? overview->account->device : GMT_DEVICE_UNKNOWN;
 	row.peak_bytes = overview->account ? overview->account->peak_bytes : 0;
@@ -88,7 +88,7 @@ static bool read_rows(FILE *file, struct rows *ret_rows)
 static void write_row(const struct row *row, FILE *text)
 {
 	const struct gmt_console console = { .file = text };
-	const char *file = gmt_text_end(row->file, FILE_COLUMNS);
+	const char *file = gmt_text_tail(row->file, FILE_COLUMNS);
 
 	if (row->rank >= 0)
 		fprintf(text, "%5" PRId32 "  ", row->rank);

@@ -89,7 +89,7 @@ static bool name_place(struct builder *builder, uint32_t id)
 	}
 	snprintf(text, sizeof(text), "%s%s%s", left, *right ? ":" : "", right);
 	/* A baseline is a text file. Unprintable characters would not be read back unchanged. */
-	gmt_safe_line(text);
+	gmt_safe_replace(text);
 	return gmt_intern_text(&builder->keys->texts, text, &builder->keys->places.items[id]);
 }
 

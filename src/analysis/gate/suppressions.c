@@ -153,7 +153,8 @@ static bool matches_place(const char *pattern, const struct gmt_traces *traces,
 		gmt_intern_get(&traces->strings, place->module)->length;
 
 	/* A hostile file can repeat a long name in each frame of many stacks. */
-	if (bytes > SHORT_BYTES && !gmt_budget_spend(bytes / BYTES_PER_UNIT, GMT_BUDGET_COMPARISONS))
+	if (bytes > SHORT_BYTES &&
+		!gmt_budget_spend_work(bytes / BYTES_PER_UNIT, GMT_BUDGET_COMPARISONS))
 		return false;
 	return gmt_suppression_matches(pattern, gmt_traces_string(traces, place->function)) ||
 		gmt_suppression_matches(pattern, gmt_traces_string(traces, place->file)) ||

@@ -130,7 +130,7 @@ static void copy_frame(struct gmt_verdict *verdict, struct gmt_verdict_frame *fr
 		gmt_intern_get(&traces->strings, place->module)->length;
 
 	/* A hostile file can repeat a long name in each frame of many stacks. */
-	if (bytes > SHORT_BYTES && !gmt_budget_spend(bytes / BYTES_PER_UNIT, GMT_BUDGET_NAMES)) {
+	if (bytes > SHORT_BYTES && !gmt_budget_spend_work(bytes / BYTES_PER_UNIT, GMT_BUDGET_NAMES)) {
 		*frame = (struct gmt_verdict_frame){
 			.function = "?",
 			.file = "",

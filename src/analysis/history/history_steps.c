@@ -82,7 +82,7 @@ static bool may_add_rows(size_t accounts)
 {
 	enum { FEW = 32 };
 
-	return gmt_budget_spend(accounts > FEW ? accounts : accounts / 4, GMT_BUDGET_ROWS);
+	return gmt_budget_spend_work(accounts > FEW ? accounts : accounts / 4, GMT_BUDGET_ROWS);
 }
 
 bool gmt_history_end_step(struct gmt_history_follower *follower,
@@ -158,7 +158,7 @@ void gmt_history_set_compacted_step(struct gmt_history_follower *follower,
 	while (found && last < follower->cursor && steps[last].end == compacted->stamp &&
 		steps[found - 1].is_inner)
 		found--;
-	if (!gmt_budget_spend(last - found, GMT_BUDGET_ROWS))
+	if (!gmt_budget_spend_work(last - found, GMT_BUDGET_ROWS))
 		return;
 	for (size_t i = found; i < follower->cursor && (i < last || steps[i].end == compacted->stamp);
 		i++) {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "analysis/job/summary_encode.h"
-#include "format/encoding/decode.h"
+#include "format/encoding/decode_rows.h"
 
 /* The most rows of a block: a summary has far fewer. Bounds the work on a forged file. */
 enum { MAX_DEVICES = 4096, MAX_VARIABLES = 256, MAX_ACCOUNTS = 4096, MAX_ROWS = 65536 };

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "format/encoding/encode.h"
+#include "format/encoding/encode_rows.h"
 
 struct writer {
 	const struct gmt_job_store *store;

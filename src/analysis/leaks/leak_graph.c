@@ -179,7 +179,7 @@ static bool is_one_call(const struct gmt_leak_builder *builder, const struct sta
 {
 	uint32_t shared, inner_a, inner_b, function;
 
-	if (!gmt_budget_spend((uint64_t)a->count + b->count, GMT_BUDGET_GRAPHS))
+	if (!gmt_budget_spend_work((uint64_t)a->count + b->count, GMT_BUDGET_GRAPHS))
 		return false;
 	shared = shared_frames(a, b);
 	inner_a = a->count - shared;

@@ -107,7 +107,8 @@ static const struct gmt_ledger_answer *find_answer(const struct builder *builder
 
 	*ret_mismatch = same_use ? DIFFERS : UNUSABLE;
 	/* A file can have many devices and many answers, so the search has a budget. */
-	if (!gmt_budget_spend(builder->watch->answers.count / ANSWERS_PER_UNIT, GMT_BUDGET_MOMENTS))
+	if (!gmt_budget_spend_work(builder->watch->answers.count / ANSWERS_PER_UNIT,
+			GMT_BUDGET_MOMENTS))
 		return NULL;
 	for (size_t i = 0; i < builder->watch->answers.count; i++) {
 		const struct gmt_ledger_answer *answer = &builder->watch->answers.items[i];

@@ -9,7 +9,7 @@
 
 struct gmt_event_counts_api {
 	uint32_t api; /* id; the file may not name it */
-	uint64_t counts[GMT_KIND_COUNT]; /* by enum gmt_kind; [0] is the sum */
+	uint64_t counts[GMT_KIND_COUNT]; /* by enum gmt_event_kind; [0] is the sum */
 };
 
 struct gmt_event_counts_thread {

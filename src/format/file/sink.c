@@ -79,7 +79,7 @@ static const char *why_not_writable(const struct gmt_sink *sink)
 	struct stat status;
 
 	if (fstat(sink->fd, &status) || status.st_dev != sink->file.device ||
-		status.st_ino != sink->file.number)
+		status.st_ino != sink->file.inode)
 		return "the program closed the recorder's file descriptor";
 	if (!S_ISREG(status.st_mode))
 		return NULL;
@@ -237,7 +237,7 @@ enum gmt_status gmt_sink_end_member(struct gmt_sink *sink,
 	deflateReset(&sink->stream);
 	sink->member_begin = sink->written_bytes;
 	if (description)
-		gmt_member_write(description, &identity, sink->extra);
+		gmt_member_description_write(description, &identity, sink->extra);
 	sink->header =
 		(gz_header){ .extra = sink->extra, .extra_len = sizeof(sink->extra), .os = UNIX };
 	deflateSetHeader(&sink->stream, description ? &sink->header : NULL);

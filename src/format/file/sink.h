@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "format/file/member.h"
+#include "format/file/member_description.h"
 
 struct gmt_sink;
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "import/csv/csv_values.h"
+#include "import/csv/csv_log.h"
 
 /* Times from here on are those of the Unix epoch: since 1973. */
 #define EPOCH_NS UINT64_C(100000000000000000)

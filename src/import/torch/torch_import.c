@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
-#include "import/torch/torch_trace.h"
+#include "import/torch/torch_write_device.h"
 
 enum { MAX_DEVICES = 1024, WORK_FOR_EACH_BYTE = 16, LEAST_WORK = 1 << 20 };
 
@@ -200,7 +200,6 @@ static enum gmt_status read_traces(struct import *import, const struct gmt_unpic
 	const struct gmt_unpickled_items *items = gmt_torch_import_items(traces);
 	enum gmt_status status = GMT_OK;
 
-	import->has_traces = import->events;
 	for (uint32_t i = 0; !status && i < items->count; i++)
 		status = read_trace(import, &items->values[i], i);
 	import->has_traces = import->events;
@@ -241,7 +240,7 @@ static void find_cut_traces(struct import *import)
 /* --- notes ------------------------------------------------------------------------------------ */
 
 static void note_device(struct import *import, const struct gmt_torch_import_device *device,
-	const struct gmt_torch_import_trace *trace)
+	const struct gmt_torch_import_output *output)
 {
 	struct gmt_import_writer *writer = &import->writer;
 
@@ -256,12 +255,12 @@ static void note_device(struct import *import, const struct gmt_torch_import_dev
 			"tell them from other segments",
 			device->ordinal, gmt_text_size(device->private_bytes).text);
 	if (device->has_segments && device->events.count &&
-		(trace->end_bytes != device->end_bytes || trace->end_blocks != device->end_blocks))
+		(output->end_bytes != device->end_bytes || output->end_blocks != device->end_blocks))
 		gmt_import_note(writer,
 			"GPU %" PRIu32 ": the events leave %s in %s block%s, but the segments of the snapshot "
 			"list %s in %s: events are missing",
-			device->ordinal, gmt_text_size(trace->end_bytes).text,
-			gmt_text_count(trace->end_blocks).text, trace->end_blocks == 1 ? "" : "s",
+			device->ordinal, gmt_text_size(output->end_bytes).text,
+			gmt_text_count(output->end_blocks).text, output->end_blocks == 1 ? "" : "s",
 			gmt_text_size(device->end_bytes).text, gmt_text_count(device->end_blocks).text);
 }
 
@@ -277,7 +276,7 @@ static bool has_items(const struct gmt_unpickled *value, const char *key)
 	return false;
 }
 
-static void note_all(struct import *import, const struct gmt_torch_import_trace *trace)
+static void note_all(struct import *import, const struct gmt_torch_import_output *output)
 {
 	struct gmt_import_writer *writer = &import->writer;
 
@@ -292,18 +291,18 @@ static void note_all(struct import *import, const struct gmt_torch_import_trace 
 	else if (import->lacks_times)
 		gmt_import_note(writer,
 			"the events of the snapshot have no times: one microsecond stands for each event");
-	if (trace->early_blocks)
+	if (output->early_blocks)
 		gmt_import_note(writer,
 			"%s in %s block%s were allocated before the first event: they count as allocated at "
 			"the start; %s of these blocks have no stack",
-			gmt_text_size(trace->early_bytes).text, gmt_text_count(trace->early_blocks).text,
-			trace->early_blocks == 1 ? "" : "s", gmt_text_count(trace->early_without_stack).text);
+			gmt_text_size(output->early_bytes).text, gmt_text_count(output->early_blocks).text,
+			output->early_blocks == 1 ? "" : "s", gmt_text_count(output->early_without_stack).text);
 	if (has_items(import->value, "host_segments") || has_items(import->value, "host_traces"))
 		gmt_import_note(writer,
 			"the snapshot also has pinned host memory of PyTorch, which is not imported");
-	if (trace->unknown_actions)
+	if (output->unknown_actions)
 		gmt_import_note(writer, "%s events of the snapshot have actions that are not known",
-			gmt_text_count(trace->unknown_actions).text);
+			gmt_text_count(output->unknown_actions).text);
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
@@ -340,7 +339,7 @@ static enum gmt_status read_snapshot(struct import *import)
 
 static enum gmt_status write_snapshot(struct import *import)
 {
-	struct gmt_torch_import_trace trace = {
+	struct gmt_torch_import_output output = {
 		.stacks = &import->stacks,
 		.start_us = import->start_us,
 		.last_stamp = GMT_IMPORT_START_STAMP,
@@ -354,13 +353,13 @@ static enum gmt_status write_snapshot(struct import *import)
 
 		if (!device->events.count && !device->has_segments)
 			continue;
-		status = gmt_torch_import_write_device(&trace, device, import->error);
+		status = gmt_torch_import_write_device(&output, device, import->error);
 		if (!status)
-			note_device(import, device, &trace);
+			note_device(import, device, &output);
 	}
 	if (!status) {
-		note_all(import, &trace);
-		gmt_import_end(&import->writer, trace.last_stamp);
+		note_all(import, &output);
+		gmt_import_end(&import->writer, output.last_stamp);
 		if (import->writer.failed)
 			status = no_memory(import);
 	}

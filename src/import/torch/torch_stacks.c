@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "import/torch/torch_fields.h"
+#include "import/torch/torch_snapshot.h"
 
 /* The recorder's deepest stacks are shorter. */
 enum { MAX_FRAMES = 65536, MAX_KEYS = 64, NAME_BYTES = 256, NAME_SEARCHED = 4096 };

@@ -135,14 +135,14 @@ static bool interpret(struct gmt_follow *follow, const struct gmt_recording_even
 /* Interprets the events up to a stamp, in order. The later ones wait on. */
 static bool interpret_until(struct gmt_follow *follow, uint64_t stamp)
 {
-	struct gmt_order *order = &follow->loader.events.order;
+	struct gmt_event_sorter *sorter = &follow->loader.events.sorter;
 	struct gmt_events events = { 0 };
 	struct gmt_events_reader reader = { 0 };
-	bool done = gmt_order_finish(order, &events);
+	bool done = gmt_event_sorter_finish(sorter, &events);
 
 	gmt_clock_prepare(follow->recording);
-	gmt_order_fini(order);
-	*order = (struct gmt_order){ .shapes = &follow->recording->shapes };
+	gmt_event_sorter_fini(sorter);
+	*sorter = (struct gmt_event_sorter){ .shapes = &follow->recording->shapes };
 	done = done && gmt_events_reader_init(&reader, &events, GMT_EVENTS_ALL);
 	for (size_t i = 0; done && i < events.count; i++) {
 		const struct gmt_recording_event *event = gmt_events_at(&reader, i);
@@ -152,8 +152,8 @@ static bool interpret_until(struct gmt_follow *follow, uint64_t stamp)
 			done = interpret(follow, event);
 			continue;
 		}
-		row = gmt_order_push(order, event->stamp);
-		done = row && gmt_events_row_of(order->shapes, event, row);
+		row = gmt_event_sorter_push(sorter, event->stamp);
+		done = row && gmt_events_row_of(sorter->shapes, event, row);
 	}
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
@@ -373,9 +373,10 @@ enum gmt_status gmt_follow_read(struct gmt_follow *follow, uint64_t max_bytes,
 }
 
 static enum gmt_status open_source(struct gmt_follow *follow, const char *path,
-	enum gmt_follow_way way, struct gmt_shared_recording *shared_recording, struct gmt_error *error)
+	enum gmt_follow_mode mode, struct gmt_shared_recording *shared_recording,
+	struct gmt_error *error)
 {
-	if (way == GMT_FOLLOW_ENDED)
+	if (mode == GMT_FOLLOW_ENDED)
 		return gmt_source_open_with(path, shared_recording, &follow->source, error);
 	follow->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (follow->fd < 0)
@@ -383,7 +384,7 @@ static enum gmt_status open_source(struct gmt_follow *follow, const char *path,
 	return gmt_source_open_growing(follow->fd, path, &follow->source, error);
 }
 
-enum gmt_status gmt_follow_open(const char *path, enum gmt_follow_way way,
+enum gmt_status gmt_follow_open(const char *path, enum gmt_follow_mode mode,
 	struct gmt_shared_recording *shared_recording, struct gmt_follow **ret_follow,
 	struct gmt_error *error)
 {
@@ -395,7 +396,7 @@ enum gmt_status gmt_follow_open(const char *path, enum gmt_follow_way way,
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	gmt_budget_begin();
 	follow->fd = -1;
-	follow->waits_for_end = way != GMT_FOLLOW_GROWING;
+	follow->waits_for_end = mode != GMT_FOLLOW_GROWING;
 	follow->interpreter = (struct gmt_event_interpreter){
 		.accounting = &follow->accounting,
 		.heap_groups = &follow->heap_groups,
@@ -407,7 +408,7 @@ enum gmt_status gmt_follow_open(const char *path, enum gmt_follow_way way,
 			.user = follow },
 		.forgets_ended = true,
 	};
-	status = open_source(follow, path, way, shared_recording, error);
+	status = open_source(follow, path, mode, shared_recording, error);
 	if (!status) {
 		bool is_made = gmt_load_rows_init(&follow->loader, path);
 

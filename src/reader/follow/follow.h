@@ -83,7 +83,7 @@ struct gmt_follow {
 };
 
 /* How the file will change. */
-enum gmt_follow_way {
+enum gmt_follow_mode {
 	GMT_FOLLOW_ENDED,   /* not any more */
 	GMT_FOLLOW_GROWING, /* its recorder still writes it */
 	/* the same, and an event came too late before: what it has at first is ordered as a whole */
@@ -96,7 +96,7 @@ enum gmt_follow_way {
  * only the header. It fails like gmt_source_open. GMT_FORMAT may only mean that the recorder has
  * not yet written its header. The caller frees *ret_follow with gmt_follow_close.
  */
-enum gmt_status gmt_follow_open(const char *path, enum gmt_follow_way way,
+enum gmt_status gmt_follow_open(const char *path, enum gmt_follow_mode mode,
 	struct gmt_shared_recording *shared_recording, struct gmt_follow **ret_follow,
 	struct gmt_error *error);
 

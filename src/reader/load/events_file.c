@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/pages.h"
-#include "system/file_bytes.h"
+#include "system/file_io.h"
 #include "system/temporary_file.h"
 
 struct gmt_events_file {

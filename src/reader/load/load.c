@@ -4,7 +4,7 @@
 #include "base/budget.h"
 #include "reader/load/clock.h"
 #include "reader/load/load_rows.h"
-#include "reader/load/order.h"
+#include "reader/load/event_sorter.h"
 #include "reader/load/recording.h"
 #include "source/read_ahead.h"
 #include "source/source.h"
@@ -92,7 +92,7 @@ static enum gmt_status finish(struct loader *loader, enum gmt_status status, boo
 	if (recording->has_end && recording->seen_events != recording->promised_events)
 		recording->counts_differ = true;
 	gmt_clock_prepare(recording);
-	gmt_order_marks(recording);
+	gmt_sort_marks(recording);
 	if (!recording->damage || !gmt_load_finish_events(&loader->rows.events))
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	return GMT_OK;

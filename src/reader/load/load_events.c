@@ -70,7 +70,7 @@ static bool has_offset(uint64_t kind)
 enum {
 	KNOWN_KINDS = 0
 #define GMT_KIND(number, ...) | 1 << number
-#include "format/kinds.def"
+#include "format/event_kinds.def"
 #undef GMT_KIND
 	,
 	KNOWN_LAYERS = 0
@@ -142,13 +142,13 @@ static bool list_words(struct gmt_load_events *loader, const struct gmt_columns 
 		return false;
 	words = loader->words[word].items;
 	for (size_t p = 0; p < PARTS; p++)
-		if (parts[p].word == word && !columns->cells[parts[p].field].step)
+		if (parts[p].word == word && !columns->cells[parts[p].field].stride)
 			add_to_words(&same, 1, columns->cells[parts[p].field].values, parts[p].mask,
 				parts[p].shift);
 	for (uint32_t i = 0; i < columns->count; i++)
 		words[i] = same;
 	for (size_t p = 0; p < PARTS; p++)
-		if (parts[p].word == word && columns->cells[parts[p].field].step)
+		if (parts[p].word == word && columns->cells[parts[p].field].stride)
 			add_to_words(words, columns->count, columns->cells[parts[p].field].values,
 				parts[p].mask, parts[p].shift);
 	return true;
@@ -163,8 +163,8 @@ static const uint64_t *values_of(struct gmt_load_events *loader, struct gmt_colu
 {
 	const struct gmt_cells *cells = &columns->cells[field];
 
-	return !cells->step && !*cells->values ? loader->zeros.items
-										   : gmt_columns_expand(columns, field);
+	return !cells->stride && !*cells->values ? loader->zeros.items
+											 : gmt_columns_expand(columns, field);
 }
 
 /* The columns from which the rows of a block are loaded. */
@@ -188,9 +188,9 @@ static inline __attribute__((always_inline)) bool load_event(struct gmt_load_eve
 		shape.words[1] &= ~((uint64_t)UINT16_MAX << GMT_SHAPE_CONTEXT_SHIFT);
 	if (!find_trace(loader, block->stack[i], block->frames[i], block->caller[i], &trace) ||
 		!clamp_stamp(loader, (uint32_t)block->thread[i], &stamp) ||
-		!gmt_event_shapes_find(loader->order.shapes, &shape, &number))
+		!gmt_event_shapes_find(loader->sorter.shapes, &shape, &number))
 		return false;
-	row = gmt_order_push(&loader->order, stamp);
+	row = gmt_event_sorter_push(&loader->sorter, stamp);
 	if (!row)
 		return false;
 	row->stamp = stamp;
@@ -269,7 +269,7 @@ bool gmt_load_finish_events(struct gmt_load_events *loader)
 
 	note_shapes(recording);
 	recording->reader = gmt_pages_grow(NULL, 0, sizeof(*recording->reader));
-	return recording->reader && gmt_order_finish(&loader->order, &recording->events) &&
+	return recording->reader && gmt_event_sorter_finish(&loader->sorter, &recording->events) &&
 		gmt_events_reader_init(recording->reader, &recording->events, GMT_EVENTS_ALL) &&
 		gmt_backward_stacks_attribute(recording);
 }
@@ -277,7 +277,7 @@ bool gmt_load_finish_events(struct gmt_load_events *loader)
 bool gmt_load_end_compacted(struct gmt_load_events *loader)
 {
 	loader->recording->compacted_events = loader->count;
-	return gmt_order_end_part(&loader->order);
+	return gmt_event_sorter_end_part(&loader->sorter);
 }
 
 void gmt_load_events_fini(struct gmt_load_events *loader)
@@ -289,5 +289,5 @@ void gmt_load_events_fini(struct gmt_load_events *loader)
 	gmt_vec_fini(&loader->words[0]);
 	gmt_vec_fini(&loader->words[1]);
 	gmt_vec_fini(&loader->zeros);
-	gmt_order_fini(&loader->order);
+	gmt_event_sorter_fini(&loader->sorter);
 }

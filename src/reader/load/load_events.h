@@ -11,9 +11,9 @@
 
 #include "containers/map.h"
 #include "containers/vec.h"
-#include "reader/load/order.h"
+#include "reader/load/event_sorter.h"
 #include "reader/load/recording.h"
-#include "format/encoding/columns.h"
+#include "format/encoding/decode_columns.h"
 
 /* One entry of the cache of recent traces. */
 struct gmt_load_known_trace {
@@ -24,7 +24,7 @@ struct gmt_load_known_trace {
 
 enum { GMT_LOAD_KNOWN_TRACES = 1024 };
 
-/* Initialize with zeros, then set `recording` and `order.shapes`. */
+/* Initialize with zeros, then set `recording` and `sorter.shapes`. */
 struct gmt_load_events {
 	struct gmt_recording *recording;
 	struct gmt_map trace_ids;   /* from stack << 32 | frames to the index in `traces` */
@@ -34,7 +34,7 @@ struct gmt_load_events {
 	uint32_t clamp_thread;      /* the thread whose clamp was used last */
 	size_t clamp_index_plus_1;  /* the index of that thread's clamp, plus 1 */
 	struct gmt_load_known_trace known[GMT_LOAD_KNOWN_TRACES];
-	struct gmt_order order;
+	struct gmt_event_sorter sorter;
 	size_t count; /* number of events loaded so far */
 	GMT_VEC(uint64_t) words[2]; /* the two shape words of each row of a block */
 	GMT_VEC(uint64_t) zeros;    /* one zero for each row of the largest block; read-only */

@@ -13,7 +13,7 @@ bool gmt_load_rows_init(struct gmt_load_rows *loader, const char *path)
 	if (!recording)
 		return false;
 	loader->recording = loader->events.recording = recording;
-	loader->events.order.shapes = &recording->shapes;
+	loader->events.sorter.shapes = &recording->shapes;
 	/* Whoever reads the recording before its process record is there finds empty texts. */
 	recording->host = recording->executable = recording->directory = "";
 	recording->recorder_version = recording->machine = recording->imported_from = "";

@@ -96,7 +96,8 @@ uint64_t gmt_recording_duration_ns(const struct gmt_recording *recording)
 bool gmt_recording_complete(const struct gmt_recording *recording)
 {
 	return recording->has_end && !recording->damaged && !recording->counts_differ &&
-		!recording->unknown_events && !gmt_recording_dropped(recording) && !gmt_budget_has_cut();
+		!recording->unknown_events && !gmt_recording_dropped(recording) &&
+		!gmt_budget_has_cut_results();
 }
 
 void gmt_recording_free(struct gmt_recording *recording)

@@ -32,7 +32,7 @@ static void quote(const struct word *word, char *ret_text, size_t size)
 	size_t length = 0;
 
 	while (at < end && length + 8 < size) {
-		size_t skip, bytes = gmt_safe_length(at, (size_t)(end - at), &skip);
+		size_t skip, bytes = gmt_safe_character_length(at, (size_t)(end - at), &skip);
 
 		if (!bytes) {
 			ret_text[length++] = '?';

@@ -4,7 +4,7 @@
 
 /*
  * Shared by traces.c (resolves addresses and stores stacks), traces_merge.c (merges two stacks) and
- * traces_closure.c. Internal to them.
+ * traces_optimizer_closure.c. Internal to them.
  */
 
 #include "reader/symbols/symbols.h"
@@ -51,7 +51,7 @@ struct gmt_traces_merger {
 	/* of the current trace: entries from outer_at on that are not yet in `merged` */
 	size_t outer_runs;
 	GMT_VEC(uint32_t) merged;
-	GMT_VEC(uint8_t) closure_kinds; /* for each place: cached by traces_closure.c */
+	GMT_VEC(uint8_t) closure_kinds; /* for each place: cached by traces_optimizer_closure.c */
 	uint32_t frame_kinds; /* of the current trace */
 	struct gmt_owner_walk owner; /* of the current trace */
 };

@@ -39,7 +39,7 @@ static bool find_counts(struct gmt_compacted_steps *compacted_steps, enum gmt_ma
 			continue;
 		before = id;
 		if (row->steps > MAX_STEPS || (sum += row->steps) > MAX_STEPS ||
-			!gmt_budget_spend(row->steps, GMT_BUDGET_ROWS)) {
+			!gmt_budget_spend_work(row->steps, GMT_BUDGET_ROWS)) {
 			gmt_map_fini(&compacted_steps->counts);
 			return true;
 		}

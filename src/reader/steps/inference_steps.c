@@ -225,8 +225,9 @@ static bool make_steps(struct finder *finder, struct gmt_step_series *series)
 	return done;
 }
 
-bool gmt_inference_steps(const struct gmt_recording *recording, const struct gmt_traces *traces,
-	const struct gmt_step_series *main, uint64_t work_end, struct gmt_step_series *ret_series)
+bool gmt_inference_steps_find(const struct gmt_recording *recording,
+	const struct gmt_traces *traces, const struct gmt_step_series *main, uint64_t work_end,
+	struct gmt_step_series *ret_series)
 {
 	struct finder finder = {
 		.runs = { .recording = recording, .traces = traces, .main = main, .work_end = work_end },

@@ -25,7 +25,8 @@
  * Fills `ret_series`. `main` holds the program's other steps; NULL if there are no such steps.
  * Ignores events after the stamp `work_end`. Returns false when out of memory.
  */
-bool gmt_inference_steps(const struct gmt_recording *recording, const struct gmt_traces *traces,
-	const struct gmt_step_series *main, uint64_t work_end, struct gmt_step_series *ret_series);
+bool gmt_inference_steps_find(const struct gmt_recording *recording,
+	const struct gmt_traces *traces, const struct gmt_step_series *main, uint64_t work_end,
+	struct gmt_step_series *ret_series);
 
 #endif

@@ -5,7 +5,7 @@
 /*
  * Represents stacks as paths from the outermost frame inward. Each level has a node (a function)
  * and the current line in it. Equal functions called from equal lines are one node. Part
- * of the search for the loop whose passes are steps (loops.c).
+ * of the search for the loop whose passes are steps (loop_steps.c).
  */
 
 #include <stdbool.h>

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "system/file_bytes.h"
+#include "system/file_io.h"
 #include "base/pages.h"
 #include "containers/vec.h"
 

@@ -22,7 +22,7 @@ static void put_escaped(FILE *file, const char *text, bool is_property)
 
 	for (size_t left = gmt_budget_spend_text(strlen(text)), taken; left;
 		at += taken, left -= taken) {
-		size_t skip, length = gmt_safe_length(at, left, &skip);
+		size_t skip, length = gmt_safe_character_length(at, left, &skip);
 
 		taken = length ? length : skip;
 		if (*at == '%' || *at == '\r' || *at == '\n' || (is_property && (*at == ':' || *at == ',')))
@@ -99,7 +99,7 @@ static void put_cell(FILE *file, const char *text)
 
 	for (size_t left = gmt_budget_spend_text(strlen(text)), taken; left;
 		at += taken, left -= taken) {
-		size_t skip, length = gmt_safe_length(at, left, &skip);
+		size_t skip, length = gmt_safe_character_length(at, left, &skip);
 
 		taken = length ? length : skip;
 		/* Also escape text that GitHub turns into links: people, issues, addresses. */

@@ -35,9 +35,9 @@ static void put(FILE *file, const char *text)
 			fputs(name, file);
 		else if (!length || is_control || is_none)
 			fputs("\xef\xbf\xbd", file);
-		else if (!gmt_safe_length(at, left, &skip) ||
+		else if (!gmt_safe_character_length(at, left, &skip) ||
 			gmt_safe_makes_runner_command((const unsigned char *)text, at))
-			fprintf(file, "&#x%x;", gmt_safe_character(at, length));
+			fprintf(file, "&#x%x;", gmt_text_utf8_code_point(at, length));
 		else
 			fwrite(at, 1, length, file);
 		length += !length;

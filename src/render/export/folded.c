@@ -40,7 +40,7 @@ enum gmt_status gmt_export_folded(struct gmt_export *export, FILE *file, struct 
 			sum = gmt_saturating_add_u64(sum, profile->rows.items[i].values[export->value]);
 		if (!sum)
 			continue;
-		if (gmt_budget_output_is_cut())
+		if (gmt_budget_has_cut_output())
 			break;
 		fputs(device.text, file);
 		if (profile->groups) {

@@ -49,7 +49,7 @@ void gmt_export_line(FILE *file, const char *text, const char *separators)
 	size_t left = gmt_budget_spend_text(strlen(text));
 
 	while (left) {
-		size_t skip, length = gmt_safe_length(at, left, &skip);
+		size_t skip, length = gmt_safe_character_length(at, left, &skip);
 
 		if (!length || gmt_safe_makes_runner_command((const unsigned char *)text, at))
 			fputc('?', file);

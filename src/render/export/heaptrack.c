@@ -164,7 +164,7 @@ static bool write_change(struct writer *writer, char sign, uint64_t size_bytes, 
 	size_t count = writer->allocations.entries.count;
 	uint32_t number;
 
-	if (!gmt_budget_write(USUAL_BYTES))
+	if (!gmt_budget_spend_output(USUAL_BYTES))
 		return true;
 	if (!write_stack(writer, stack, &number))
 		return false;

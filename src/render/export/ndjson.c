@@ -59,7 +59,7 @@ static void write_head(struct writer *writer)
 
 static void write_steps(struct writer *writer, const struct gmt_step_series *series)
 {
-	for (size_t i = 0; i < series->steps.count && !gmt_budget_output_is_cut(); i++) {
+	for (size_t i = 0; i < series->steps.count && !gmt_budget_has_cut_output(); i++) {
 		const struct gmt_step *step = &series->steps.items[i];
 
 		begin(writer, "step");
@@ -73,7 +73,7 @@ static void write_steps(struct writer *writer, const struct gmt_step_series *ser
 
 static void write_phases(struct writer *writer, const struct gmt_timeline *timeline)
 {
-	for (size_t i = 0; i < timeline->phases.count && !gmt_budget_output_is_cut(); i++) {
+	for (size_t i = 0; i < timeline->phases.count && !gmt_budget_has_cut_output(); i++) {
 		const struct gmt_phase *phase = &timeline->phases.items[i];
 
 		begin(writer, "phase");
@@ -125,7 +125,7 @@ static void write_where(struct writer *writer, const struct gmt_recording_event 
 static bool is_included(const struct writer *writer, const struct gmt_recording_event *event,
 	uint8_t layer, int32_t device)
 {
-	return event->stamp >= writer->from_stamp && !gmt_budget_output_is_cut() &&
+	return event->stamp >= writer->from_stamp && !gmt_budget_has_cut_output() &&
 		gmt_profile_includes(&writer->export->choice, layer, device);
 }
 

@@ -165,7 +165,7 @@ static void write_sample(struct writer *writer, const struct gmt_profile_row *ro
 		gmt_protobuf_number(&writer->child, LABEL_NUM, (uint64_t)process->rank);
 		gmt_protobuf_message(&writer->message, SAMPLE_LABEL, &writer->child);
 	}
-	gmt_budget_write(writer->message.bytes.count);
+	gmt_budget_spend_output(writer->message.bytes.count);
 	write_message(writer, PROFILE_SAMPLE);
 }
 
@@ -263,7 +263,7 @@ static void write_profile(struct writer *writer)
 	const struct gmt_profile *profile = writer->export->profile;
 
 	write_sample_types(writer);
-	for (size_t i = 0; i < profile->rows.count && !writer->failed && !gmt_budget_output_is_cut();
+	for (size_t i = 0; i < profile->rows.count && !writer->failed && !gmt_budget_has_cut_output();
 		i++)
 		write_sample(writer, &profile->rows.items[i]);
 	write_mapping(writer);

@@ -57,7 +57,7 @@ static size_t safe_text(const char *text, size_t length, struct gmt_protobuf *me
 	size_t sum = 0;
 
 	for (size_t left = length; left;) {
-		size_t skip, character = gmt_safe_length(at, left, &skip);
+		size_t skip, character = gmt_safe_character_length(at, left, &skip);
 		size_t taken = character ? character : skip;
 
 		if (message)

@@ -18,7 +18,7 @@ static void render_lists(const struct gmt_info *info, struct gmt_json *json)
 		gmt_json_key_text(json, "name", api ? api->name.text : NULL);
 		gmt_json_key_text(json, "library", api ? api->library.text : NULL);
 #define GMT_KIND(number, NAME, name, ...) gmt_json_key_u64(json, name, row->counts[number]);
-#include "format/kinds.def"
+#include "format/event_kinds.def"
 #undef GMT_KIND
 		gmt_json_end_object(json);
 	}

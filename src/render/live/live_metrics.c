@@ -13,7 +13,7 @@ static void write_value(FILE *file, const char *text)
 	size_t left = strlen(text), length, skip;
 
 	for (; left; at += length ? length : skip, left -= length ? length : skip) {
-		length = gmt_safe_length(at, left, &skip);
+		length = gmt_safe_character_length(at, left, &skip);
 		if (!length)
 			fputc('?', file);
 		else if (*at == '"' || *at == '\\')

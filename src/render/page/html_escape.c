@@ -27,7 +27,7 @@ void gmt_html_escape(FILE *file, const char *text, size_t length)
 	const unsigned char *at = (const unsigned char *)text, *end = at + length;
 
 	while (at < end) {
-		size_t skip = 1, taken = gmt_safe_length(at, (size_t)(end - at), &skip);
+		size_t skip = 1, taken = gmt_safe_character_length(at, (size_t)(end - at), &skip);
 		const char *entity = entity_of(*at);
 
 		if (entity) {

@@ -129,7 +129,7 @@ static bool write_tree(struct writer *writer, uint32_t root)
 {
 	bool done = push_children(writer, root, 0);
 
-	while (done && writer->stack.count && !gmt_budget_output_is_cut()) {
+	while (done && writer->stack.count && !gmt_budget_has_cut_output()) {
 		struct waiting waiting = writer->stack.items[--writer->stack.count];
 
 		/* A node of a chain keeps the line of its parent. */

@@ -16,7 +16,7 @@ static void put_pattern(FILE *file, const char *text)
 
 	for (size_t left = gmt_budget_spend_text(strlen(text)), taken; left;
 		at += taken, left -= taken) {
-		size_t skip, length = gmt_safe_length(at, left, &skip);
+		size_t skip, length = gmt_safe_character_length(at, left, &skip);
 
 		taken = length ? length : skip;
 		if (length && !gmt_safe_makes_runner_command((const unsigned char *)text, at))

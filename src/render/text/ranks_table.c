@@ -106,7 +106,7 @@ static void write_row(struct gmt_ranks_writer *writer, uint32_t index)
 		gmt_ranks_write(writer, "%5" PRId32 " ", rank->launch.rank);
 	else
 		gmt_ranks_write(writer, "%5" PRIu32 " ", rank->summary->pid);
-	gmt_console_padded(&writer->screen.line, gmt_text_end(host, HOST_COLUMNS), HOST_COLUMNS);
+	gmt_console_padded(&writer->screen.line, gmt_text_tail(host, HOST_COLUMNS), HOST_COLUMNS);
 	gmt_ranks_write(writer, "%10s", account ? gmt_text_size(rank->peak_bytes).text : "-");
 	if (rank->total_bytes)
 		gmt_ranks_write(writer, "%4.0f %%",

@@ -46,7 +46,7 @@ static bool is_there(const struct gmt_replacement *replacement)
 	struct stat status;
 
 	return !lstat(replacement->path, &status) && status.st_dev == replacement->file.device &&
-		status.st_ino == replacement->file.number;
+		status.st_ino == replacement->file.inode;
 }
 
 /* Starts a process that acts as another recorder in this folder: it removes orphans in a loop. */

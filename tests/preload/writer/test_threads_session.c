@@ -31,7 +31,7 @@
 #include "runtime/recorder_stack.h"
 #include "driver/driver_queries.h"
 #include "interpose/unhooked.h"
-#include "format/encoding/decode.h"
+#include "format/encoding/decode_rows.h"
 #include "source/source.h"
 
 enum {

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "step_log.h"
-#include "shared_memory/shared_recording.h"
+#include "shared_memory/shared_recording_layout.h"
 
 enum { JUDGE_TEXT_BYTES = 256 };
 

@@ -6,7 +6,7 @@
 #include "judge_parts.h"
 #include "reader/replay/replay.h"
 #include "reader/load/recording.h"
-#include "shared_memory/shared_recording_file.h"
+#include "shared_memory/shared_recording_reader.h"
 
 /* The live bytes at the end, and the peak, computed from the log. */
 struct sums {

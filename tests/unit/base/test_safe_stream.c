@@ -90,7 +90,8 @@ static size_t make_safe(const unsigned char *text, size_t length, char *ret_safe
 
 	for (size_t at = 0; at < length;) {
 		size_t skip = 1,
-			   taken = text[at] == '\n' ? 1 : gmt_safe_length(text + at, length - at, &skip);
+			   taken =
+				   text[at] == '\n' ? 1 : gmt_safe_character_length(text + at, length - at, &skip);
 
 		if (taken)
 			memcpy(ret_safe + safe, text + at, taken);

@@ -65,12 +65,12 @@ static void a_copy_and_an_end_have_whole_characters(void **state)
 	assert_string_equal(copy, "abc\xc3\xa4\xe2\x82\xac");
 	gmt_text_copy(copy, sizeof(copy), text);
 	assert_string_equal(copy, text);
-	assert_string_equal(gmt_text_end(text, 3), "");
-	assert_string_equal(gmt_text_end(text, 4), "\xf0\x9f\x98\x80");
-	assert_string_equal(gmt_text_end(text, 8), "\xe2\x82\xac\xf0\x9f\x98\x80");
-	assert_string_equal(gmt_text_end(text, sizeof(text) - 1), text);
+	assert_string_equal(gmt_text_tail(text, 3), "");
+	assert_string_equal(gmt_text_tail(text, 4), "\xf0\x9f\x98\x80");
+	assert_string_equal(gmt_text_tail(text, 8), "\xe2\x82\xac\xf0\x9f\x98\x80");
+	assert_string_equal(gmt_text_tail(text, sizeof(text) - 1), text);
 	/* Bytes that are no UTF-8 are cut anywhere. */
-	assert_int_equal(strlen(gmt_text_end("\x80\x80\x80\x80\x80\x80", 5)), 2);
+	assert_int_equal(strlen(gmt_text_tail("\x80\x80\x80\x80\x80\x80", 5)), 2);
 }
 
 static void durations_have_readable_units(void **state)

@@ -13,9 +13,9 @@
 #include "containers/map.h"
 #include "recording_file.h"
 #include "temporary_file.h"
-#include "format/encoding/columns.h"
-#include "format/encoding/decode.h"
-#include "format/encoding/event_totals.h"
+#include "format/encoding/decode_columns.h"
+#include "format/encoding/decode_rows.h"
+#include "format/encoding/torch_totals.h"
 #include "options/option_value.h"
 #include "source/source.h"
 #include "format/encoding/varint.h"
@@ -221,14 +221,14 @@ static void totals_that_follow_from_the_previous_row_take_no_bytes(void **state)
 
 	(void)state;
 	memcpy(copy, rows, sizeof(rows));
-	gmt_event_totals_to_differences(copy, 5);
+	gmt_torch_totals_to_differences(copy, 5);
 	assert_int_equal(copy[0].allocated_bytes, 1000);
 	assert_int_equal(copy[2].allocated_bytes, 0);
 	assert_int_equal(copy[2].reserved_bytes, 0);
 	assert_int_equal(copy[3].allocated_bytes, 0);
 	assert_int_equal(copy[4].allocated_bytes, 0);
 	assert_int_equal(copy[4].reserved_bytes, -2048);
-	gmt_event_totals_from_differences(copy, 5);
+	gmt_torch_totals_from_differences(copy, 5);
 	assert_memory_equal(copy, rows, sizeof(rows));
 }
 
@@ -286,7 +286,7 @@ static void columns_and_rows_decode_to_the_same_values(void **state)
 		assert_int_equal(gmt_source_open(path, &source, &error), GMT_OK);
 		assert_int_equal(gmt_source_next(source, &block, &error), GMT_OK);
 		assert_int_equal(gmt_decode_rows(&decoder, &block, (const void **)&rows, &error), GMT_OK);
-		assert_int_equal(gmt_columns_decode(&columns, &block, &error), GMT_OK);
+		assert_int_equal(gmt_decode_columns(&columns, &block, &error), GMT_OK);
 		for (uint32_t f = 0; f < record->field_count; f++) {
 			const struct gmt_field_info *field = &record->fields[f];
 
@@ -367,7 +367,7 @@ static void payloads_that_break_the_rules_are_refused(void **state)
 							 &decoder, &rows),
 			GMT_DAMAGED);
 		if (bad[i].kind == GMT_RECORD_SYNC || bad[i].kind == GMT_RECORD_EVENT)
-			assert_int_equal(gmt_columns_decode(&columns, &block, NULL), GMT_DAMAGED);
+			assert_int_equal(gmt_decode_columns(&columns, &block, NULL), GMT_DAMAGED);
 	}
 	gmt_columns_fini(&columns);
 	assert_int_equal(decode_raw(GMT_RECORD_EVENT, 1, "\1\0\1\0\1\0\1\0\1\0\3\xff\xff\3", 14,

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "format/encoding/event_totals.h"
+#include "format/encoding/torch_totals.h"
 
 static void check(const struct recording_file *file, enum gmt_status status)
 {
@@ -36,7 +36,7 @@ void recording_file_put(struct recording_file *file, uint32_t kind, const void *
 	uint32_t count)
 {
 	if (kind == GMT_RECORD_EVENT)
-		gmt_event_totals_to_differences((struct gmt_event *)(uintptr_t)rows, count);
+		gmt_torch_totals_to_differences((struct gmt_event *)(uintptr_t)rows, count);
 	check(file, gmt_encode_rows(&file->encoder, kind, rows, count, &file->error));
 	recording_file_put_bytes(file, file->encoder.block.items, file->encoder.block.count);
 }

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "format/encoding/encode.h"
+#include "format/encoding/encode_rows.h"
 #include "format/file/sink.h"
 
 struct recording_file {

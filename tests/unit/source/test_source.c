@@ -18,7 +18,7 @@
 #include "recording_file.h"
 #include "temporary_file.h"
 #include "format/encoding/block.h"
-#include "format/encoding/decode.h"
+#include "format/encoding/decode_rows.h"
 #include "source/source.h"
 
 static enum gmt_status open_source(struct gmt_source **ret_source, struct gmt_error *error)

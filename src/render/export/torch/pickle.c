@@ -103,7 +103,7 @@ static uint32_t safe_text(const struct gmt_pickle *pickle, const char *text, siz
 	uint32_t sum = 0;
 
 	for (size_t left = length; left;) {
-		size_t skip, character = gmt_safe_length(at, left, &skip);
+		size_t skip, character = gmt_safe_character_length(at, left, &skip);
 		size_t taken = character ? character : skip;
 
 		if (is_written)

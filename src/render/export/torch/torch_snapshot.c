@@ -171,8 +171,8 @@ static void limit_events(struct gmt_torch_writer *writer, uint64_t max_events)
 	enum { USUAL_BYTES = 64 };
 	struct gmt_export *export = writer->export;
 
-	if (max_events > gmt_budget.output / USUAL_BYTES) {
-		max_events = gmt_budget.output / USUAL_BYTES;
+	if (max_events > gmt_budget.output_bytes / USUAL_BYTES) {
+		max_events = gmt_budget.output_bytes / USUAL_BYTES;
 		if (writer->count > max_events)
 			gmt_budget_leave_out(GMT_BUDGET_OUTPUT);
 	}

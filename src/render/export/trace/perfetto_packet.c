@@ -11,7 +11,7 @@ static void write_packet(struct gmt_perfetto *perfetto, struct gmt_protobuf *pac
 	gmt_protobuf_number(packet, GMT_PERFETTO_SEQUENCE_FLAGS, flags);
 	gmt_protobuf_message(out, 1, packet);
 	perfetto->failed |= packet->failed || out->failed;
-	if (gmt_budget_write(out->bytes.count))
+	if (gmt_budget_spend_output(out->bytes.count))
 		fwrite(out->bytes.items, 1, out->bytes.count, perfetto->file);
 	gmt_protobuf_clear(out);
 	gmt_protobuf_clear(packet);

@@ -124,7 +124,7 @@ void gmt_perfetto_stacks(struct gmt_perfetto *perfetto)
 	bool done = gmt_vec_reserve(&stacks.known_mappings, traces->strings.entries.count + 1) &&
 		gmt_vec_reserve(&stacks.known_frames, traces->places.entries.count + 1);
 
-	for (uint32_t i = 0; done && i < traces->stacks.entries.count && !gmt_budget_output_is_cut();
+	for (uint32_t i = 0; done && i < traces->stacks.entries.count && !gmt_budget_has_cut_output();
 		i++) {
 		done = add_stack(&stacks, i);
 		if (stacks.data.bytes.count > MAX_DATA_BYTES)

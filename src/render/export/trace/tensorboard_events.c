@@ -52,7 +52,7 @@ static void write_record(struct gmt_tensorboard_events *events)
 	uint64_t length = events->event.bytes.count;
 	uint32_t crc = masked_crc(&length, sizeof(length));
 
-	if (gmt_budget_write(length + 16)) {
+	if (gmt_budget_spend_output(length + 16)) {
 		fwrite(&length, sizeof(length), 1, events->file);
 		fwrite(&crc, sizeof(crc), 1, events->file);
 		fwrite(events->event.bytes.items, 1, length, events->file);

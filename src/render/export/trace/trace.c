@@ -143,7 +143,7 @@ static bool on_before(void *user, const struct gmt_replay *replay,
 	int32_t device = is_host ? GMT_DEVICE_HOST : event->device;
 
 	(void)index;
-	if (!trace->form->refusal || gmt_budget_output_is_cut() ||
+	if (!trace->form->refusal || gmt_budget_has_cut_output() ||
 		!gmt_profile_includes(&trace->export->choice, event->layer, device))
 		return true;
 	if (!write_changes(writer, replay))

@@ -44,7 +44,7 @@ static void write_steps(struct gmt_trace *trace, const struct gmt_step_series *s
 
 	snprintf(name, sizeof(name), "steps (%s)", gmt_step_source_name(series->source));
 	trace->form->name_track(trace, name, track);
-	for (size_t i = 0; i < series->steps.count && !gmt_budget_output_is_cut(); i++) {
+	for (size_t i = 0; i < series->steps.count && !gmt_budget_has_cut_output(); i++) {
 		struct gmt_trace_span span;
 
 		snprintf(name, sizeof(name), "step %zu", i);
@@ -119,7 +119,7 @@ static bool write_in_order(struct phases *phases, const struct gmt_phase *const 
 {
 	bool done = true;
 
-	for (size_t i = 0; i < count && done && !gmt_budget_output_is_cut(); i++) {
+	for (size_t i = 0; i < count && done && !gmt_budget_has_cut_output(); i++) {
 		if (i &&
 			(sorted[i]->thread != sorted[i - 1]->thread ||
 				sorted[i]->source != sorted[i - 1]->source))

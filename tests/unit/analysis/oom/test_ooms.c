@@ -68,7 +68,7 @@ static void unmake(void)
 	gmt_recording_free(made.recording);
 }
 
-static struct gmt_event event_of(enum gmt_kind kind, enum gmt_layer layer, uint64_t address,
+static struct gmt_event event_of(enum gmt_event_kind kind, enum gmt_layer layer, uint64_t address,
 	uint64_t size_bytes)
 {
 	return (struct gmt_event){

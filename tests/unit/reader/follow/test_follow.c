@@ -29,7 +29,8 @@ static void begin(void)
 		.directory = slice("/"));
 }
 
-static void put_event(uint64_t stamp, enum gmt_kind kind, uint64_t address, uint64_t size_bytes)
+static void put_event(uint64_t stamp, enum gmt_event_kind kind, uint64_t address,
+	uint64_t size_bytes)
 {
 	events++;
 	RECORDING_PUT(&file, EVENT, gmt_event, .stamp = stamp, .thread = (uint32_t)address,

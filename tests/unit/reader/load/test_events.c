@@ -9,7 +9,7 @@
 
 #include "containers/map.h"
 #include "reader/load/events.h"
-#include "reader/load/order.h"
+#include "reader/load/event_sorter.h"
 
 static struct gmt_event_shapes shapes; /* of the running test */
 
@@ -226,7 +226,7 @@ static int by_time(const void *left, const void *right)
 static void check_order(size_t count, uint64_t reach, size_t part)
 {
 	struct place *expected = calloc(count, sizeof(*expected));
-	struct gmt_order order = { .shapes = &shapes };
+	struct gmt_event_sorter sorter = { .shapes = &shapes };
 	struct gmt_events events = { 0 };
 	struct gmt_events_reader reader;
 	uint64_t stamp = 0;
@@ -239,13 +239,13 @@ static void check_order(size_t count, uint64_t reach, size_t part)
 			stamp = i / 3 + draw(reach);
 		event.stamp = stamp += draw(2);
 		if (i == part)
-			assert_true(gmt_order_end_part(&order));
-		slot = gmt_order_push(&order, event.stamp);
+			assert_true(gmt_event_sorter_end_part(&sorter));
+		slot = gmt_event_sorter_push(&sorter, event.stamp);
 		assert_non_null(slot);
 		assert_true(gmt_events_row_of(&shapes, &event, slot));
 		expected[i] = (struct place){ i >= part, event.stamp, i };
 	}
-	assert_true(gmt_order_finish(&order, &events));
+	assert_true(gmt_event_sorter_finish(&sorter, &events));
 	qsort(expected, count, sizeof(*expected), by_time);
 	assert_int_equal(events.count, count);
 	assert_true(gmt_events_reader_init(&reader, &events, GMT_EVENTS_ALL));
@@ -254,7 +254,7 @@ static void check_order(size_t count, uint64_t reach, size_t part)
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
 	gmt_event_shapes_fini(&shapes);
-	gmt_order_fini(&order);
+	gmt_event_sorter_fini(&sorter);
 	free(expected);
 }
 
@@ -275,7 +275,7 @@ static void events_far_from_their_place_are_sorted(void **state)
 static void events_that_were_emitted_too_early_are_sorted_again(void **state)
 {
 	enum { COUNT = 300000 };
-	struct gmt_order order = { .shapes = &shapes };
+	struct gmt_event_sorter sorter = { .shapes = &shapes };
 	struct gmt_events events = { 0 };
 	struct gmt_events_reader reader;
 
@@ -285,13 +285,13 @@ static void events_that_were_emitted_too_early_are_sorted_again(void **state)
 		struct gmt_recording_event event = {
 			.kind = 1, .layer = 1, .address = number, .stamp = 1 + number / 4 * 4
 		};
-		struct gmt_events_row *slot = gmt_order_push(&order, event.stamp);
+		struct gmt_events_row *slot = gmt_event_sorter_push(&sorter, event.stamp);
 
 		assert_non_null(slot);
 		assert_true(gmt_events_row_of(&shapes, &event, slot));
 	}
-	assert_int_equal(order.runs.count, 1); /* no second run, which would need a merge */
-	assert_true(gmt_order_finish(&order, &events));
+	assert_int_equal(sorter.runs.count, 1); /* no second run, which would need a merge */
+	assert_true(gmt_event_sorter_finish(&sorter, &events));
 	assert_int_equal(events.count, COUNT);
 	assert_true(gmt_events_reader_init(&reader, &events, GMT_EVENTS_ALL));
 	for (uint64_t i = 0; i < COUNT; i++) {
@@ -303,7 +303,7 @@ static void events_that_were_emitted_too_early_are_sorted_again(void **state)
 	gmt_events_reader_fini(&reader);
 	gmt_events_fini(&events);
 	gmt_event_shapes_fini(&shapes);
-	gmt_order_fini(&order);
+	gmt_event_sorter_fini(&sorter);
 }
 
 static void events_of_the_second_part_follow_the_first(void **state)
@@ -316,14 +316,14 @@ static void events_of_the_second_part_follow_the_first(void **state)
 
 static void an_empty_list_of_events_can_be_sorted(void **state)
 {
-	struct gmt_order order = { .shapes = &shapes };
+	struct gmt_event_sorter sorter = { .shapes = &shapes };
 	struct gmt_events events = { 0 };
 
 	(void)state;
-	assert_true(gmt_order_end_part(&order));
-	assert_true(gmt_order_finish(&order, &events));
+	assert_true(gmt_event_sorter_end_part(&sorter));
+	assert_true(gmt_event_sorter_finish(&sorter, &events));
 	assert_int_equal(events.count, 0);
-	gmt_order_fini(&order);
+	gmt_event_sorter_fini(&sorter);
 }
 
 int main(void)

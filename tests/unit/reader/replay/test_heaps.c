@@ -30,7 +30,8 @@ static void begin(void)
 		.directory = slice("/"));
 }
 
-static void put_event(enum gmt_kind kind, uint64_t heap, uint64_t address, uint64_t size_bytes)
+static void put_event(enum gmt_event_kind kind, uint64_t heap, uint64_t address,
+	uint64_t size_bytes)
 {
 	RECORDING_PUT(&file, EVENT, gmt_event, .stamp = ++stamp, .thread = 1, .kind = kind,
 		.layer = GMT_LAYER_CUSTOM, .space = heap == OTHER ? GMT_SPACE_HEAP_HOST : GMT_SPACE_HEAP,
@@ -219,7 +220,7 @@ static void over_random_events_heaps_equal_plain_bookkeeping_and_observers_see_e
 		uint64_t heap = random % HEAPS, place = random >> 8 & (PLACES - 1),
 				 size = 1 + (random >> 20 & 0xfff);
 		if (random >> 40 & 1 || (random >> 41 & 0x3f) == 0) {
-			enum gmt_kind kind = random >> 40 & 1 ? GMT_KIND_ALLOC : GMT_KIND_RESET;
+			enum gmt_event_kind kind = random >> 40 & 1 ? GMT_KIND_ALLOC : GMT_KIND_RESET;
 
 			put_event(kind, heap + 1, kind == GMT_KIND_ALLOC ? 0x1000 + place : 0, size);
 			if (kind == GMT_KIND_RESET)
@@ -227,7 +228,7 @@ static void over_random_events_heaps_equal_plain_bookkeeping_and_observers_see_e
 			else
 				sizes[heap][place] = size;
 		} else {
-			enum gmt_kind kind = random >> 47 & 1 ? GMT_KIND_FREE : GMT_KIND_RESIZE;
+			enum gmt_event_kind kind = random >> 47 & 1 ? GMT_KIND_FREE : GMT_KIND_RESIZE;
 
 			put_event(kind, heap + 1, 0x1000 + place, kind == GMT_KIND_FREE ? 0 : size);
 			if (kind == GMT_KIND_FREE || sizes[heap][place])

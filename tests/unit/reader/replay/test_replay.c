@@ -35,7 +35,7 @@ static struct gmt_recording *load(void)
 	return recording;
 }
 
-static void put_event(uint64_t stamp, uint32_t thread, enum gmt_kind kind, uint64_t address,
+static void put_event(uint64_t stamp, uint32_t thread, enum gmt_event_kind kind, uint64_t address,
 	uint64_t size_bytes)
 {
 	RECORDING_PUT(&file, EVENT, gmt_event, .stamp = stamp, .thread = thread, .kind = kind,
@@ -430,7 +430,7 @@ static void events_of_unknown_kinds_and_layers_are_counted_and_skipped(void **st
 			.layer = GMT_LAYER_CUDA);
 		RECORDING_PUT(&file, EVENT, gmt_event, .stamp = 2, .thread = 1, .kind = GMT_KIND_ALLOC,
 			.layer = (uint8_t)number);
-		unknown += !gmt_kind_name(number);
+		unknown += !gmt_event_kind_name(number);
 		unknown += !gmt_layer_name(number);
 	}
 	recording = load();
