@@ -115,7 +115,7 @@ static enum origin origin_of(const struct gmt_import_frame_text *text)
 }
 
 /* Gets the id of the name of an unnamed function, as the reader makes it: library+0xOFFSET. */
-static bool intern_offset(struct gmt_import_writer *writer,
+static bool intern_offset_name(struct gmt_import_writer *writer,
 	const struct gmt_import_frame_text *text, uint32_t *ret_id)
 {
 	const char *slash = memrchr(text->file, '/', text->file_length);
@@ -144,7 +144,7 @@ bool gmt_import_frame_of_text(struct gmt_import_writer *writer,
 	frame.is_native = origin != PYTHON;
 	if (origin != LIBRARY)
 		frame.line = text.line <= INT32_MAX ? (uint32_t)text.line : 0;
-	if (origin == LIBRARY && !is_named ? !intern_offset(writer, &text, &frame.function)
+	if (origin == LIBRARY && !is_named ? !intern_offset_name(writer, &text, &frame.function)
 									   : !gmt_import_text(writer, text.function,
 											 is_named ? text.function_length : 0, &frame.function))
 		return false;

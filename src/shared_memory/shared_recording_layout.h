@@ -41,10 +41,7 @@ enum gmt_slot_state { GMT_SLOT_FREE, GMT_SLOT_OWNED, GMT_SLOT_LEFT };
 /* The process that owns the memory. */
 struct gmt_shared_recording_owner {
 	uint32_t pid;              /* process id, as the process sees it */
-	/*
-	 * another file is just replacing the recording's file: file_inode does not show which file it
-	 * is
-	 */
+	/* a new file is replacing the recording's file now: file_inode may be of either */
 	_Atomic uint32_t is_being_replaced;
 	uint64_t pid_namespace;    /* inode of that namespace; 0: unknown */
 	uint64_t start_ticks;      /* start of the process: field 22 of /proc/PID/stat; 0: unknown */
@@ -58,10 +55,7 @@ struct gmt_shared_recording_owner {
 	uint64_t start_time_ns;
 	uint64_t start_stamp;
 	char recording[GMT_UUID_BYTES]; /* random and unique for each recording; "": unknown */
-	/*
-	 * random id of the `gpumemtrace run` that started the process; "": not started by `gpumemtrace
-	 * run`
-	 */
+	/* random id of the `gpumemtrace run` that started the process; "": started without it */
 	char run[GMT_UUID_BYTES];
 };
 

@@ -252,7 +252,7 @@ static void note_device(struct import *import, const struct gmt_torch_import_dev
 	if (device->private_segments)
 		gmt_import_note(writer,
 			"GPU %" PRIu32 ": segments of private pools hold %s at the end; the recording does not "
-			"tell them from other segments",
+			"distinguish them from other segments",
 			device->ordinal, gmt_text_size(device->private_bytes).text);
 	if (device->has_segments && device->events.count &&
 		(output->end_bytes != device->end_bytes || output->end_blocks != device->end_blocks))
@@ -286,7 +286,7 @@ static void note_all(struct import *import, const struct gmt_torch_import_output
 		"rounds them");
 	if (!import->has_traces)
 		gmt_import_note(writer,
-			"the snapshot has no events, only what lived at its end: "
+			"the snapshot has no events, only the memory that was live at its end: "
 			"torch.cuda.memory._record_memory_history was not called");
 	else if (import->lacks_times)
 		gmt_import_note(writer,

@@ -132,7 +132,7 @@ static bool interpret(struct gmt_follow *follow, const struct gmt_recording_even
 	return gmt_interpret(&follow->interpreter, &interpreted);
 }
 
-/* Interprets the events up to a stamp, in order. The later ones wait on. */
+/* Interprets the events up to a stamp, in order. Later events keep waiting. */
 static bool interpret_until(struct gmt_follow *follow, uint64_t stamp)
 {
 	struct gmt_event_sorter *sorter = &follow->loader.events.sorter;
@@ -190,7 +190,7 @@ static bool take_compacted_site(void *user, const struct gmt_past_site *row, uin
 	return true;
 }
 
-/* Restores the accounting of a compacted recording, when its last row of that kind was loaded. */
+/* Restores the accounting of a compacted recording. Call after the last row of its prefix. */
 static bool set_compacted(struct gmt_follow *follow)
 {
 	const struct gmt_compacted_prefix *compacted = &follow->recording->compacted;
@@ -202,7 +202,7 @@ static bool set_compacted(struct gmt_follow *follow)
 		!gmt_compacted_prefix_set_accounting(compacted, &follow->interpreter, &names,
 			&follow->compacted_mismatches))
 		return false;
-	/* The survivors are no events of the last seconds, and their stamps are not in order. */
+	/* The survivors did not happen in the last seconds, and their stamps are not in order. */
 	follow->is_late = false;
 	follow->event_counts = (struct gmt_follow_seconds){ 0 };
 	follow->refusals = 0;
@@ -234,7 +234,7 @@ static bool take_marks(struct gmt_follow *follow)
 	return true;
 }
 
-/* Returns the place of a device's last sample, and sets *ret_is_new if it had none. */
+/* Returns the row for a device's last sample. Sets *ret_is_new if the row is new. */
 static struct gmt_sample *get_sample(struct gmt_follow *follow, uint16_t device, bool *ret_is_new)
 {
 	uint64_t index;
@@ -258,7 +258,7 @@ static bool take_samples(struct gmt_follow *follow)
 
 		if (!slot)
 			return false;
-		/* An answer of NVML alone does not replace what the driver said. */
+		/* A sample of NVML alone does not replace a sample of the driver. */
 		if (is_new || sample->known & GMT_SAMPLE_DRIVER)
 			*slot = *sample;
 	}
@@ -267,10 +267,10 @@ static bool take_samples(struct gmt_follow *follow)
 }
 
 /*
- * Takes out of the recording what grows without end and is no longer needed. Of the clock records
- * it keeps the first, for the rate, and the last ones.
+ * Removes from the recording what grows without end and is no longer needed. Keeps the first clock
+ * record, for the average rate, and the last ones.
  */
-static bool take_rest(struct gmt_follow *follow)
+static bool consume_records(struct gmt_follow *follow)
 {
 	struct gmt_recording *recording = follow->recording;
 	struct gmt_recording_clock *clocks = recording->clocks.items;
@@ -300,10 +300,10 @@ static bool load_row(struct gmt_follow *follow, const struct gmt_record_info *re
 	case GMT_RECORD_SYNC:
 		follow->sync_stamp = ((const struct gmt_sync *)row)->stamp;
 		return follow->waits_for_end ||
-			(take_rest(follow) && interpret_synced(follow, follow->sync_stamp));
+			(consume_records(follow) && interpret_synced(follow, follow->sync_stamp));
 	case GMT_RECORD_END:
 		follow->has_ended = true;
-		return take_rest(follow) && interpret_until(follow, UINT64_MAX);
+		return consume_records(follow) && interpret_until(follow, UINT64_MAX);
 	}
 	return true;
 }
@@ -323,8 +323,8 @@ static bool load_block(struct gmt_follow *follow, const struct gmt_read_ahead_bl
 	return true;
 }
 
-/* Finds out whether the name means another file by now. */
-static void look_for_other_file(struct gmt_follow *follow)
+/* Updates file_bytes, and is_replaced: whether the path now names another file. */
+static void check_replaced(struct gmt_follow *follow)
 {
 	struct stat open_file, named;
 
@@ -355,18 +355,18 @@ enum gmt_status gmt_follow_read(struct gmt_follow *follow, uint64_t max_bytes,
 		if (!load_block(follow, &block))
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
-	look_for_other_file(follow);
+	check_replaced(follow);
 	/* Views convert stamps to times. */
 	gmt_clock_prepare(follow->recording);
 	if (status && follow->fd < 0) {
-		bool done = take_rest(follow) && interpret_until(follow, UINT64_MAX);
+		bool done = consume_records(follow) && interpret_until(follow, UINT64_MAX);
 
 		follow->has_ended = true;
 		if (!done)
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	} else if (status == GMT_END && follow->waits_for_end) {
 		follow->waits_for_end = false;
-		if (!take_rest(follow) || !interpret_synced(follow, follow->sync_stamp))
+		if (!consume_records(follow) || !interpret_synced(follow, follow->sync_stamp))
 			return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	}
 	return status;

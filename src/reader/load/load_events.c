@@ -93,17 +93,17 @@ static inline bool find_trace(struct gmt_load_events *loader, uint64_t stack, ui
 	uint64_t caller, uint32_t *ret_trace)
 {
 	uint64_t stacks = stack << 32 | frames;
-	struct gmt_load_known_trace *known;
+	struct gmt_load_recent_trace *recent;
 
 	/* A compacted prefix uses UINT32_MAX for "no caller". */
 	caller = caller == UINT32_MAX ? 0 : caller;
-	known = &loader->known[gmt_hash_u64(stacks + caller) % GMT_LOAD_KNOWN_TRACES];
-	if (!known->trace_plus_1 || known->stacks != stacks || known->caller != caller) {
+	recent = &loader->recent[gmt_hash_u64(stacks + caller) % GMT_LOAD_RECENT_TRACES];
+	if (!recent->trace_plus_1 || recent->stacks != stacks || recent->caller != caller) {
 		if (!gmt_load_trace(loader, (uint32_t)stack, (uint32_t)frames, (uint32_t)caller, ret_trace))
 			return false;
-		*known = (struct gmt_load_known_trace){ stacks, (uint32_t)caller, *ret_trace + 1 };
+		*recent = (struct gmt_load_recent_trace){ stacks, (uint32_t)caller, *ret_trace + 1 };
 	}
-	*ret_trace = known->trace_plus_1 - 1;
+	*ret_trace = recent->trace_plus_1 - 1;
 	return true;
 }
 

@@ -16,13 +16,13 @@
 #include "format/encoding/decode_columns.h"
 
 /* One entry of the cache of recent traces. */
-struct gmt_load_known_trace {
+struct gmt_load_recent_trace {
 	uint64_t stacks; /* key: stack << 32 | frames */
 	uint32_t caller;
 	uint32_t trace_plus_1; /* 0: the entry is empty */
 };
 
-enum { GMT_LOAD_KNOWN_TRACES = 1024 };
+enum { GMT_LOAD_RECENT_TRACES = 1024 };
 
 /* Initialize with zeros, then set `recording` and `sorter.shapes`. */
 struct gmt_load_events {
@@ -33,7 +33,7 @@ struct gmt_load_events {
 	GMT_VEC(uint64_t) last_stamps;   /* the last stamp of each thread */
 	uint32_t clamp_thread;      /* the thread whose clamp was used last */
 	size_t clamp_index_plus_1;  /* the index of that thread's clamp, plus 1 */
-	struct gmt_load_known_trace known[GMT_LOAD_KNOWN_TRACES];
+	struct gmt_load_recent_trace recent[GMT_LOAD_RECENT_TRACES];
 	struct gmt_event_sorter sorter;
 	size_t count; /* number of events loaded so far */
 	GMT_VEC(uint64_t) words[2]; /* the two shape words of each row of a block */

@@ -14,7 +14,7 @@ bool gmt_load_rows_init(struct gmt_load_rows *loader, const char *path)
 		return false;
 	loader->recording = loader->events.recording = recording;
 	loader->events.sorter.shapes = &recording->shapes;
-	/* Whoever reads the recording before its process record is there finds empty texts. */
+	/* Until the process record is loaded, these texts are empty. */
 	recording->host = recording->executable = recording->directory = "";
 	recording->recorder_version = recording->machine = recording->imported_from = "";
 	recording->path = gmt_arena_copy(&recording->arena, path, strlen(path));

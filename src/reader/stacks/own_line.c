@@ -65,7 +65,7 @@ static bool is_cell(const char *file)
 	return digits && at[digits] == '/';
 }
 
-static enum ownership of_python(const char *file)
+static enum ownership classify_python(const char *file)
 {
 	if (starts_with(file, "<stdin") || is_cell(file))
 		return OWN_SCRIPT;
@@ -89,18 +89,18 @@ bool gmt_traces_is_pin_thread(const struct gmt_traces *traces, const struct gmt_
 
 bool gmt_traces_is_own_file(const char *file)
 {
-	return of_python(file) >= OWN_GENERATED;
+	return classify_python(file) >= OWN_GENERATED;
 }
 
 /* Classifies a frame of a framework. */
-static enum ownership of_foreign(const char *function)
+static enum ownership classify_foreign(const char *function)
 {
 	if (starts_with(function, "torch::autograd::generated::") && strstr(function, "::apply"))
 		return OWN_BACKWARD;
 	return starts_with(function, "at::_ops::") ? OWN_OPERATOR : OWN_LEAF;
 }
 
-static enum ownership of_native(const char *function, const char *file, const char *module)
+static enum ownership classify_native(const char *function, const char *file, const char *module)
 {
 	static const char *const foreign[] = {
 		"/usr/lib",
@@ -113,7 +113,7 @@ static enum ownership of_native(const char *function, const char *file, const ch
 	};
 
 	if (!*module || strstr(module, "/site-packages/") || strstr(module, "/dist-packages/"))
-		return of_foreign(function);
+		return classify_foreign(function);
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(*foreign); i++)
 		if (starts_with(module, foreign[i]))
 			return OWN_LEAF;
@@ -124,7 +124,7 @@ static enum ownership of_native(const char *function, const char *file, const ch
 
 bool gmt_traces_is_own_native(const struct gmt_traces *traces, const struct gmt_place *place)
 {
-	return of_native(gmt_traces_string(traces, place->function),
+	return classify_native(gmt_traces_string(traces, place->function),
 			   gmt_traces_string(traces, place->file),
 			   gmt_traces_string(traces, place->module)) >= OWN_NATIVE;
 }
@@ -136,8 +136,8 @@ uint8_t gmt_traces_ownership(const struct gmt_traces *traces, const struct gmt_p
 	if (gmt_traces_is_pin_thread(traces, place))
 		return OWN_THREAD;
 	return (uint8_t)(place->kind == GMT_PLACE_PYTHON
-			? of_python(file)
-			: of_native(gmt_traces_string(traces, place->function), file,
+			? classify_python(file)
+			: classify_native(gmt_traces_string(traces, place->function), file,
 				  gmt_traces_string(traces, place->module)));
 }
 

@@ -46,7 +46,8 @@ static void quote(const struct word *word, char *ret_text, size_t size)
 	ret_text[length] = '\0';
 }
 
-static enum gmt_status complain(const struct line *line, const char *what, const struct word *word)
+static enum gmt_status line_error(const struct line *line, const char *what,
+	const struct word *word)
 {
 	char text[100] = "";
 
@@ -57,7 +58,7 @@ static enum gmt_status complain(const struct line *line, const char *what, const
 		line->path, line->number, what, word ? " `" : "", text, word ? "`" : "");
 }
 
-static void pass_blanks(struct line *line)
+static void skip_blanks(struct line *line)
 {
 	while (line->at < line->end && isspace((unsigned char)*line->at))
 		line->at++;
@@ -71,7 +72,7 @@ static bool next_word(struct line *line, struct word *ret_word)
 {
 	bool quoted;
 
-	pass_blanks(line);
+	skip_blanks(line);
 	*ret_word = (struct word){ 0 };
 	if (line->at == line->end)
 		return false;
@@ -123,23 +124,23 @@ static enum gmt_status parse_patterns(struct gmt_owner_rules *rules, struct line
 		size_t kind = index_of(&word, kinds, GMT_OWNER_KINDS);
 
 		if (kind == GMT_OWNER_KINDS)
-			return complain(line, "a kind is library, function, file or package, not", &word);
+			return line_error(line, "a kind is library, function, file or package, not", &word);
 		if (rule->patterns[kind])
-			return complain(line, "two patterns of the same kind", &word);
+			return line_error(line, "two patterns of the same kind", &word);
 		if (!next_word(line, &word) || !word.length)
-			return complain(line,
+			return line_error(line,
 				word.text && word.length ? "the quotes do not close" : "a pattern is missing",
 				NULL);
 		if ((status = copy(rules, &word, &rule->patterns[kind], line->error)))
 			return status;
 	}
 	if (word.text)
-		return complain(line, "the quotes do not close", NULL);
+		return line_error(line, "the quotes do not close", NULL);
 	if (!count)
-		return complain(line, "a pattern is missing", NULL);
+		return line_error(line, "a pattern is missing", NULL);
 	/* A frame is either a Python frame or a native frame. */
 	if (rule->patterns[GMT_OWNER_LIBRARY] && rule->patterns[GMT_OWNER_FILE])
-		return complain(line, "library and file exclude each other: a frame is native or Python",
+		return line_error(line, "library and file exclude each other: a frame is native or Python",
 			NULL);
 	return GMT_OK;
 }
@@ -151,20 +152,20 @@ static enum gmt_status parse_line(struct gmt_owner_rules *rules, struct line *li
 	enum gmt_status status;
 	size_t index;
 
-	pass_blanks(line);
+	skip_blanks(line);
 	if (line->at == line->end || *line->at == '#')
 		return GMT_OK;
 	if (!next_word(line, &action))
-		return complain(line, "the quotes do not close", NULL);
+		return line_error(line, "the quotes do not close", NULL);
 	index = index_of(&action, actions, sizeof(actions) / sizeof(*actions));
 	if (index == sizeof(actions) / sizeof(*actions))
-		return complain(line, "an action is skip, own, lend or arena, not", &action);
+		return line_error(line, "an action is skip, own, lend or arena, not", &action);
 	rule.action = (enum gmt_owner_action)index;
 	if (!next_word(line, &name) || !name.length)
-		return complain(line,
+		return line_error(line,
 			name.text && name.length ? "the quotes do not close" : "an owner is missing", NULL);
 	if (is_dash(&name) && rule.action != GMT_OWNER_SKIP && rule.action != GMT_OWNER_ARENA)
-		return complain(line, "the owner `-` is valid only for skip and arena", NULL);
+		return line_error(line, "the owner `-` is valid only for skip and arena", NULL);
 	if (is_dash(&name))
 		name.length = 0;
 	if ((status = copy(rules, &name, &rule.name, line->error)) ||

@@ -163,7 +163,7 @@ static bool intern(struct gmt_owners *owners, const char *name, size_t length, u
 
 /* Determines the owner of a native frame that matches no rule. */
 static bool judge_native(struct gmt_owners *owners, const struct gmt_owner_frame *frame,
-	struct gmt_owner_verdict *verdict)
+	struct gmt_owner_match *match)
 {
 	const char *slash = strrchr(frame->module, '/'), *name = slash ? slash + 1 : frame->module;
 	const char *package = gmt_owner_package_of(frame->module);
@@ -171,35 +171,35 @@ static bool judge_native(struct gmt_owners *owners, const struct gmt_owner_frame
 	/* No module, for example code generated at run time. */
 	if (!*name)
 		return true;
-	verdict->action = GMT_OWNER_OWN;
-	verdict->name = GMT_OWNER_PROGRAM;
+	match->action = GMT_OWNER_OWN;
+	match->name = GMT_OWNER_PROGRAM;
 	if (*owners->executable && strcmp(frame->module, owners->executable) == 0)
 		return true;
-	verdict->borrows = true;
+	match->borrows = true;
 	/* In packages, many modules are named _C.so, so use the package's name. */
 	if (package && strchr(package, '/') && strncmp(name, "lib", 3) != 0)
-		return intern(owners, package, strcspn(package, "/"), &verdict->name);
-	return intern(owners, name, strlen(name), &verdict->name);
+		return intern(owners, package, strcspn(package, "/"), &match->name);
+	return intern(owners, name, strlen(name), &match->name);
 }
 
 /* Determines the owner of a Python frame that matches no rule. */
 static bool judge_python(struct gmt_owners *owners, const struct gmt_owner_frame *frame,
-	struct gmt_owner_verdict *verdict)
+	struct gmt_owner_match *match)
 {
 	const char *package = gmt_owner_package_of(frame->file);
 
 	if (package) {
-		verdict->action = GMT_OWNER_OWN;
-		return intern(owners, package, strcspn(package, "/."), &verdict->name);
+		match->action = GMT_OWNER_OWN;
+		return intern(owners, package, strcspn(package, "/."), &match->name);
 	}
 	if (!gmt_traces_is_own_file(frame->file))
 		return true;
-	verdict->name = GMT_OWNER_PROGRAM;
+	match->name = GMT_OWNER_PROGRAM;
 	/*
 	 * Functions without a file: the program (`python -c`), but libraries generate such functions
 	 * too.
 	 */
-	verdict->action = *frame->file == '<' && strncmp(frame->file, "<stdin", 6) != 0 &&
+	match->action = *frame->file == '<' && strncmp(frame->file, "<stdin", 6) != 0 &&
 			strncmp(frame->file, "<ipython", 8) != 0
 		? GMT_OWNER_SKIP
 		: GMT_OWNER_OWN;
@@ -220,70 +220,70 @@ static uint8_t arena_of(const struct gmt_owner_rule *rule, bool is_python)
 bool gmt_owners_add_place(struct gmt_owners *owners, const struct gmt_owner_frame *frame)
 {
 	const struct gmt_owner_rule *rule;
-	struct gmt_owner_verdict *verdict = gmt_vec_push(&owners->places);
+	struct gmt_owner_match *match = gmt_vec_push(&owners->places);
 
-	if (!verdict || !gmt_owner_rules_find(owners->rules, &owners->rule_cache, frame, &rule))
+	if (!match || !gmt_owner_rules_find(owners->rules, &owners->rule_cache, frame, &rule))
 		return false;
-	*verdict = (struct gmt_owner_verdict){
+	*match = (struct gmt_owner_match){
 		.action = GMT_OWNER_SKIP, .name = GMT_OWNER_UNKNOWN, .is_native = !frame->is_python
 	};
 	if (!rule)
-		return frame->is_python ? judge_python(owners, frame, verdict)
-								: judge_native(owners, frame, verdict);
-	verdict->action = (uint8_t)rule->action;
+		return frame->is_python ? judge_python(owners, frame, match)
+								: judge_native(owners, frame, match);
+	match->action = (uint8_t)rule->action;
 	if (rule->action == GMT_OWNER_ARENA) {
-		verdict->arena = arena_of(rule, frame->is_python);
-		verdict->action = *rule->name ? GMT_OWNER_OWN : GMT_OWNER_SKIP;
+		match->arena = arena_of(rule, frame->is_python);
+		match->action = *rule->name ? GMT_OWNER_OWN : GMT_OWNER_SKIP;
 	}
-	verdict->borrows = verdict->action == GMT_OWNER_OWN;
-	return !*rule->name || intern(owners, rule->name, strlen(rule->name), &verdict->name);
+	match->borrows = match->action == GMT_OWNER_OWN;
+	return !*rule->name || intern(owners, rule->name, strlen(rule->name), &match->name);
 }
 
-void gmt_owners_pass(const struct gmt_owners *owners, struct gmt_owner_walk *walk, uint32_t place)
+void gmt_owners_visit(const struct gmt_owners *owners, struct gmt_owner_walk *walk, uint32_t place)
 {
-	const struct gmt_owner_verdict *verdict = &owners->places.items[place];
-	uint8_t *arena = verdict->is_native ? &walk->arena : &walk->python_arena;
+	const struct gmt_owner_match *match = &owners->places.items[place];
+	uint8_t *arena = match->is_native ? &walk->arena : &walk->python_arena;
 	/*
 	 * A library of a framework makes an arena likely only if the library itself allocates. Inside
 	 * its frames, cuBLAS or a callback of the user may allocate.
 	 */
-	bool is_of_another = verdict->arena == GMT_ARENA_LIKELY && verdict->action == GMT_OWNER_OWN &&
-		walk->has_owner && walk->owner != verdict->name;
+	bool is_of_another = match->arena == GMT_ARENA_LIKELY && match->action == GMT_OWNER_OWN &&
+		walk->has_owner && walk->owner != match->name;
 
-	walk->has_native |= verdict->is_native;
-	if (!is_of_another && verdict->arena > *arena)
-		*arena = verdict->arena;
-	if (verdict->action == GMT_OWNER_SKIP) {
+	walk->has_native |= match->is_native;
+	if (!is_of_another && match->arena > *arena)
+		*arena = match->arena;
+	if (match->action == GMT_OWNER_SKIP) {
 		/* The outermost skipped frame is the most informative. */
-		if (verdict->name)
-			walk->skipped = verdict->name;
+		if (match->name)
+			walk->skipped = match->name;
 		return;
 	}
 	if (!walk->has_owner) {
 		walk->has_owner = true;
-		walk->owner = verdict->name;
+		walk->owner = match->name;
 	}
-	if (!walk->has_asker && verdict->action == GMT_OWNER_OWN) {
-		walk->has_asker = true;
-		walk->asker = verdict->borrows ? verdict->name : GMT_OWNER_PYTORCH;
+	if (!walk->has_block_owner && match->action == GMT_OWNER_OWN) {
+		walk->has_block_owner = true;
+		walk->block_owner = match->borrows ? match->name : GMT_OWNER_PYTORCH;
 	}
 }
 
-bool gmt_owners_keep(struct gmt_owners *owners, const struct gmt_owner_walk *walk, size_t trace,
+bool gmt_owners_store(struct gmt_owners *owners, const struct gmt_owner_walk *walk, size_t trace,
 	uint32_t stack, bool in_cache)
 {
 	bool is_segment = owners->segment_traces.items[trace];
-	struct gmt_owner_answer *answer;
+	struct gmt_owner_of_stack *answer;
 	uint8_t arena;
 
 	if (stack == owners->stacks.count) {
 		answer = gmt_vec_push(&owners->stacks);
 		if (!answer)
 			return false;
-		*answer = (struct gmt_owner_answer){
+		*answer = (struct gmt_owner_of_stack){
 			.owner = walk->has_owner ? walk->owner : walk->skipped,
 			.segment_owner = walk->has_owner ? walk->owner : walk->skipped,
-			.asker = walk->has_asker ? walk->asker : GMT_OWNER_PYTORCH,
+			.block_owner = walk->has_block_owner ? walk->block_owner : GMT_OWNER_PYTORCH,
 		};
 	}
 	answer = &owners->stacks.items[stack];
@@ -300,10 +300,10 @@ bool gmt_owners_keep(struct gmt_owners *owners, const struct gmt_owner_walk *wal
 uint32_t gmt_owners_find(const struct gmt_owners *owners, uint32_t stack, uint32_t layer,
 	int32_t device)
 {
-	const struct gmt_owner_answer *answer = &owners->stacks.items[stack];
+	const struct gmt_owner_of_stack *answer = &owners->stacks.items[stack];
 
 	if (layer == GMT_LAYER_TORCH)
-		return answer->asker;
+		return answer->block_owner;
 	return device == GMT_DEVICE_HOST ? answer->owner : answer->segment_owner;
 }
 
@@ -314,7 +314,7 @@ bool gmt_owners_is_segment(const struct gmt_owners *owners, uint32_t stack)
 
 enum gmt_owner_arena gmt_owners_arena(const struct gmt_owners *owners, uint32_t stack)
 {
-	const struct gmt_owner_answer *answer = &owners->stacks.items[stack];
+	const struct gmt_owner_of_stack *answer = &owners->stacks.items[stack];
 
 	return answer->is_segment ? GMT_ARENA_NO : (enum gmt_owner_arena)answer->arena;
 }

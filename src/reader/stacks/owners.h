@@ -41,7 +41,7 @@ enum gmt_owner_arena {
 };
 
 /* The result of the rules for a frame. */
-struct gmt_owner_verdict {
+struct gmt_owner_match {
 	uint32_t name; /* id in `names` */
 	uint8_t action; /* enum gmt_owner_action */
 	bool borrows;  /* also owns what a `lend` library allocated for it */
@@ -50,19 +50,19 @@ struct gmt_owner_verdict {
 };
 
 /* The owners of a stack. They are ids in `names`. */
-struct gmt_owner_answer {
+struct gmt_owner_of_stack {
 	uint32_t owner; /* of memory that came from the driver */
 	uint32_t segment_owner; /* of memory that came from the driver, on a device */
-	uint32_t asker; /* of a block of PyTorch's allocator */
+	uint32_t block_owner; /* of a block of PyTorch's allocator */
 	bool is_segment; /* PyTorch's allocator got the memory, to hand it out in blocks */
 	uint8_t arena; /* enum gmt_owner_arena */
 };
 
 /* State while the frames of a stack are visited, leaf first. */
 struct gmt_owner_walk {
-	uint32_t owner, asker;
+	uint32_t owner, block_owner;
 	uint32_t skipped; /* owner of the memory if no frame owns it */
-	bool has_owner, has_asker;
+	bool has_owner, has_block_owner;
 	/* enum gmt_owner_arena: the maximum over native frames, and over Python frames */
 	uint8_t arena, python_arena;
 	bool has_native;
@@ -74,8 +74,8 @@ struct gmt_owners {
 	struct gmt_owner_rule_cache rule_cache; /* of `rules` */
 	const char *executable;
 	struct gmt_intern names;
-	GMT_VEC(struct gmt_owner_verdict) places; /* for each place */
-	GMT_VEC(struct gmt_owner_answer) stacks;  /* for each stack */
+	GMT_VEC(struct gmt_owner_match) places; /* for each place */
+	GMT_VEC(struct gmt_owner_of_stack) stacks;  /* for each stack */
 	/* for each trace of the recording: it has no native stack, but allocates segments */
 	GMT_VEC(bool) segment_traces;
 };
@@ -88,18 +88,18 @@ struct gmt_owners {
 enum gmt_status gmt_owners_init(struct gmt_owners *owners, const struct gmt_owner_rules *rules,
 	const struct gmt_recording *recording, struct gmt_error *error);
 
-/* Determines the verdict of the next place. Returns false when out of memory. */
+/* Determines the match of the next place. Returns false when out of memory. */
 bool gmt_owners_add_place(struct gmt_owners *owners, const struct gmt_owner_frame *frame);
 
 /* Visits the next frame outward. The walk is zeroed before the leaf. Hidden frames count too. */
-void gmt_owners_pass(const struct gmt_owners *owners, struct gmt_owner_walk *walk, uint32_t place);
+void gmt_owners_visit(const struct gmt_owners *owners, struct gmt_owner_walk *walk, uint32_t place);
 
 /*
  * Stores the result of a walk over all frames of `stack`. `trace` is the trace that has this stack.
  * `in_cache` means that one of the frames is of PyTorch's allocator. If several stacks look equal
  * without their hidden frames, the first decides the owner. Returns false when out of memory.
  */
-bool gmt_owners_keep(struct gmt_owners *owners, const struct gmt_owner_walk *walk, size_t trace,
+bool gmt_owners_store(struct gmt_owners *owners, const struct gmt_owner_walk *walk, size_t trace,
 	uint32_t stack, bool in_cache);
 
 /*

@@ -20,7 +20,7 @@ static bool keep_stack(struct gmt_traces_merger *merger, size_t trace)
 	/* New entries are zero. */
 	traces->stack_frame_kinds.count += *ret_stack == traces->stack_frame_kinds.count;
 	traces->stack_frame_kinds.items[*ret_stack] |= merger->frame_kinds;
-	return gmt_owners_keep(&traces->owners, &merger->owner, trace, *ret_stack,
+	return gmt_owners_store(&traces->owners, &merger->owner, trace, *ret_stack,
 		merger->frame_kinds & GMT_FRAME_KIND_BIT(CACHE));
 }
 

@@ -126,17 +126,17 @@ static bool has_gap(const struct gmt_traces_merger *merger)
 	return merger->outer_at <= merger->python.count;
 }
 
-static void pass_owners(struct gmt_traces_merger *merger, const uint32_t *places, size_t count)
+static void visit_owners(struct gmt_traces_merger *merger, const uint32_t *places, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		gmt_owners_pass(&merger->traces->owners, &merger->owner, places[i]);
+		gmt_owners_visit(&merger->traces->owners, &merger->owner, places[i]);
 }
 
 static bool append(struct gmt_traces_merger *merger, const uint32_t *places, size_t count)
 {
 	if (!gmt_vec_reserve(&merger->merged, count))
 		return false;
-	pass_owners(merger, places, count);
+	visit_owners(merger, places, count);
 	if (count)
 		memcpy(merger->merged.items + merger->merged.count, places, count * sizeof(*places));
 	merger->merged.count += count;
@@ -313,7 +313,7 @@ static bool merge(struct gmt_traces_merger *merger, const struct gmt_stack *stac
 		if (has_python && resolved->is_eval && !frames->truncated)
 			unmatched++;
 		else if (trims && (merger->native == GMT_TRACES_NONE || is_internal(merger, resolved))) {
-			pass_owners(merger, gmt_vec_at(&merger->resolved_places, resolved->first),
+			visit_owners(merger, gmt_vec_at(&merger->resolved_places, resolved->first),
 				resolved->count);
 			continue;
 		}

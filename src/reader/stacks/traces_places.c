@@ -54,8 +54,8 @@ bool gmt_traces_mark_place(struct gmt_traces_merger *merger, const char *text, u
 }
 
 /* Makes a name for an address without one: module+0xADDRESS, which addr2line understands. */
-static bool name_unknown(struct gmt_traces_merger *merger, const struct gmt_symbols_result *result,
-	uint32_t *ret_string)
+static bool intern_offset_name(struct gmt_traces_merger *merger,
+	const struct gmt_symbols_result *result, uint32_t *ret_string)
 {
 	char text[512];
 
@@ -73,7 +73,7 @@ static bool add_native_place(struct gmt_traces_merger *merger,
 	uint32_t id, *slot;
 
 	if (frame->function ? !gmt_demangle(strings, frame->function, &place.function)
-						: !name_unknown(merger, result, &place.function))
+						: !intern_offset_name(merger, result, &place.function))
 		return false;
 	if (frame->file && !gmt_intern_text(strings, frame->file, &place.file))
 		return false;

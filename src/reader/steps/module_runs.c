@@ -2,8 +2,8 @@
 #include "reader/steps/module_runs.h"
 
 /*
- * What a stack says about module calls. NEUTRAL: nothing (a backward pass, or no Python frames).
- * OUTSIDE: it is outside of calls. From FIRST_CONTEXT on: it is in a call from that context.
+ * Where a stack lies. NEUTRAL: unknown (a backward pass, or no Python frames). OUTSIDE: outside of
+ * module calls. FIRST_CONTEXT + i: in a module call from contexts[i].
  */
 enum { NOT_EXAMINED = 0, NEUTRAL, OUTSIDE, FIRST_CONTEXT };
 
@@ -85,11 +85,11 @@ static bool kind_of(struct gmt_module_runs *runs, uint32_t stack, uint32_t *ret_
 }
 
 /*
- * Returns an event if it counts, else NULL. Events of PyTorch's blocks before the end of the work
- * count. With PyTorch's backend cudaMallocAsync, these are the driver's events.
+ * Returns event number `index` if it is an event of PyTorch's blocks before the end of the work,
+ * else NULL. With PyTorch's backend cudaMallocAsync, these are the driver's events.
  */
-static const struct gmt_recording_event *next_counted_event(struct gmt_module_runs *runs,
-	size_t index, bool with_frees)
+static const struct gmt_recording_event *counted_event(struct gmt_module_runs *runs, size_t index,
+	bool with_frees)
 {
 	const struct gmt_recording_event *event = gmt_events_at(&runs->reader, index);
 
@@ -125,7 +125,7 @@ static bool count_contexts(struct gmt_module_runs *runs)
 	uint32_t step = 0, kind, last_context_plus_1 = 0;
 
 	for (size_t i = 0; i < runs->recording->events.count; i++) {
-		const struct gmt_recording_event *event = next_counted_event(runs, i, false);
+		const struct gmt_recording_event *event = counted_event(runs, i, false);
 
 		if (!event)
 			continue;
@@ -271,7 +271,7 @@ static bool collect_runs(struct gmt_module_runs *runs)
 		evaluations += runs->contexts.items[i].is_evaluation;
 	/* Without evaluation there is nothing to collect, as in most training loops. */
 	for (size_t i = 0; evaluations && i < runs->recording->events.count; i++) {
-		const struct gmt_recording_event *event = next_counted_event(runs, i, true);
+		const struct gmt_recording_event *event = counted_event(runs, i, true);
 
 		if (event && !collect_event(runs, event))
 			return false;

@@ -12,8 +12,8 @@ enum {
 	ALLOCS_PER_STEP = 1000,
 	MIN_ALLOCS_PER_STEP = 50,
 	/* at least 9 of 10 allocations from the first period on belong to periods */
-	SAME_STACK_NUMERATOR = 9,
-	SAME_STACK_DENOMINATOR = 10,
+	IN_PERIOD_NUMERATOR = 9,
+	IN_PERIOD_DENOMINATOR = 10,
 	COMPARISONS_PER_ALLOCATION = 64, /* bounds the search for an interrupted period */
 };
 
@@ -87,7 +87,7 @@ static bool keep_period(struct finder *finder, size_t period)
  * Returns whether the last period begins at index `at`. Subtracts each comparison from
  * *comparisons_left. Returns false when no comparison is left.
  */
-static bool is_at(struct finder *finder, size_t at, size_t period, size_t *comparisons_left)
+static bool is_period_at(struct finder *finder, size_t at, size_t period, size_t *comparisons_left)
 {
 	for (size_t i = 0; i < period; i++) {
 		if (!*comparisons_left || origin_at(finder, at + i) != finder->period.items[i])
@@ -106,7 +106,7 @@ static bool is_at(struct finder *finder, size_t at, size_t period, size_t *compa
 static bool find_interrupted(struct finder *finder, struct gmt_step_series *series,
 	size_t *ret_period)
 {
-	size_t count = finder->allocations.count, period, times = 0, first = count,
+	size_t count = finder->allocations.count, period, periods = 0, first = count,
 		   comparisons_left = COMPARISONS_PER_ALLOCATION * count;
 
 	*ret_period = 0;
@@ -123,7 +123,7 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 			*before = series->steps.count ? &series->steps.items[series->steps.count - 1] : NULL;
 		uint64_t begin;
 
-		if (!is_at(finder, i, period, &comparisons_left)) {
+		if (!is_period_at(finder, i, period, &comparisons_left)) {
 			i++;
 			continue;
 		}
@@ -131,7 +131,7 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 		begin = stamp_at(finder, i);
 		begin -= begin != 0;
 		i += period;
-		times++;
+		periods++;
 		if (before && begin <= before->begin)
 			continue;
 		if (before)
@@ -142,7 +142,7 @@ static bool find_interrupted(struct finder *finder, struct gmt_step_series *seri
 		*step = (struct gmt_step){ .begin = begin, .end = stamp_at(finder, count - 1) };
 	}
 	if (comparisons_left &&
-		times * period * SAME_STACK_DENOMINATOR >= (count - first) * SAME_STACK_NUMERATOR &&
+		periods * period * IN_PERIOD_DENOMINATOR >= (count - first) * IN_PERIOD_NUMERATOR &&
 		(count - first) * 2 >= count) {
 		*ret_period = period;
 		series->frees_itself = !finder->has_python;

@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-/* Things that are used in sequence; they count as one. */
+/* Counters that are used in sequence and count as one. */
 struct chain {
 	uint64_t class;
 	uint64_t last; /* stamp */
 	uint64_t count, second_half_count;
-	bool in_rows; /* each of its things counts IN_A_ROW times or more in a row, on average */
+	bool in_rows; /* each of its counters counts IN_A_ROW times or more in a row, on average */
 };
 
-/* A thing counts in rows if its average count per run is at least this. */
+/* A counter counts in rows if its average count per run is at least this. */
 enum { IN_A_ROW = 3 };
 
 static uint64_t class_of(const char *class)
@@ -51,8 +51,8 @@ void gmt_step_counters_add_to_last(struct gmt_step_counters *counters, uint64_t 
 }
 
 /*
- * Maximum number of chains with which a thing is compared. Without this limit, a hostile file could
- * make the cost quadratic.
+ * Maximum number of chains with which a counter is compared. Without this limit, a hostile file
+ * could make the cost quadratic.
  */
 enum { MAX_CHAINS = 256 };
 

@@ -3,11 +3,11 @@
 #define GMT_READER_STEPS_STEP_COUNTERS_H
 
 /*
- * Chooses the counter of the steps: one of several things (optimizers, marks, contexts of module
- * calls) that occur again and again. Things of one class form
- * one chain if they are used in sequence: one ends before the other begins. The chain with the
- * highest count wins. Among chains with equal counts, the chain that began first wins. If the
- * caller sets is_second_half, only the counts of the second half decide.
+ * Chooses the counter of the steps. A counter counts the uses of an optimizer, a mark, or a context
+ * of module calls. Counters of one class form one chain if they are used in sequence: one ends
+ * before the other begins. The chain with the highest count wins. Among chains with equal counts,
+ * the chain that began first wins. If the caller sets is_second_half, only the counts of the second
+ * half decide.
  */
 
 #include <stdbool.h>
@@ -26,9 +26,9 @@ struct gmt_step_counter {
 };
 
 struct gmt_step_counters {
-	struct gmt_map ids; /* from thing and class to index in rows */
+	struct gmt_map ids; /* from key and class to index in rows */
 	GMT_VEC(struct gmt_step_counter) rows;
-	size_t last_plus_1; /* index of the row that counted last, + 1; 0: none has counted */
+	size_t last_plus_1; /* index of the row that counted last, plus 1; 0: no row */
 	/*
 	 * The caller may set this when half of the calls are counted. Then only the later counts
 	 * decide, because helpers that fill a cache are called less and less often.
@@ -38,32 +38,32 @@ struct gmt_step_counters {
 };
 
 /*
- * Counts one for the thing with this key and class. Stamps must not decrease. Returns false when
+ * Adds one to the counter with this key and class. Stamps must not decrease. Returns false when
  * out of memory.
  */
 bool gmt_step_counters_add(struct gmt_step_counters *counters, uint64_t key, const char *class,
 	uint64_t stamp);
 
-/* Counts `more` for the thing that counted last, at the same stamp. */
+/* Adds `more` to the counter that counted last, at the same stamp. */
 void gmt_step_counters_add_to_last(struct gmt_step_counters *counters, uint64_t more);
 
-/* Which things form one chain. */
+/* Which counters form one chain. */
 enum gmt_step_counters_chaining {
-	GMT_STEP_COUNTERS_OF_A_CLASS, /* things of one class in sequence */
-	/* any things in sequence, such as one optimizer for the warm-up and another for the rest */
+	GMT_STEP_COUNTERS_OF_A_CLASS, /* counters of one class in sequence */
+	/* any counters in sequence, such as one optimizer for the warm-up and another for the rest */
 	GMT_STEP_COUNTERS_OF_ANY,
-	/* also things that take turns, if each counts three times or more in a row */
+	/* also counters that take turns, if each counts three times or more in a row */
 	GMT_STEP_COUNTERS_IN_ROWS,
 };
 
 /*
- * Chains the things and chooses the winner. Call after all counts. Returns false when out of
+ * Chains the counters and chooses the winner. Call after all counts. Returns false when out of
  * memory.
  */
 bool gmt_step_counters_chain(struct gmt_step_counters *counters,
 	enum gmt_step_counters_chaining chaining);
 
-/* Returns whether a thing belongs to the winning chain. */
+/* Returns whether a counter belongs to the winning chain. */
 bool gmt_step_counters_counts(const struct gmt_step_counters *counters, uint64_t key,
 	const char *class);
 

@@ -266,13 +266,13 @@ static bool write_bytes(struct builder *builder, gmt_symbols_results_bytes *byte
 	return true;
 }
 
-static bool make(const struct gmt_symbols_results *results, const char *key, bool with_kept,
+static bool make(const struct gmt_symbols_results *results, const char *key, bool with_earlier,
 	gmt_symbols_results_bytes *bytes)
 {
 	struct builder builder = { .key = key };
 	bool done = true;
 
-	for (uint32_t i = 0; done && with_kept && i < results->earlier.address_count; i++)
+	for (uint32_t i = 0; done && with_earlier && i < results->earlier.address_count; i++)
 		done = append(&builder, results, results->earlier.addresses[i].address);
 	for (size_t i = 0; done && i < results->addresses.count; i++)
 		done = append(&builder, results, results->addresses.items[i].address);

@@ -23,7 +23,7 @@
 #include "containers/vec.h"
 #include "reader/symbols/symbols.h"
 
-/* beyond this, only the results of the last run are earlier */
+/* beyond this size, only the results of this run are stored */
 enum { GMT_SYMBOLS_RESULTS_MAX_BYTES = 16 << 20 };
 
 /* As in the bytes. */

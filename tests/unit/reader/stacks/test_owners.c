@@ -59,9 +59,9 @@ static const char *owner_by(const char *text, uint32_t layer, const struct frame
 		};
 
 		assert_true(gmt_owners_add_place(&owners, &frame));
-		gmt_owners_pass(&owners, &walk, i);
+		gmt_owners_visit(&owners, &walk, i);
 	}
-	assert_true(gmt_owners_keep(&owners, &walk, 0, 0, false));
+	assert_true(gmt_owners_store(&owners, &walk, 0, 0, false));
 	snprintf(name, sizeof(name), "%s",
 		gmt_owners_name(&owners, gmt_owners_find(&owners, 0, layer, 0)));
 	last_arena = gmt_owners_arena(&owners, 0);
