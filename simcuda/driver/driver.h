@@ -234,7 +234,7 @@ void sim_pool_free_block(struct sim_block *block);
  */
 void sim_pools_trim(void);
 
-/* memory.c */
+/* linear_memory.c */
 /*
  * Allocates linear memory of the given space. `is_low`: below 4 GiB, for the 32-bit ABI. Takes the
  * lock itself.
@@ -246,14 +246,14 @@ CUresult sim_memory_allocate(CUdeviceptr *ret_address, size_t size_bytes, enum s
 CUresult sim_pitch(size_t width_bytes, size_t height, unsigned int element_size_bytes,
 	size_t *ret_pitch_bytes, size_t *ret_size_bytes);
 
-/* host.c */
+/* host_memory.c */
 /*
  * Allocates pinned host memory, with the `flags` of cuMemHostAlloc. `is_low`: below 4 GiB, for the
  * 32-bit ABI. Takes the lock itself.
  */
 CUresult sim_host_allocate(void **ret_memory, size_t size_bytes, unsigned int flags, bool is_low);
 
-/* physical.c */
+/* physical_memory.c */
 void sim_physicals_list(struct sim_list *list);
 /* Frees memory that only exported descriptors kept alive, if those descriptors are now closed. */
 void sim_physicals_drop_unused(void);

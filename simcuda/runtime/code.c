@@ -35,7 +35,7 @@ void sim_code_setup(void)
 {
 	const void *found = NULL;
 
-	if (sim_driver.cuGetExportTable(&found, &sim_runtime_interface_id) == CUDA_SUCCESS)
+	if (sim_driver_calls.cuGetExportTable(&found, &sim_runtime_interface_id) == CUDA_SUCCESS)
 		interface = found;
 	if (interface && !interface->is_code_charged())
 		interface = NULL;

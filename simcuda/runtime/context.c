@@ -28,18 +28,18 @@ static cudaError_t make_primary_current(int device)
 	pthread_mutex_lock(&primary_lock);
 	bool is_new = !primaries[device];
 	if (is_new)
-		error = sim_error(sim_driver.cuDevicePrimaryCtxRetain(&primaries[device], device));
+		error = sim_error(sim_driver_calls.cuDevicePrimaryCtxRetain(&primaries[device], device));
 	CUcontext primary = primaries[device];
 	seen_generation = generation;
 	pthread_mutex_unlock(&primary_lock);
-	error = error ?: sim_error(sim_driver.cuCtxSetCurrent(primary));
+	error = error ?: sim_error(sim_driver_calls.cuCtxSetCurrent(primary));
 	return error ?: is_new ? sim_code_load_all() : cudaSuccess;
 }
 
 cudaError_t sim_enter(void)
 {
 	CUcontext current = NULL;
-	cudaError_t error = sim_load_driver() ?: sim_error(sim_driver.cuCtxGetCurrent(&current));
+	cudaError_t error = sim_load_driver() ?: sim_error(sim_driver_calls.cuCtxGetCurrent(&current));
 
 	if (error)
 		return error;
@@ -51,7 +51,7 @@ cudaError_t sim_enter(void)
 cudaError_t cudaSetDevice(int device)
 {
 	int count = 0;
-	cudaError_t error = sim_load_driver() ?: sim_error(sim_driver.cuDeviceGetCount(&count));
+	cudaError_t error = sim_load_driver() ?: sim_error(sim_driver_calls.cuDeviceGetCount(&count));
 
 	if (!error && (device < 0 || device >= count))
 		error = cudaErrorInvalidDevice;
@@ -67,15 +67,16 @@ cudaError_t cudaInitDevice(int device, unsigned int device_flags, unsigned int f
 {
 	CUcontext previous = NULL;
 	int count = 0;
-	cudaError_t error = sim_load_driver() ?: sim_error(sim_driver.cuDeviceGetCount(&count));
+	cudaError_t error = sim_load_driver() ?: sim_error(sim_driver_calls.cuDeviceGetCount(&count));
 
 	(void)device_flags;
 	(void)flags;
 	if (!error && (device < 0 || device >= count))
 		error = cudaErrorInvalidDevice;
 	if (!error)
-		error = sim_error(sim_driver.cuCtxGetCurrent(&previous)) ?: make_primary_current(device);
-	return sim_leave(error ?: sim_error(sim_driver.cuCtxSetCurrent(previous)));
+		error =
+			sim_error(sim_driver_calls.cuCtxGetCurrent(&previous)) ?: make_primary_current(device);
+	return sim_leave(error ?: sim_error(sim_driver_calls.cuCtxSetCurrent(previous)));
 }
 
 cudaError_t cudaSetValidDevices(int *devices, int count)
@@ -96,12 +97,12 @@ cudaError_t cudaChooseDevice(int *ret_device, const struct cudaDeviceProp *prope
 cudaError_t cudaGetDevice(int *ret_device)
 {
 	CUcontext current = NULL;
-	cudaError_t error = sim_load_driver() ?: sim_error(sim_driver.cuCtxGetCurrent(&current));
+	cudaError_t error = sim_load_driver() ?: sim_error(sim_driver_calls.cuCtxGetCurrent(&current));
 
 	if (!error && !ret_device)
 		error = cudaErrorInvalidValue;
 	if (!error && current)
-		error = sim_error(sim_driver.cuCtxGetDevice(ret_device));
+		error = sim_error(sim_driver_calls.cuCtxGetDevice(ret_device));
 	else if (!error)
 		*ret_device = selected_device;
 	return sim_leave(error);
@@ -114,18 +115,18 @@ cudaError_t cudaDeviceReset(void)
 
 	if (!error) {
 		pthread_mutex_lock(&primary_lock);
-		error = sim_error(sim_driver.cuDevicePrimaryCtxReset_v2(device));
+		error = sim_error(sim_driver_calls.cuDevicePrimaryCtxReset_v2(device));
 		/*
 		 * A reset keeps the reference. The runtime releases it, and the next call retains the
 		 * context again.
 		 */
 		if (!error && primaries[device])
-			error = sim_error(sim_driver.cuDevicePrimaryCtxRelease_v2(device));
+			error = sim_error(sim_driver_calls.cuDevicePrimaryCtxRelease_v2(device));
 		primaries[device] = NULL;
 		__atomic_add_fetch(&generation, 1, __ATOMIC_RELAXED);
 		pthread_mutex_unlock(&primary_lock);
 	}
-	return sim_leave(error ?: sim_error(sim_driver.cuCtxSetCurrent(NULL)));
+	return sim_leave(error ?: sim_error(sim_driver_calls.cuCtxSetCurrent(NULL)));
 }
 
 cudaError_t cudaSetDeviceFlags(unsigned int flags)
@@ -133,7 +134,7 @@ cudaError_t cudaSetDeviceFlags(unsigned int flags)
 	int device = 0;
 
 	return sim_leave(cudaGetDevice(&device)
-			?: sim_error(sim_driver.cuDevicePrimaryCtxSetFlags_v2(device, flags)));
+			?: sim_error(sim_driver_calls.cuDevicePrimaryCtxSetFlags_v2(device, flags)));
 }
 
 cudaError_t cudaGetDeviceFlags(unsigned int *ret_flags)
@@ -150,11 +151,11 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
 	 * The peer's context may not exist yet. Making it must not change the thread's current context.
 	 */
 	if (!error)
-		error = sim_error(sim_driver.cuCtxGetCurrent(&own)) ?: make_primary_current(peer);
+		error = sim_error(sim_driver_calls.cuCtxGetCurrent(&own)) ?: make_primary_current(peer);
 	if (!error)
-		error = sim_error(sim_driver.cuCtxGetCurrent(&other))
-			?: sim_error(sim_driver.cuCtxSetCurrent(own));
-	return sim_leave(error ?: sim_error(sim_driver.cuCtxEnablePeerAccess(other, flags)));
+		error = sim_error(sim_driver_calls.cuCtxGetCurrent(&other))
+			?: sim_error(sim_driver_calls.cuCtxSetCurrent(own));
+	return sim_leave(error ?: sim_error(sim_driver_calls.cuCtxEnablePeerAccess(other, flags)));
 }
 
 cudaError_t cudaDeviceDisablePeerAccess(int peer)
@@ -163,5 +164,5 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer)
 
 	if (!error && (peer < 0 || peer >= MAX_DEVICES || !primaries[peer]))
 		error = cudaErrorPeerAccessNotEnabled;
-	return sim_leave(error ?: sim_error(sim_driver.cuCtxDisablePeerAccess(primaries[peer])));
+	return sim_leave(error ?: sim_error(sim_driver_calls.cuCtxDisablePeerAccess(primaries[peer])));
 }

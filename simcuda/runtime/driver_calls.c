@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime.h"
 
-struct sim_driver_calls sim_driver;
+struct sim_driver_calls sim_driver_calls;

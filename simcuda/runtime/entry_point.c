@@ -14,7 +14,7 @@ static cudaError_t find(const char *symbol, void **ret_address, unsigned int ver
 	if (error)
 		return error;
 	CUresult result =
-		sim_driver.cuGetProcAddress_v2(symbol, ret_address, (int)version, flags, &status);
+		sim_driver_calls.cuGetProcAddress_v2(symbol, ret_address, (int)version, flags, &status);
 	if (ret_status)
 		*ret_status = (enum cudaDriverEntryPointQueryResult)status;
 	/* A missing function is not an error here. The status reports it. */
@@ -63,5 +63,5 @@ cudaError_t cudaGetDriverEntryPoint_ptsz(const char *symbol, void **ret_address,
 cudaError_t cudaGetExportTable(const void **ret_table, const cudaUUID_t *id)
 {
 	return sim_leave(sim_load_driver()
-			?: sim_error(sim_driver.cuGetExportTable(ret_table, (const CUuuid *)id)));
+			?: sim_error(sim_driver_calls.cuGetExportTable(ret_table, (const CUuuid *)id)));
 }

@@ -59,7 +59,7 @@ static struct cudaMemcpy3DParms describe_1d(void *destination, const void *sourc
 /* Gets the current context, for driver calls with a context argument. */
 static cudaError_t get_context(CUcontext *ret_context)
 {
-	return sim_enter() ?: sim_error(sim_driver.cuCtxGetCurrent(ret_context));
+	return sim_enter() ?: sim_error(sim_driver_calls.cuCtxGetCurrent(ret_context));
 }
 
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
@@ -71,7 +71,7 @@ cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
 		return sim_leave(cudaErrorInvalidValue);
 	CUDA_MEMCPY3D parameters = to_driver(copy);
 	return sim_leave(get_context(&context)
-			?: sim_error(sim_driver.cuGraphAddMemcpyNode(ret_node, graph, dependencies, count,
+			?: sim_error(sim_driver_calls.cuGraphAddMemcpyNode(ret_node, graph, dependencies, count,
 				   &parameters, context)));
 }
 
@@ -92,7 +92,7 @@ cudaError_t cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct cudaMemcpy
 	if (!ret_copy)
 		return sim_leave(cudaErrorInvalidValue);
 	cudaError_t error =
-		sim_enter() ?: sim_error(sim_driver.cuGraphMemcpyNodeGetParams(node, &parameters));
+		sim_enter() ?: sim_error(sim_driver_calls.cuGraphMemcpyNodeGetParams(node, &parameters));
 	if (!error)
 		*ret_copy = from_driver(&parameters);
 	return sim_leave(error);
@@ -124,7 +124,7 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode
 		return sim_leave(cudaErrorInvalidValue);
 	CUDA_MEMCPY3D parameters = to_driver(copy);
 	return sim_leave(get_context(&context)
-			?: sim_error(sim_driver.cuGraphExecMemcpyNodeSetParams(exec, node, &parameters,
+			?: sim_error(sim_driver_calls.cuGraphExecMemcpyNodeSetParams(exec, node, &parameters,
 				   context)));
 }
 
@@ -143,7 +143,7 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *ret_node, cudaGraph_t graph,
 	CUcontext context = NULL;
 
 	return sim_leave(get_context(&context)
-			?: sim_error(sim_driver.cuGraphAddMemsetNode(ret_node, graph, dependencies, count,
+			?: sim_error(sim_driver_calls.cuGraphAddMemsetNode(ret_node, graph, dependencies, count,
 				   (const CUDA_MEMSET_NODE_PARAMS *)fill, context)));
 }
 
@@ -153,7 +153,7 @@ cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode
 	CUcontext context = NULL;
 
 	return sim_leave(get_context(&context)
-			?: sim_error(sim_driver.cuGraphExecMemsetNodeSetParams(exec, node,
+			?: sim_error(sim_driver_calls.cuGraphExecMemsetNodeSetParams(exec, node,
 				   (const CUDA_MEMSET_NODE_PARAMS *)fill, context)));
 }
 

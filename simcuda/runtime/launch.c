@@ -319,7 +319,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *ret_attributes, con
 			&ret_attributes->maxDynamicSharedSizeBytes },
 	};
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]) && !error; i++)
-		error = sim_error(sim_driver.cuFuncGetAttribute(wanted[i].ret_value, wanted[i].attribute,
-			handle));
+		error = sim_error(sim_driver_calls.cuFuncGetAttribute(wanted[i].ret_value,
+			wanted[i].attribute, handle));
 	return sim_leave(error);
 }

@@ -56,7 +56,7 @@ static void find_functions(get_proc_address get)
 			CUresult (*substitute)(void) = needs_newer_driver;
 			memcpy(&address, &substitute, sizeof(address));
 		}
-		memcpy((char *)&sim_driver + requests[i].offset, &address, sizeof(address));
+		memcpy((char *)&sim_driver_calls + requests[i].offset, &address, sizeof(address));
 	}
 }
 
@@ -74,10 +74,10 @@ static cudaError_t load(void)
 	memcpy(&get, &address, sizeof(get));
 	find_functions(get);
 
-	if (sim_driver.cuDriverGetVersion(&version) != CUDA_SUCCESS ||
+	if (sim_driver_calls.cuDriverGetVersion(&version) != CUDA_SUCCESS ||
 		version < SIM_RUNTIME_MAJOR * 1000)
 		return cudaErrorInsufficientDriver;
-	cudaError_t error = sim_error(sim_driver.cuInit(0));
+	cudaError_t error = sim_error(sim_driver_calls.cuInit(0));
 	if (!error)
 		sim_code_setup();
 	return error;

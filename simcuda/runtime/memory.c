@@ -14,7 +14,7 @@ static cudaError_t allocate(void **ret_address, size_t size_bytes)
 		return cudaErrorInvalidValue;
 	/* A request for 0 bytes allocates nothing and succeeds. The driver would return an error. */
 	if (size_bytes > 0)
-		error = sim_error(sim_driver.cuMemAlloc_v2(&address, size_bytes));
+		error = sim_error(sim_driver_calls.cuMemAlloc_v2(&address, size_bytes));
 	if (!error)
 		*ret_address = (void *)address;
 	return error;
@@ -37,8 +37,8 @@ static cudaError_t allocate_pitch(void **ret_address, size_t *ret_pitch_bytes, s
 		return cudaErrorInvalidValue;
 	*ret_pitch_bytes = 0;
 	if (width_bytes > 0 && height > 0)
-		error = sim_error(sim_driver.cuMemAllocPitch_v2(&address, ret_pitch_bytes, width_bytes,
-			height, 4));
+		error = sim_error(sim_driver_calls.cuMemAllocPitch_v2(&address, ret_pitch_bytes,
+			width_bytes, height, 4));
 	if (!error)
 		*ret_address = (void *)address;
 	return error;
@@ -75,7 +75,7 @@ cudaError_t cudaHostAlloc(void **ret_memory, size_t size_bytes, unsigned int fla
 	if (!error && size_bytes == 0)
 		*ret_memory = NULL;
 	else if (!error)
-		error = sim_error(sim_driver.cuMemHostAlloc(ret_memory, size_bytes, flags));
+		error = sim_error(sim_driver_calls.cuMemHostAlloc(ret_memory, size_bytes, flags));
 	return sim_leave(error);
 }
 
@@ -87,7 +87,7 @@ cudaError_t cudaMallocHost(void **ret_memory, size_t size_bytes)
 cudaError_t cudaFreeHost(void *memory)
 {
 	return sim_leave(sim_enter()
-			?: memory ? sim_error(sim_driver.cuMemFreeHost(memory))
+			?: memory ? sim_error(sim_driver_calls.cuMemFreeHost(memory))
 					  : cudaSuccess);
 }
 
@@ -170,14 +170,14 @@ cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *ret_array,
 cudaError_t cudaFreeArray(cudaArray_t array)
 {
 	return sim_leave(sim_enter()
-			?: array ? sim_error(sim_driver.cuArrayDestroy((CUarray)array))
+			?: array ? sim_error(sim_driver_calls.cuArrayDestroy((CUarray)array))
 					 : cudaSuccess);
 }
 
 cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t array)
 {
 	return sim_leave(sim_enter()
-			?: array ? sim_error(sim_driver.cuMipmappedArrayDestroy((CUmipmappedArray)array))
+			?: array ? sim_error(sim_driver_calls.cuMipmappedArrayDestroy((CUmipmappedArray)array))
 					 : cudaSuccess);
 }
 
@@ -219,8 +219,8 @@ cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *ret_channels,
 	struct cudaExtent *ret_extent, unsigned int *ret_flags, cudaArray_t array)
 {
 	CUDA_ARRAY3D_DESCRIPTOR descriptor;
-	cudaError_t error =
-		sim_enter() ?: sim_error(sim_driver.cuArray3DGetDescriptor_v2(&descriptor, (CUarray)array));
+	cudaError_t error = sim_enter()
+		?: sim_error(sim_driver_calls.cuArray3DGetDescriptor_v2(&descriptor, (CUarray)array));
 
 	if (error)
 		return sim_leave(error);
@@ -259,8 +259,8 @@ cudaError_t sim_describe_pointer(const void *pointer, struct sim_pointer *ret_po
 	cudaError_t error = sim_enter();
 
 	if (!error)
-		error =
-			sim_error(sim_driver.cuPointerGetAttributes(5, wanted, values, (CUdeviceptr)pointer));
+		error = sim_error(sim_driver_calls.cuPointerGetAttributes(5, wanted, values,
+			(CUdeviceptr)pointer));
 	if (error)
 		return error;
 

@@ -45,7 +45,7 @@ struct sim_driver_calls {
 #undef ENTRY
 };
 
-extern struct sim_driver_calls sim_driver;
+extern struct sim_driver_calls sim_driver_calls;
 
 /*
  * Finds and initializes the driver at the first call. All calls return the result of that attempt.
@@ -74,7 +74,7 @@ static inline cudaError_t sim_error(CUresult result)
  * The whole body of a function that is one driver call. The macro evaluates `call` only after
  * success. `call` has no comma outside its parentheses.
  */
-#define SIM_CALL(call) sim_leave(sim_enter() ?: sim_error(sim_driver.call))
+#define SIM_CALL(call) sim_leave(sim_enter() ?: sim_error(sim_driver_calls.call))
 
 /*
  * code.c: code compiled into the program. It costs memory in each context that it is loaded into.

@@ -20,8 +20,8 @@ static cudaError_t fill_properties(struct cudaDeviceProp *ret_properties, int de
 	memcpy(&ret_properties->uuid, &uuid, sizeof(uuid));
 
 #define PROPERTY(field, attribute) \
-	error = sim_error(sim_driver.cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_##attribute, \
-		device)); \
+	error = sim_error(sim_driver_calls.cuDeviceGetAttribute(&value, \
+		CU_DEVICE_ATTRIBUTE_##attribute, device)); \
 	if (error) \
 		return error; \
 	ret_properties->field = (__typeof__(ret_properties->field))value;

@@ -27,7 +27,7 @@ class ControlPage(ctypes.Structure):
         ("snapshots", ctypes.c_uint64),
         ("told_ns", ctypes.c_uint64),
         ("turn", ctypes.c_uint32),
-        ("asker", ctypes.c_uint32),
+        ("requester", ctypes.c_uint32),
         ("verb", ctypes.c_uint32),
         ("has_failed", ctypes.c_uint32),
         ("argument", ctypes.c_char * PATH_BYTES),

@@ -71,7 +71,7 @@ struct CUlib_st {
 };
 
 /*
- * code.c: Reads an image and returns its code with one reference. Keeps no pointer to `image`.
+ * image.c: Reads an image and returns its code with one reference. Keeps no pointer to `image`.
  * Returns NULL if memory is short. Needs no lock.
  */
 struct sim_code *sim_code_read(const void *image);

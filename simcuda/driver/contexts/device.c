@@ -73,7 +73,7 @@ static int attribute_value(CUdevice_attribute attribute, CUdevice ordinal)
 #define ATTRIBUTE(name, value) \
 	case CU_DEVICE_ATTRIBUTE_##name: \
 		return value;
-#include "memory/attributes.def"
+#include "contexts/device_attributes.def"
 #undef ATTRIBUTE
 	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
 		return ordinal + 1;

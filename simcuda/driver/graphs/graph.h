@@ -91,7 +91,7 @@ struct CUgraphExec_st {
 	unsigned long long flags;
 };
 
-/* graph_objects.c */
+/* graph.c */
 /* Makes an empty graph. This function and those below return NULL if memory is short. */
 struct CUgraph_st *sim_graph_new(void);
 /*

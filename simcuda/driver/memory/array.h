@@ -85,7 +85,7 @@ struct CUmipmappedArray_st *sim_mipmap_new_foreign(struct CUctx_st *context,
 	const CUDA_ARRAY3D_DESCRIPTOR *descriptor, unsigned int level_count, uint64_t owner);
 void sim_mipmap_free(struct CUmipmappedArray_st *mipmap);
 
-/* array_map.c */
+/* array_tiles.c */
 /* Releases the memory behind all parts. */
 void sim_tiles_free(struct sim_tiles **tiles);
 void sim_tiles_list(struct sim_list *list, const struct sim_tiles *tiles, uint64_t array);

@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 
 /*
- * Virtual memory management: a program reserves addresses and maps physical memory (physical.c) to
- * them.
+ * Virtual memory management: a program reserves addresses and maps physical memory
+ * (physical_memory.c) to them.
  */
 
 static struct sim_ranges reservations;

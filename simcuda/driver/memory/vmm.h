@@ -53,7 +53,7 @@ bool sim_mappings_cover(uintptr_t address, size_t size_bytes);
  */
 bool sim_mappings_renew(const struct sim_physical *physical);
 
-/* physical.c */
+/* physical_memory.c */
 bool sim_is_whole_units(size_t size_bytes);
 /*
  * Makes physical memory, or a file range for a multicast object, with one reference and no charge.

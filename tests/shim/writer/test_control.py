@@ -26,7 +26,7 @@ def turn_of(run):
     (name,) = os.listdir(os.path.join(run.runtime, "gpumemtrace"))
     with open(os.path.join(run.runtime, "gpumemtrace", name), "rb") as file:
         page = ControlPage.from_buffer_copy(file.read())
-    return page.turn, page.asker
+    return page.turn, page.requester
 
 
 def live_bytes(path):

@@ -207,7 +207,7 @@ static void a_handle_of_another_process_is_opened_once_and_counted(void **state)
 	if (child == 0) {
 		close(channel[0]);
 		snprintf(text, sizeof(text), "%d", channel[1]);
-		execl("/proc/self/exe", "test_foreign", text, (char *)NULL);
+		execl("/proc/self/exe", "test_imported_memory", text, (char *)NULL);
 		_exit(99);
 	}
 	assert_true(child > 0);
