@@ -89,7 +89,7 @@ static unsigned long long own_bytes(int ordinal)
 	size_t (*query)(int);
 
 	/*
-	 * Only looks whether the driver is loaded: a query about a device must not load CUDA into a
+	 * Only checks whether the driver is loaded: a query about a device must not load CUDA into a
 	 * process.
 	 */
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);

@@ -72,7 +72,7 @@ bool gmt_import_begin(struct gmt_import_writer *ret_writer,
 	ret_writer->options = *options;
 	gmt_uuid_make(recording);
 	row.recording = slice(recording);
-	/* Id 0 is none. */
+	/* Id 0 stands for a missing name, function, frame or stack. */
 	if (!gmt_intern(&ret_writer->names, "", 0, &empty) ||
 		!gmt_intern(&ret_writer->apis, "", 0, &empty) ||
 		!gmt_intern(&ret_writer->codes, "", 0, &empty) ||

@@ -215,7 +215,7 @@ static enum gmt_status read_operation(const struct gmt_csv *csv,
 		return row->size_bytes ? GMT_OK
 							   : refuse_value(csv, GMT_CSV_SIZE, size,
 									 "more or less than 0: without the column `operation`, the "
-									 "sign says whether memory is allocated or freed",
+									 "sign shows whether memory is allocated or freed",
 									 error);
 	}
 	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++)

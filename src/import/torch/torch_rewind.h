@@ -37,7 +37,7 @@ struct gmt_torch_import_piece {
 struct gmt_torch_import_device {
 	uint32_t ordinal;
 	GMT_VEC(struct gmt_torch_import_event) events;
-	/* At first what lives at the end. After gmt_torch_import_rewind: what lived at the start. */
+	/* At first, live at the end. After gmt_torch_import_rewind: live before the first event. */
 	struct gmt_torch_import_blocks segments, blocks;
 	GMT_VEC(struct gmt_torch_import_memory_block) expandable; /* parts of segments at the end */
 	GMT_VEC(struct gmt_torch_import_piece) pieces; /* by address */
@@ -47,7 +47,7 @@ struct gmt_torch_import_device {
 	bool is_cut; /* PyTorch kept only the newest events */
 };
 
-/* Adds a block or segment that lives at the end. Returns false if memory is exhausted. */
+/* Adds a block or segment that is live at the end. Returns false if memory is exhausted. */
 bool gmt_torch_import_add_block(struct gmt_torch_import_blocks *blocks,
 	const struct gmt_torch_import_memory_block *block);
 

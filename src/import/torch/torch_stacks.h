@@ -35,7 +35,7 @@ bool gmt_torch_import_stack(struct gmt_torch_import_stacks *stacks,
 	const struct gmt_unpickled *frames, uint32_t *ret_stack);
 
 /*
- * Gets what an event's `user_metadata` says. A text is a name. In a dictionary, a number `step` is
+ * Reads an event's `user_metadata`. A text is a name. In a dictionary, a number `step` is
  * a step, and the rest is the name: "key=value, ...", or only the value of `phase`.
  */
 bool gmt_torch_import_metadata(struct gmt_torch_import_stacks *stacks,

@@ -13,7 +13,7 @@
 /* PyTorch reserves more addresses than it maps. Ranges that are closer than this are one range. */
 enum { RESERVATION_GAP = 2 << 20, OUT_OF_MEMORY = 2, FIRST_HANDLE = 4096 };
 
-/* A block that lives. */
+/* A live block. */
 struct live {
 	uint64_t size_bytes;
 	uint32_t stack;
@@ -56,7 +56,7 @@ static bool write_event(struct writing *writing, struct gmt_event *event,
 		gmt_import_event(writing->writer, event);
 }
 
-/* Notes that a block lives. If another one lived at the address, its end was missed. */
+/* Notes that a block is live. If another block was live at the address, its end was missed. */
 static bool begin(struct writing *writing, struct gmt_map *map, uint64_t *total, uint64_t address,
 	const struct live *block)
 {
@@ -73,7 +73,7 @@ static bool begin(struct writing *writing, struct gmt_map *map, uint64_t *total,
 	return gmt_map_put(map, address, writing->live.count - 1);
 }
 
-/* Notes that a block ended. Returns false if no block lives there. */
+/* Notes that a block ended. Returns false if no block is live there. */
 static bool end(struct writing *writing, struct gmt_map *map, uint64_t *total, uint64_t address,
 	struct live *ret_block)
 {
@@ -239,7 +239,7 @@ static bool write_early_blocks(struct writing *writing,
 	return true;
 }
 
-/* Writes what lived at the start. */
+/* Writes the blocks and mappings that were live before the first event. */
 static bool write_start(struct writing *writing)
 {
 	struct gmt_torch_import_device *device = writing->device;

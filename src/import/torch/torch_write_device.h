@@ -13,7 +13,7 @@ struct gmt_torch_import_output {
 	uint32_t step_thread;   /* thread whose events have the steps; 0: none so far */
 	uint64_t *work;         /* as in gmt_torch_import_rewind */
 	/* Results, for notes. */
-	uint64_t early_blocks, early_bytes;   /* blocks that lived at the start */
+	uint64_t early_blocks, early_bytes;   /* blocks that were live before the first event */
 	uint64_t early_without_stack;
 	uint64_t end_blocks, end_bytes;       /* live after the last event of the device */
 	uint64_t unknown_actions;

@@ -13,8 +13,8 @@
  * GMT_FOLLOW_WAIT_NS. An event that is even later makes the numbers wrong; then `is_late` is set,
  * and the owner may follow the file again from its beginning, with `is_disordered`.
  *
- * The numbers are those of the end of the program's work, once that has come (record `mark`,
- * teardown): what the interpreter then releases says nothing about the program.
+ * After the end of the program's work, the numbers stay those of that moment (record `mark`,
+ * teardown). The interpreter then releases memory, which shows nothing about the program.
  *
  * A recording that no process writes can be followed too. It is then read to its end, and all its
  * events are put in order before the first is interpreted.

@@ -216,8 +216,8 @@ static bool refused_free(void *user, const struct gmt_interpret_event *event, bo
 
 	(void)event;
 	/*
-	 * In the compacted prefix it is unknown what lived at the address. True means: conclude
-	 * nothing.
+	 * In the compacted prefix it is unknown whether a block was live at the address. True is the
+	 * safe answer.
 	 */
 	is_live |= session->index < session->recording->compacted_events;
 	if (row)

@@ -33,7 +33,7 @@ struct gmt_replay_refusal {
 /* A free that was refused. */
 struct gmt_replay_refused_free {
 	size_t event; /* number of the event in order of time */
-	/* a block lives at the address, so the refusal has another reason; also true if unknown */
+	/* a block is live at the address, so the refusal has another reason; also true if unknown */
 	bool is_live;
 };
 

@@ -2,7 +2,7 @@
 #ifndef GMT_READER_STACKS_FRAME_KINDS_H
 #define GMT_READER_STACKS_FRAME_KINDS_H
 
-/* Frame kinds: what a frame says about its stack. The rows are in frame_kinds.def. */
+/* Frame kinds: what a frame shows about its stack. The rows are in frame_kinds.def. */
 
 #include <stdbool.h>
 #include <stdint.h>
