@@ -37,8 +37,8 @@ static bool find_path(int fd, const struct gmt_file_identity *file, char *ret_pa
 	}
 	ret_path[length] = 0;
 	/* /proc has a path also for a removed file. The recorder replaces only its own regular file. */
-	if (lstat(ret_path, &status) || status.st_dev != file->device ||
-		status.st_ino != file->inode || !S_ISREG(status.st_mode)) {
+	if (lstat(ret_path, &status) || status.st_dev != file->device || status.st_ino != file->inode ||
+		!S_ISREG(status.st_mode)) {
 		snprintf(ret_why, why_bytes, "it was removed");
 		return false;
 	}

@@ -87,7 +87,8 @@ static void reopen_thread(struct gmt_thread_state *thread)
 }
 
 /* Counts a call that a signal handler makes. */
-static void count_reentrant(struct gmt_thread_state *thread, enum gmt_hook hook, enum gmt_event_kind kind)
+static void count_reentrant(struct gmt_thread_state *thread, enum gmt_hook hook,
+	enum gmt_event_kind kind)
 {
 	/* Only the handler's outermost call is lost: a driver call inside it is the same event. */
 	if (kind && !thread->reentrant_depth && !thread->is_ours)
@@ -281,8 +282,9 @@ void gmt_call_add_stamped(uint64_t stamp, uint32_t result, const struct gmt_call
 }
 
 /* Adds an event for gmt_call_add_alloc or gmt_call_add_free, which need no look-up of the space. */
-static inline void add_plain(struct gmt_thread_state *thread, uint64_t stamp, enum gmt_event_kind kind,
-	const struct gmt_call_details *details, struct gmt_driver_target target)
+static inline void add_plain(struct gmt_thread_state *thread, uint64_t stamp,
+	enum gmt_event_kind kind, const struct gmt_call_details *details,
+	struct gmt_driver_target target)
 {
 	fill_event(new_waiting_event(thread), stamp, 0, kind, GMT_LAYER_CUDA, details, target);
 	thread->has_seen_event = true;

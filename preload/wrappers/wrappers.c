@@ -12,7 +12,8 @@
 		(GMT_SPACE_##space == GMT_SPACE_DEVICE || GMT_SPACE_##space == GMT_SPACE_MANAGED))
 
 /* A refused call has no address, unless it is a free: then the address is an argument. */
-#define IS_REFUSED_WITHOUT_ADDRESS(kind) (failed && gmt_event_kind_failure(kind) != GMT_KIND_FREE_FAILED)
+#define IS_REFUSED_WITHOUT_ADDRESS(kind) \
+	(failed && gmt_event_kind_failure(kind) != GMT_KIND_FREE_FAILED)
 
 /* The members that a row adds come last, so they override the others. */
 #define DETAILS(in_kind, in_space, in_address, size, ...) \

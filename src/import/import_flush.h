@@ -2,7 +2,7 @@
 #ifndef GMT_IMPORT_IMPORT_FLUSH_H
 #define GMT_IMPORT_IMPORT_FLUSH_H
 
-/* What the parts of the import writer share: the rows that wait for a full block. */
+/* Writes the rows that wait for a full block. Internal to the import writer. */
 
 #include "import/import_writer.h"
 

@@ -23,7 +23,7 @@ struct gmt_definitions {
 	 */
 	struct gmt_depot_entry *(*find)(void *depot, uint32_t id, enum gmt_depot_kind kind);
 	void *depot; /* first argument of `find` */
-	uint32_t last_stack; /* last id given; 0: no id yet */
+	uint32_t last_stack; /* last id given, by kind; 0: no id yet */
 	uint32_t last_frames;
 	uint32_t last_frame;
 	uint32_t last_code;

@@ -71,7 +71,7 @@ struct gmt_recovery {
 	uint64_t damaged_blocks; /* damaged blocks of the preamble and the journal; they are left out */
 	struct gmt_source_recovered result;
 
-	GMT_VEC(uint8_t) queue; /* queue: consecutive blocks that gmt_recovery_next has yet to return */
+	GMT_VEC(uint8_t) queue; /* consecutive blocks that gmt_recovery_next has yet to return */
 	size_t returned_bytes; /* bytes of `queue` that were returned */
 	bool no_memory;
 	struct gmt_decoder decoder, preamble_decoder;

@@ -104,7 +104,7 @@ bool gmt_source_is_cut(const struct gmt_source *source);
  */
 struct gmt_source_recovered {
 	uint64_t events;
-	bool has_gap;
+	bool has_gap;      /* blocks are missing between file and memory */
 	bool was_complete; /* the file has its end record: no events were taken from memory */
 };
 /*

@@ -9,10 +9,11 @@
 enum { NAME_BYTES = 4, FIELD_BYTES = GMT_MEMBER_EXTRA_BYTES - NAME_BYTES, WORDS = 8 };
 
 /*
- * A gzip header as zlib writes it on Unix with only an extra field. Readers ignore its speed byte.
+ * A gzip header with only an extra field, as zlib writes it on Unix. Byte SPEED_BYTE, which tells
+ * how fast the compressor was, may differ.
  */
-static const uint8_t fixed[GMT_MEMBER_FIXED_BYTES] = { 0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 3 };
-enum { SPEED = 8 };
+static const uint8_t gzip_header[GMT_MEMBER_FIXED_BYTES] = { 0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 3 };
+enum { SPEED_BYTE = 8 };
 
 static const uint8_t name[NAME_BYTES] = { 'G', 'M', FIELD_BYTES, 0 };
 
@@ -58,7 +59,7 @@ void gmt_member_description_write(const struct gmt_member_description *descripti
 	uint8_t *to = ret_extra + NAME_BYTES;
 
 	_Static_assert(FIELD_BYTES == 2 * sizeof(uint32_t) + sizeof(words),
-		"all that is written, and no more");
+		"the field has exactly these bytes");
 	memcpy(ret_extra, name, sizeof(name));
 	gmt_put_u32(to, identity->checksum);
 	gmt_put_u32(to + sizeof(uint32_t), identity->length);
@@ -73,7 +74,8 @@ bool gmt_member_description_read(const uint8_t header[GMT_MEMBER_HEADER_BYTES],
 	const uint8_t *at = header + GMT_MEMBER_FIXED_BYTES;
 	uint64_t words[WORDS];
 
-	if (memcmp(header, fixed, SPEED) != 0 || header[SPEED + 1] != fixed[SPEED + 1] ||
+	if (memcmp(header, gzip_header, SPEED_BYTE) != 0 ||
+		header[SPEED_BYTE + 1] != gzip_header[SPEED_BYTE + 1] ||
 		gmt_get_u16(at) != GMT_MEMBER_EXTRA_BYTES || memcmp(at + 2, name, sizeof(name)) != 0)
 		return false;
 	at += 2 + sizeof(name);

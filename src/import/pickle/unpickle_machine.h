@@ -2,7 +2,7 @@
 #ifndef GMT_IMPORT_PICKLE_UNPICKLE_MACHINE_H
 #define GMT_IMPORT_PICKLE_UNPICKLE_MACHINE_H
 
-/* The machine that a pickle is a program for: a stack of values, marks on it, and a memo. */
+/* A pickle is a program. This machine executes it: a stack of values with marks, and a memo. */
 
 #include "import/pickle/unpickle.h"
 

@@ -24,10 +24,7 @@ enum {
 	IS_CLOSURE = 16, /* a function named "closure", or a lambda */
 };
 
-/*
- * PyTorch's folder; `path` does not end after it. Used to check whether frames inside an
- * optimizer's frame are of PyTorch.
- */
+/* PyTorch's folder: the first `length` bytes of `path`. Frames of PyTorch have files in it. */
 struct folder {
 	const char *path;
 	size_t length;

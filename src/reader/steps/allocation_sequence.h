@@ -3,9 +3,9 @@
 #define GMT_READER_STEPS_ALLOCATION_SEQUENCE_H
 
 /*
- * The allocations of the program's work, in order, read at random. The memory in use has a bound
- * that does not depend on the number of events: blocks of allocations are read from the recording
- * when they are needed, and some are kept. One thread.
+ * The allocations of the program's work, in order of time, with random access. The memory in use
+ * does not depend on the number of events: blocks of allocations are read from the recording when
+ * they are needed, and some are kept. One thread.
  */
 
 #include "reader/load/events.h"
@@ -29,7 +29,7 @@ struct gmt_allocation_sequence {
 	const struct gmt_recording *recording;
 	const struct gmt_traces *traces;
 	uint64_t work_end;
-	/* Where an allocation comes from, its origin, is a merged stack; else a trace */
+	/* true: the origin of an allocation is its merged stack; false: its trace */
 	bool by_stack;
 	size_t count;
 	uint64_t frees; /* number of frees of such blocks */

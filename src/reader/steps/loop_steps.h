@@ -11,10 +11,10 @@
  * the previous allocation begins a pass.
  *
  * A loop contains another loop if its passes begin at the same line or an earlier line. For
- * example, a request contains its tokens. The outermost loop with 16 passes or more counts. If
- * there is none, the outermost loop with ten passes or more counts. Its passes must hold at least
- * half of all allocations, and continue in the second half of the recording.
- * Frames of modules do not count: a loop over layers is one call.
+ * example, a request contains its tokens. The outermost loop with 16 passes or more counts. If no
+ * loop has that many, the outermost loop with ten passes or more counts. Its passes must hold at
+ * least half of all allocations, and continue in the second half of the recording. Frames of
+ * modules do not count: a loop over layers is one call.
  *
  * In an expression of several lines, lines decrease within a pass. If the stacks at which passes
  * begin repeat with a period, that period is one pass.

@@ -8,9 +8,9 @@
 
 /*
  * Finds the longest suffix of `tokens` that repeats a period three times or more and has at least
- * half of all tokens. So a different beginning (a first call that prepares things) is left out.
- * Sets *ret_length to the length of the suffix, and *ret_period to that of its shortest period; to
- * 0 if there is no such suffix. O(count). Returns false when out of memory.
+ * half of all tokens. So a different beginning, such as a first call that allocates more, is left
+ * out. Sets *ret_length to the length of the suffix, and *ret_period to that of its shortest
+ * period; to 0 if there is no such suffix. O(count). Returns false when out of memory.
  */
 bool gmt_period_find(const uint64_t *tokens, size_t count, size_t *ret_period, size_t *ret_length);
 
