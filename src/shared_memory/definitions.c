@@ -37,7 +37,7 @@ uint32_t gmt_definitions_stack_id(struct gmt_definitions *definitions, uint32_t 
 	if (!entry || file_id(entry))
 		return entry ? file_id(entry) : 0;
 
-	struct gmt_stack *row = gmt_vec_push(&definitions->stacks);
+	struct gmt_stack *row = gmt_vec_push(&definitions->stack_rows);
 	if (!row)
 		return 0;
 
@@ -64,7 +64,7 @@ uint32_t gmt_definitions_code_id(struct gmt_definitions *definitions, uint32_t i
 	if ((uint64_t)code->function_length + code->file_length > entry->length - head_bytes)
 		return 0;
 
-	struct gmt_code *row = gmt_vec_push(&definitions->codes);
+	struct gmt_code *row = gmt_vec_push(&definitions->code_rows);
 	if (!row)
 		return 0;
 	*row = (struct gmt_code){
@@ -86,7 +86,7 @@ uint32_t gmt_definitions_frame_id(struct gmt_definitions *definitions, uint32_t 
 
 	frame = bytes_of(entry);
 	uint32_t code = gmt_definitions_code_id(definitions, frame->code);
-	struct gmt_frame *row = gmt_vec_push(&definitions->frame);
+	struct gmt_frame *row = gmt_vec_push(&definitions->frame_rows);
 
 	if (!row)
 		return 0;
@@ -109,7 +109,7 @@ uint32_t gmt_definitions_frames_id(struct gmt_definitions *definitions, uint32_t
 	stack = bytes_of(entry);
 	uint32_t count = (entry->length - (uint32_t)sizeof(*stack)) / 4;
 	uint64_t *items = gmt_arena_alloc(&definitions->lists, count * sizeof(*items));
-	struct gmt_frames *row = items ? gmt_vec_push(&definitions->frames) : NULL;
+	struct gmt_frames *row = items ? gmt_vec_push(&definitions->frames_rows) : NULL;
 
 	if (!row)
 		return 0;
@@ -131,7 +131,7 @@ uint32_t gmt_definitions_name_id(struct gmt_definitions *definitions, uint32_t i
 	if (!entry || file_id(entry))
 		return entry ? file_id(entry) : 0;
 
-	struct gmt_name *row = gmt_vec_push(&definitions->names);
+	struct gmt_name *row = gmt_vec_push(&definitions->name_rows);
 	if (!row)
 		return 0;
 	*row = (struct gmt_name){
@@ -156,20 +156,20 @@ enum { ROWS_OF_BLOCK = 64 };
 void gmt_definitions_flush(struct gmt_definitions *definitions,
 	void (*write)(void *context, uint32_t kind, const void *rows, uint32_t count), void *context)
 {
-	FLUSH(GMT_RECORD_CODE, definitions->codes);
-	FLUSH(GMT_RECORD_FRAME, definitions->frame);
-	FLUSH(GMT_RECORD_FRAMES, definitions->frames);
-	FLUSH(GMT_RECORD_STACK, definitions->stacks);
-	FLUSH(GMT_RECORD_NAME, definitions->names);
+	FLUSH(GMT_RECORD_CODE, definitions->code_rows);
+	FLUSH(GMT_RECORD_FRAME, definitions->frame_rows);
+	FLUSH(GMT_RECORD_FRAMES, definitions->frames_rows);
+	FLUSH(GMT_RECORD_STACK, definitions->stack_rows);
+	FLUSH(GMT_RECORD_NAME, definitions->name_rows);
 	gmt_arena_fini(&definitions->lists);
 }
 
 void gmt_definitions_fini(struct gmt_definitions *definitions)
 {
 	gmt_arena_fini(&definitions->lists);
-	gmt_vec_fini(&definitions->codes);
-	gmt_vec_fini(&definitions->frame);
-	gmt_vec_fini(&definitions->frames);
-	gmt_vec_fini(&definitions->stacks);
-	gmt_vec_fini(&definitions->names);
+	gmt_vec_fini(&definitions->code_rows);
+	gmt_vec_fini(&definitions->frame_rows);
+	gmt_vec_fini(&definitions->frames_rows);
+	gmt_vec_fini(&definitions->stack_rows);
+	gmt_vec_fini(&definitions->name_rows);
 }

@@ -28,12 +28,13 @@ struct gmt_definitions {
 	uint32_t last_frame;
 	uint32_t last_code;
 	uint32_t last_name;
-	struct gmt_arena lists; /* memory of the lists in `frames` */
-	GMT_VEC(struct gmt_code) codes; /* new definitions that are not yet in the file */
-	GMT_VEC(struct gmt_frame) frame;
-	GMT_VEC(struct gmt_frames) frames;
-	GMT_VEC(struct gmt_stack) stacks;
-	GMT_VEC(struct gmt_name) names;
+	struct gmt_arena lists; /* memory of the lists in `frames_rows` */
+	/* new definitions that are not yet in the file */
+	GMT_VEC(struct gmt_code) code_rows;
+	GMT_VEC(struct gmt_frame) frame_rows;
+	GMT_VEC(struct gmt_frames) frames_rows;
+	GMT_VEC(struct gmt_stack) stack_rows;
+	GMT_VEC(struct gmt_name) name_rows;
 };
 
 /*

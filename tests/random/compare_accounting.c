@@ -111,7 +111,7 @@ static int by_space_and_address(const void *a, const void *b)
 
 static bool is_about(const struct gmt_recording_event *event, const struct fact *fact)
 {
-	struct gmt_recording_object named = gmt_recording_object(event);
+	struct gmt_recording_event_details named = gmt_recording_event_details(event);
 
 	return event->address == fact->address || named.object == fact->address;
 }
@@ -129,7 +129,7 @@ static void print_events(const struct comparison *comparison, const struct fact 
 	while (count-- > 0) {
 		struct gmt_recording_event event = gmt_recording_event(comparison->recording, shown[count]);
 		const struct gmt_api *api = gmt_recording_api(comparison->recording, event.api);
-		struct gmt_recording_object named = gmt_recording_object(&event);
+		struct gmt_recording_event_details named = gmt_recording_event_details(&event);
 
 		printf("    event %zu thread %u %s %s %s address %#" PRIx64 " size %" PRIu64
 			   " device %d object %#" PRIx64 " offset %#" PRIx64 " context %u result %u\n",

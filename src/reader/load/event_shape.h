@@ -21,8 +21,9 @@ struct gmt_recording_event {
 	uint64_t stamp; /* not less than the stamp of the thread's previous event */
 	uint64_t address;
 	uint64_t size_bytes;
-	uint64_t more[2]; /* layer torch: PyTorch's totals; other layers: see gmt_recording_object */
-	uint32_t trace;  /* index in the recording's `traces` */
+	uint64_t
+		more[2]; /* layer torch: PyTorch's totals; other layers: see gmt_recording_event_details */
+	uint32_t trace; /* index in the recording's `traces` */
 	/* The fields from here on are the event's shape. */
 	uint32_t thread; /* id */
 	uint32_t result;

@@ -23,8 +23,8 @@
 #include "format/format.h"
 #include "source/source.h"
 
-/* More about an event of a CUDA call. See the event record's fields of these names. */
-struct gmt_recording_object {
+/* Details of an event that is not of layer torch. See the event record's fields of these names. */
+struct gmt_recording_event_details {
 	uint64_t object;
 	uint64_t offset; /* the record's `stream`, for kinds where that field is an offset */
 	uint16_t context;
@@ -197,13 +197,13 @@ static inline bool gmt_recording_totals(const struct gmt_recording_event *event,
 	return true;
 }
 
-/* Returns what else an event is about; all zeros if the file does not have it. */
-static inline struct gmt_recording_object gmt_recording_object(
+/* Returns the details of an event; all zeros for layer torch. */
+static inline struct gmt_recording_event_details gmt_recording_event_details(
 	const struct gmt_recording_event *event)
 {
 	if (event->layer == GMT_LAYER_TORCH)
-		return (struct gmt_recording_object){ 0 };
-	return (struct gmt_recording_object){ event->more[0], event->more[1], event->context };
+		return (struct gmt_recording_event_details){ 0 };
+	return (struct gmt_recording_event_details){ event->more[0], event->more[1], event->context };
 }
 
 /* Return the record with an id, or NULL if the file does not have it. */

@@ -14,7 +14,7 @@
 static inline void gmt_interpret_event_set(struct gmt_interpret_event *ret_event,
 	const struct gmt_recording_event *event, uint32_t stack)
 {
-	struct gmt_recording_object named = gmt_recording_object(event);
+	struct gmt_recording_event_details named = gmt_recording_event_details(event);
 	struct gmt_recording_totals totals = { 0 };
 
 	ret_event->has_totals = gmt_recording_totals(event, &totals);
