@@ -158,7 +158,7 @@ bool gmt_interpret_launch(struct gmt_event_interpreter *interpreter,
 		return true;
 	graph = &interpreter->graphs.items[index];
 	/* The budget limits the work: a file of N bytes can launch N nodes N times. */
-	if (!gmt_budget_spend(graph->nodes.count *
+	if (!gmt_budget_spend_work(graph->nodes.count *
 				(graph->nodes.count > MANY_NODES ? BUDGET_UNITS_IF_MANY : 1),
 			GMT_BUDGET_LAUNCHES))
 		return true;

@@ -288,7 +288,7 @@ bool gmt_interpret_end_context(struct gmt_event_interpreter *interpreter,
 	bool done = true;
 
 	/* The search examines all blocks, and a file can end many contexts. */
-	if (!gmt_budget_spend(gmt_accounting_block_count(accounting) / BLOCKS_PER_BUDGET_UNIT,
+	if (!gmt_budget_spend_work(gmt_accounting_block_count(accounting) / BLOCKS_PER_BUDGET_UNIT,
 			GMT_BUDGET_CONTEXTS))
 		return true;
 	for (size_t cursor = 0; context &&

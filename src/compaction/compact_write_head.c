@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "compaction/compact_internal.h"
-#include "format/encoding/event_totals.h"
+#include "format/encoding/torch_totals.h"
 
 /*
  * REFUSAL_BIT: set in an item of the head's queue that is an index in `refusals`. All other items
@@ -24,7 +24,7 @@ static bool write(struct gmt_compactor *compactor, uint32_t kind, const void *ro
 bool gmt_compact_write_events(struct gmt_compactor *compactor, struct gmt_event *rows,
 	uint32_t count)
 {
-	gmt_event_totals_to_differences(rows, count);
+	gmt_torch_totals_to_differences(rows, count);
 	return write(compactor, GMT_RECORD_EVENT, rows, count);
 }
 

@@ -9,9 +9,9 @@
 #include "reader/steps/step_counters.h"
 #include "reader/steps/step_names.h"
 #include "reader/steps/inference_steps.h"
-#include "reader/steps/loops.h"
+#include "reader/steps/loop_steps.h"
 #include "reader/steps/phases.h"
-#include "reader/steps/repeats.h"
+#include "reader/steps/pattern_steps.h"
 #include "reader/steps/compacted_steps.h"
 
 const char *gmt_step_source_name(enum gmt_step_source source)
@@ -263,7 +263,7 @@ enum gmt_status gmt_timeline_compute(struct gmt_timeline *ret_timeline,
 		done = steps_to_marks(timeline, recording, GMT_MARK_SOURCE_OPTIMIZER, GMT_STEPS_OPTIMIZER);
 	/* In a compacted prefix, the begins of passes are unknown. */
 	if (done && !first->steps.count && !recording->compacted.exists)
-		done = gmt_loops_steps(recording, traces, timeline, first);
+		done = gmt_loop_steps_find(recording, traces, timeline, first);
 	timeline->series_count = first->steps.count != 0;
 	/* If the program sets marks itself, they define what counts: find no further steps. */
 	if (done && (!timeline->series_count || first->source == GMT_STEPS_OPTIMIZER)) {
@@ -274,7 +274,7 @@ enum gmt_status gmt_timeline_compute(struct gmt_timeline *ret_timeline,
 		if (find_marked_calls(recording, &begin)) {
 			done = steps_to_marked_calls(main, recording, begin, module_calls);
 		} else {
-			done = gmt_inference_steps(recording, traces, main, timeline->work_end, module_calls);
+			done = gmt_inference_steps_find(recording, traces, main, timeline->work_end, module_calls);
 			module_calls->lacks_compacted_samples = timeline->may_be_compacted =
 				gmt_recording_compacted_events(recording);
 		}
@@ -286,7 +286,7 @@ enum gmt_status gmt_timeline_compute(struct gmt_timeline *ret_timeline,
 			: NULL;
 
 		if (!recording->compacted.exists)
-			done = gmt_repeats_steps(recording, traces, timeline, first, &why);
+			done = gmt_pattern_steps_find(recording, traces, timeline, first, &why);
 		timeline->series_count = first->steps.count != 0;
 		if (!timeline->series_count)
 			set_why_no_steps(timeline, recording, why);
