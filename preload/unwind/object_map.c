@@ -44,8 +44,7 @@ struct row {
 };
 
 GMT_HOT_DATA
-__attribute__((aligned(4))) struct gmt_object_map_mark_used gmt_object_map_state = { .generation =
-																						 1,
+__attribute__((aligned(4))) struct gmt_object_map_state gmt_object_map_state = { .generation = 1,
 	.is_used_since_scan = true };
 static atomic_flag locked = ATOMIC_FLAG_INIT;
 static struct {
@@ -58,7 +57,7 @@ static struct {
 
 uint32_t gmt_object_map_mark_used(void)
 {
-	/* Pairs with the release in gmt_object_map_unloaded. */
+	/* Pairs with the release in gmt_object_map_on_unload. */
 	uint32_t now = atomic_load_explicit(&gmt_object_map_state.generation, memory_order_acquire);
 
 	/* Read each variable before writing it, because all threads share this cache line. */
@@ -69,7 +68,7 @@ uint32_t gmt_object_map_mark_used(void)
 	return atomic_load_explicit(&gmt_object_map_state.is_full, memory_order_relaxed) ? 0 : now;
 }
 
-void gmt_object_map_unloaded(void)
+void gmt_object_map_on_unload(void)
 {
 	uint32_t now = atomic_load(&gmt_object_map_state.generation);
 

@@ -23,7 +23,7 @@
 #include "runtime/hidden.h"
 
 /* The data that gmt_object_map_mark_used reads each time. It hardly ever changes. */
-extern GMT_HIDDEN struct gmt_object_map_mark_used {
+extern GMT_HIDDEN struct gmt_object_map_state {
 	_Atomic uint32_t generation;
 	_Atomic uint32_t used_generation; /* the newest generation in which a stack was taken */
 	_Atomic bool is_used_since_scan;
@@ -42,7 +42,7 @@ uint32_t gmt_object_map_mark_used(void);
  */
 static inline uint32_t gmt_object_map_generation_fast(void)
 {
-	/* Pairs with the release in gmt_object_map_unloaded. */
+	/* Pairs with the release in gmt_object_map_on_unload. */
 	uint32_t now = atomic_load_explicit(&gmt_object_map_state.generation, memory_order_acquire);
 
 	return __builtin_expect(atomic_load_explicit(&gmt_object_map_state.used_generation,
@@ -75,7 +75,7 @@ void gmt_object_map_scan_before_unload(void);
 uint64_t gmt_object_map_unload_count(void);
 
 /* Starts a new generation after an unload, if a stack was taken in the current generation. */
-void gmt_object_map_unloaded(void);
+void gmt_object_map_on_unload(void);
 
 struct gmt_object_map_row {
 	uint32_t generation;

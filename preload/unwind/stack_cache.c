@@ -25,7 +25,7 @@ struct part {
 	uint16_t words;         /* size of the whole part */
 	uint16_t count, fps;    /* number of frames; number of frame pointers that were read */
 	uint16_t own;           /* frames before gmt_walk::first */
-	uint16_t ends;          /* as gmt_walk::ends */
+	uint16_t stack_end;          /* as gmt_walk::stack_end */
 	uint64_t addresses[];
 };
 
@@ -87,7 +87,7 @@ void gmt_stack_cache_clear(struct gmt_stack_cache *stack_cache)
 {
 	/* Memory that was never written stays unused. */
 	if (stack_cache->used)
-		memset(stack_cache->starts, 0, sizeof(stack_cache->starts));
+		memset(stack_cache->parts_by_hash, 0, sizeof(stack_cache->parts_by_hash));
 	stack_cache->used = stack_cache->last = stack_cache->current = 0;
 }
 
@@ -169,8 +169,8 @@ static bool try_part(struct gmt_walk *walk, const struct gmt_walk_start *start, 
 	/* Keeps `origin` in one register. */
 	__asm__("" : "+r"(origin));
 	if (at < from || part->count >= at || part->outer_hash != walk->hashes[at] ||
-		part->ends != walk->ends ||
-		(walk->ends == GMT_STACK_CUT && part->outer + part->count - part->own < limit) ||
+		part->stack_end != walk->stack_end ||
+		(walk->stack_end == GMT_STACK_CUT && part->outer + part->count - part->own < limit) ||
 		!ends_match(walk, start, part, &rows, at, origin) || !words_match(part, &rows, origin))
 		return false;
 	copy_id(walk, part);
@@ -216,7 +216,7 @@ static void write_part(struct gmt_walk *walk, uint32_t at, uint32_t count)
 		.count = (uint16_t)count,
 		.fps = (uint16_t)fps,
 		.own = (uint16_t)(walk->first - begin),
-		.ends = walk->ends,
+		.stack_end = walk->stack_end,
 	};
 
 	struct rows rows = rows_of(part);
@@ -253,7 +253,7 @@ void gmt_stack_cache_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
 		stack_cache->used = 1;
 
 	uint32_t *start =
-		&stack_cache->starts[walk->hashes[walk->begin] >> (64 - GMT_STACK_CACHE_START_BITS)];
+		&stack_cache->parts_by_hash[walk->hashes[walk->begin] >> (64 - GMT_STACK_CACHE_HASH_BITS)];
 
 	write_part(walk, at, count);
 	if (!*start ||

@@ -25,7 +25,7 @@ struct gmt_walk_start;
 
 enum {
 	GMT_STACK_CACHE_WORDS = 1 << 16,
-	GMT_STACK_CACHE_START_BITS = 11,
+	GMT_STACK_CACHE_HASH_BITS = 11,
 	GMT_STACK_CACHE_FRAMES = 512, /* larger parts are not kept */
 	GMT_STACK_CACHE_GUESSES = 3,
 };
@@ -36,7 +36,7 @@ struct gmt_stack_cache {
 	uint32_t last;    /* the part of the previous stack; 0: none */
 	uint32_t current; /* the part of the stack that is being taken; 0: none */
 	/* By a hash of the stack: a part that may have this hash. */
-	uint32_t starts[1 << GMT_STACK_CACHE_START_BITS];
+	uint32_t parts_by_hash[1 << GMT_STACK_CACHE_HASH_BITS];
 	uint64_t words[GMT_STACK_CACHE_WORDS];
 };
 

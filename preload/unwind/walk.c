@@ -33,7 +33,7 @@ enum step {
 
 static inline bool is_own(const struct gmt_walk_start *start, uint64_t ip)
 {
-	return ip >= start->own_start && ip < start->own_end;
+	return ip >= start->recorder_start && ip < start->recorder_end;
 }
 
 /* The recorder's code has tables if rules exist, else it keeps frame pointers. */
@@ -195,7 +195,7 @@ static void forget(struct gmt_walk *walk)
 
 void gmt_walk_init(struct gmt_walk *walk)
 {
-	walk->own_stack = (struct gmt_own_stack){ 0 };
+	walk->stack_bounds = (struct gmt_stack_bounds){ 0 };
 	walk->slots[GMT_WALK_FRAMES] = beyond_all_slots;
 	walk->id = walk->captures_since_selftest = 0;
 	walk->unchanged_for_generation = GMT_WALK_NO_GENERATION;
@@ -261,7 +261,7 @@ static void make_new_frames_whole(struct gmt_walk *walk, uint32_t count, uint32_
 {
 	/* The outermost frame has no next frame whose frame pointer it could hold. */
 	walk->new_frames[count - 1].saved_words = 0;
-	walk->ends = (uint8_t)ends;
+	walk->stack_end = (uint8_t)ends;
 	walk->hashes[GMT_WALK_FRAMES] = 0;
 	walk->outermost_fp = walk->new_frames[count - 1].fp;
 	walk->stack_cache.last = 0;
@@ -278,13 +278,13 @@ static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, ui
 	uint32_t first = at - count + own, fp_words = gmt_walk_fp_words(walk->fp_marks[at]);
 	bool matters = gmt_walk_fp_matters(walk->fp_marks[at]);
 
-	/* One entry before the first stays free, for the caller (intern_walk in native.c). */
+	/* One entry before the first stays free, for the caller (intern_walk in native_capture.c). */
 	if (count >= at)
 		return false;
 	/* The frames that follow may be the recorder's too. */
 	while (own == count && first < GMT_WALK_FRAMES && is_own(start, walk->addresses[first]))
 		first++;
-	if (GMT_WALK_FRAMES - first < (walk->ends == GMT_STACK_CUT ? limit : 1))
+	if (GMT_WALK_FRAMES - first < (walk->stack_end == GMT_STACK_CUT ? limit : 1))
 		return false;
 	/* Frame `at` is the same, but the new inner frames hold its frame pointer in a new slot. */
 	if (matters)
@@ -347,7 +347,7 @@ static bool note_step(struct progress *now, enum step result, enum gmt_unwind_ki
 static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit,
 	uint32_t from)
 {
-	const uint64_t origin = gmt_walk_origin(walk), top = walk->own_stack.top;
+	const uint64_t origin = gmt_walk_origin(walk), top = walk->stack_bounds.top;
 	struct registers frame = { .ip = start->ip, .sp = start->sp, .fp = start->fp };
 	struct gmt_walk_frame *new_frames = walk->new_frames;
 	struct progress now = { 0 };
@@ -420,7 +420,8 @@ __attribute__((noinline)) static bool capture_revalidated(struct gmt_walk *walk,
 {
 	uint32_t generation;
 
-	if (!may_walk(start, &generation) || !gmt_own_stack_contains(&walk->own_stack, start->sp)) {
+	if (!may_walk(start, &generation) ||
+		!gmt_stack_bounds_contain(&walk->stack_bounds, start->sp)) {
 		forget(walk);
 		return false;
 	}
@@ -444,7 +445,7 @@ bool gmt_walk_capture(struct gmt_walk *walk, const struct gmt_walk_start *start,
 
 	if (walk->begin == GMT_WALK_FRAMES || walk->has_unverified_words ||
 		!may_walk(start, &generation) || walk->generation != generation ||
-		!gmt_own_stack_known_to_contain(&walk->own_stack, start->sp))
+		!gmt_stack_bounds_known_to_contain(&walk->stack_bounds, start->sp))
 		return capture_revalidated(walk, start, limit);
 
 	const uint64_t origin = gmt_walk_origin(walk);
@@ -464,7 +465,7 @@ bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *star
 	uint64_t *ret_addresses)
 {
 	enum { LAST = GMT_WALK_FRAMES - 1 };
-	const uint64_t origin = gmt_walk_origin(walk), top = walk->own_stack.top;
+	const uint64_t origin = gmt_walk_origin(walk), top = walk->stack_bounds.top;
 	struct registers frame = {
 		.ip = walk->addresses[LAST],
 		.sp = gmt_walk_slot_address(origin, walk->slots[LAST]),

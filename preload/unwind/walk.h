@@ -10,14 +10,14 @@
  * If all code is said to keep frame pointers, the walk follows frame pointers and reads no table.
  *
  * The walk never writes to the stack. It reads only memory that is certainly the thread's own stack
- * (unwind/own_stack.h).
+ * (unwind/stack_bounds.h).
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "unwind/depth_limits.h"
-#include "unwind/own_stack.h"
+#include "unwind/stack_bounds.h"
 #include "unwind/stack_cache.h"
 #include "format/format.h"
 
@@ -67,12 +67,12 @@ struct gmt_walk {
 	uint32_t fp_slots[GMT_WALK_FRAMES];
 	/* Slots of the stack pointers; the last entry is beyond all slots. */
 	uint32_t slots[GMT_WALK_FRAMES + 1];
-	struct gmt_own_stack own_stack;
+	struct gmt_stack_bounds stack_bounds;
 	uint32_t begin;
 	uint32_t first; /* the innermost frame outside the recorder */
 	uint32_t generation; /* generation of the rules that found these frames */
 	/* enum gmt_stack_end; GMT_STACK_CUT: the stack has more than GMT_WALK_NEW_FRAMES frames. */
-	uint8_t ends;
+	uint8_t stack_end;
 	/* The walk depended on words that are not verified: the next walk must forget these frames. */
 	bool has_unverified_words;
 	bool crosses_unknown_code; /* the walk has met code that no table describes */
@@ -115,7 +115,7 @@ void gmt_walk_init(struct gmt_walk *walk);
  */
 struct gmt_walk_start {
 	uint64_t ip, sp, fp;
-	uint64_t own_start, own_end;
+	uint64_t recorder_start, recorder_end;
 	/* Follow frame pointers instead of rules; the same in all walks of a process. */
 	bool by_frame_pointers;
 };
@@ -147,9 +147,9 @@ static inline uint64_t gmt_walk_code(uint64_t word)
 bool gmt_walk_capture(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit);
 
 /*
- * Finds the outermost `count` frames of a stack that was cut (gmt_walk::ends), beyond the known
- * frames. Fills `ret_addresses`, innermost first. Returns false if there are fewer frames, or if
- * the end is not among the next GMT_OUTER_END_MAX_SEARCHED_FRAMES frames.
+ * Finds the outermost `count` frames of a stack that was cut (gmt_walk::stack_end), beyond the
+ * known frames. Fills `ret_addresses`, innermost first. Returns false if there are fewer frames, or
+ * if the end is not among the next GMT_OUTER_END_MAX_SEARCHED_FRAMES frames.
  */
 bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count,
 	uint64_t *ret_addresses);

@@ -63,7 +63,7 @@
  * libunwind unwinds the whole stack.
  *
  * The walk reads only words at or above the current stack pointer and below the top of the thread's
- * own stack. All of this memory is mapped (unwind/own_stack.h).
+ * own stack. All of this memory is mapped (unwind/stack_bounds.h).
  */
 
 #include <stdbool.h>
@@ -98,7 +98,7 @@ enum { GMT_WALK_ORIGIN_WORDS = 1 << 30 };
 
 static inline uint64_t gmt_walk_origin(const struct gmt_walk *walk)
 {
-	return walk->own_stack.top - (uint64_t)GMT_WALK_ORIGIN_WORDS * GMT_UNWIND_WORD_BYTES;
+	return walk->stack_bounds.top - (uint64_t)GMT_WALK_ORIGIN_WORDS * GMT_UNWIND_WORD_BYTES;
 }
 
 static inline uint32_t gmt_walk_slot(uint64_t origin, uint64_t address)

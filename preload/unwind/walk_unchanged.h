@@ -101,7 +101,7 @@ static inline bool gmt_walk_is_unchanged(const struct gmt_walk *walk, uint64_t i
 static inline bool gmt_walk_is_verified(const struct gmt_walk *walk)
 {
 	return walk->begin < GMT_WALK_FRAMES && !walk->has_unverified_words &&
-		walk->ends != GMT_STACK_CUT;
+		walk->stack_end != GMT_STACK_CUT;
 }
 
 #endif

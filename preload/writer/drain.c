@@ -11,8 +11,8 @@ static void report_drops(struct gmt_drain *drain, struct gmt_stream *stream, uin
 		uint64_t count = atomic_load_explicit(&ring->dropped[drop], memory_order_relaxed);
 
 		if (count != *reported)
-			gmt_stream_drop(stream, ring->thread, gmt_drop_reason((enum gmt_drop_kind)drop), count,
-				*reported);
+			gmt_stream_drop(stream, ring->thread, gmt_drop_reason_text((enum gmt_drop_reason)drop),
+				count, *reported);
 		*reported = count;
 	}
 }
@@ -32,7 +32,7 @@ static void drain_slot(struct gmt_drain *drain, struct gmt_recording_state *reco
 	struct gmt_ring *ring = gmt_recording_memory_ring(memory, index);
 
 	if (state == GMT_SLOT_FREE || !gmt_recording_memory_has_ring(memory, index) ||
-		!gmt_ring_is_made(ring))
+		!gmt_ring_is_initialized(ring))
 		return;
 	if (drain->slots[index].thread != ring->thread) {
 		drain->slots[index].thread = ring->thread;
@@ -45,7 +45,7 @@ static void drain_slot(struct gmt_drain *drain, struct gmt_recording_state *reco
 
 	const uint64_t least = all || state == GMT_SLOT_LEFT ? 1 : GMT_RING_ROWS_MAX;
 
-	for (uint64_t left = gmt_ring_ready(ring), count; left >= least;
+	for (uint64_t left = gmt_ring_event_count(ring), count; left >= least;
 		left -= count < left ? count : left) {
 		count = gmt_ring_peek(ring, drain->batch, GMT_RING_ROWS_MAX);
 		if (!drain->slots[index].is_written) {
@@ -59,7 +59,7 @@ static void drain_slot(struct gmt_drain *drain, struct gmt_recording_state *reco
 	}
 
 	report_drops(drain, stream, index, ring);
-	if (may_free && !gmt_ring_ready(ring))
+	if (may_free && !gmt_ring_event_count(ring))
 		gmt_recording_memory_free_ring(memory, index);
 }
 

@@ -33,13 +33,13 @@ struct gmt_file_compaction {
 	enum gmt_mode mode;
 	struct gmt_window window;
 	uint64_t max_size_bytes;
-	bool fits_only;              /* the window is as large as max_size allows */
+	bool is_size_window;              /* the window is as large as max_size allows */
 	struct gmt_file_compaction_cut start; /* everything behind it is still in the file in detail */
 	struct gmt_file_compaction_cut cuts[GMT_FILE_COMPACTION_CUTS]; /* the oldest first */
 	uint32_t cut_count;
-	uint32_t cut_under_way; /* number of leading cuts that the running compaction removes */
+	uint32_t cuts_to_remove; /* number of leading cuts that the running compaction removes */
 	/* Minimum size of a compacted prefix, in front of the copied part. */
-	uint64_t head_bytes;
+	uint64_t prefix_bytes;
 	/* The last compaction found no room: the next one keeps as little as possible. */
 	bool is_tight;
 	uint64_t not_before_ns; /* a compaction failed: time of the next try (CLOCK_MONOTONIC) */

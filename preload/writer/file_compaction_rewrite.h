@@ -46,16 +46,17 @@ struct gmt_file_compaction_rewrite {
 	struct gmt_sink *sink;  /* writes the new file's compacted prefix */
 	uint64_t part_bytes;    /* size of the old file's part that is compacted */
 	uint64_t copied_bytes;  /* offset in the old file up to which data is copied */
-	uint64_t head_bytes;    /* size of the new file's compacted prefix, before the copied part */
+	uint64_t prefix_bytes; /* size of the new file's compacted prefix, before the copied part */
 	uint64_t compacted_events; /* number of events that the new file contains only as totals */
-	bool flushes;           /* flush the new file to the disk before it replaces the old one */
+	bool flushes; /* flush the new file to the disk before it replaces the old one */
 	bool is_flushed;
-	uint64_t flush_ns;      /* time that the flush took */
+	uint64_t flush_ns; /* time that the flush took */
 	/*
-	 * The compaction failed because of max_size. head_bytes is then the minimum size of the prefix.
+	 * The compaction failed because of max_size. prefix_bytes is then the minimum size of the
+	 * prefix.
 	 */
 	bool found_no_room;
-	char why[256];          /* reason of the failure */
+	char why[256]; /* reason of the failure */
 };
 
 enum gmt_file_compaction_rewrite_state {

@@ -15,9 +15,9 @@
 #include "runtime/stderr_messages.h"
 #include "producer/outer_call.h"
 #include "runtime/bounded_wait.h"
-#include "runtime/process.h"
+#include "runtime/fork_detection.h"
 #include "runtime/recorder_stack.h"
-#include "threads/last_threads.h"
+#include "process_exit/host_threads.h"
 #include "producer/recording_memory.h"
 #include "producer/event.h"
 #include "producer/event_fast_path.h"
@@ -29,10 +29,10 @@
 #include "writer/create_recording.h"
 #include "producer/thread_ring.h"
 #include "writer/snapshots.h"
-#include "threads/exit_thread.h"
+#include "process_exit/exit_thread.h"
 #include "writer/writer.h"
 #include "driver/driver_queries.h"
-#include "producer/thread.h"
+#include "producer/thread_state.h"
 #include "system/launcher_rank.h"
 
 /* The first event's maximum wait until the writer has opened the files; a slow disk delays it. */
@@ -98,7 +98,7 @@ static void keep_inherited(void)
 }
 
 /* Changes the state after the attempt to open the recording memory. */
-static void memory_is_open(bool is_open)
+static void set_state_after_open(bool is_open)
 {
 	uint32_t starting = GMT_SESSION_STARTING;
 
@@ -116,7 +116,7 @@ static bool open_in_writer(void)
 {
 	bool is_open = gmt_create_recording(&recording, &memory, failure, sizeof(failure));
 
-	memory_is_open(is_open);
+	set_state_after_open(is_open);
 	return is_open;
 }
 
@@ -155,7 +155,7 @@ static bool begin_in_memory(void)
 	gmt_depot_set_high_water_callback(recording.depot, LATE_DEPOT_BYTES / LATE_PARTS,
 		gmt_event_wake);
 	gmt_writer_delay();
-	memory_is_open(true);
+	set_state_after_open(true);
 	return true;
 }
 
@@ -186,14 +186,14 @@ static void begin_work(void *ret_beginning)
 		!atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_STARTING))
 		return;
 	atomic_store(&gmt_session.has_begun, true);
-	gmt_process_watch();
+	gmt_fork_detection_begin();
 	free_inherited();
 	recording.pid = getpid();
 	gmt_output_identity_init(&recording.identity);
 	ask_devices();
 	gmt_snapshots_reset();
-	gmt_event_pause(gmt_config.paused);
-	is_late = gmt_config.is_writer_lazy && gmt_last_threads_has_one_thread();
+	gmt_event_pause_stacks(gmt_config.paused);
+	is_late = gmt_config.is_writer_lazy && gmt_host_threads_is_single();
 	listener.open = is_late ? open_late : open_in_writer;
 	listener.failed = writer_failed;
 	gmt_writer_init(&recording, listener);
@@ -228,12 +228,12 @@ static void wait_while_starting(uint64_t wait_ns)
 		;
 }
 
-static void has_begun_here(void)
+static void finish_beginning(void)
 {
 	uint32_t now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
 
 	if (gmt_session_state_is_on(now))
-		gmt_snapshots_take_signal();
+		gmt_snapshots_handle_signal();
 	if ((gmt_session_state_is_on(now) || (now == GMT_SESSION_OVER && recording.fd < 0)) &&
 		!gmt_writer_is_delayed())
 		report_beginning();
@@ -244,7 +244,7 @@ static void start_writer(void)
 {
 	uint32_t called = GMT_SESSION_WRITER_DUE;
 
-	if (!gmt_process_is_child() &&
+	if (!gmt_fork_detection_is_child() &&
 		atomic_compare_exchange_strong(&gmt_session_state, &called, GMT_SESSION_ON))
 		gmt_writer_wake();
 }
@@ -261,11 +261,11 @@ __attribute__((noinline)) static bool begin_once(void)
 	if (gmt_session_state_is_on(now))
 		return true;
 	/* A guest's writer would end with the guest, and the memory's owner would have no writer. */
-	if (now == GMT_SESSION_NONE && gmt_process_is_child())
+	if (now == GMT_SESSION_NONE && gmt_fork_detection_is_child())
 		return false;
 	if (now == GMT_SESSION_NONE && begin() != BEGINNING_OF_ANOTHER) {
 		wait_while_starting(FIRST_WAIT_NS);
-		has_begun_here();
+		finish_beginning();
 	} else {
 		wait_while_starting(START_WAIT_NS);
 	}
@@ -282,14 +282,14 @@ void gmt_session_main_thread_ends(void)
 
 	/* Only if the writer has its own descriptor table and so holds no descriptors of the host. */
 	if (gmt_session_is_on() && gmt_descriptor_is_elsewhere() && syscall(SYS_gettid) == getpid() &&
-		!gmt_process_is_child())
-		gmt_exit_thread_begin();
+		!gmt_fork_detection_is_child())
+		gmt_exit_thread_start();
 	errno = kept_errno;
 }
 
 static void ask_for_snapshot(void)
 {
-	gmt_snapshots_ask(GMT_SNAPSHOT_OOM);
+	gmt_snapshots_request(GMT_SNAPSHOT_OOM);
 }
 
 void gmt_session_init(bool may_begin)
@@ -298,7 +298,7 @@ void gmt_session_init(bool may_begin)
 	gmt_writer_calls = (struct gmt_writer_calls){
 		.begin = begin_once,
 		.wake = gmt_writer_wake,
-		.need = gmt_writer_need,
+		.start_if_delayed = gmt_writer_start_if_delayed,
 		.is_delayed = gmt_writer_is_delayed,
 		.sync = gmt_writer_sync,
 		.snapshot_oom = ask_for_snapshot,
@@ -308,10 +308,10 @@ void gmt_session_init(bool may_begin)
 		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
 }
 
-void gmt_session_call_at_thread(void (*work)(void))
+void gmt_session_call_at_claim(void (*work)(void))
 {
 	listener.begun_late = work;
-	gmt_thread_ring_call_at_thread(work);
+	gmt_thread_ring_call_at_claim(work);
 }
 
 void gmt_session_call_each_second(void (*work)(void))
@@ -335,8 +335,8 @@ void gmt_session_before_exec(void)
 {
 	static atomic_flag was_noted = ATOMIC_FLAG_INIT;
 
-	if (!gmt_session_state_is_on(atomic_load(&gmt_session_state)) || gmt_process_is_child() ||
-		gmt_this_thread.is_ours)
+	if (!gmt_session_state_is_on(atomic_load(&gmt_session_state)) ||
+		gmt_fork_detection_is_child() || gmt_this_thread.is_recorder_thread)
 		return;
 	if (!atomic_flag_test_and_set(&was_noted))
 		gmt_log_note("the process called exec to run another program; if the call succeeded, "
@@ -350,7 +350,7 @@ void gmt_session_before_user_change(void)
 	int kept_errno = errno;
 
 	if (gmt_session_state_is_on(atomic_load(&gmt_session_state)) && !geteuid() &&
-		!gmt_process_is_child() && !gmt_this_thread.is_ours) {
+		!gmt_fork_detection_is_child() && !gmt_this_thread.is_recorder_thread) {
 		gmt_writer_remove_names();
 		gmt_writer_sync(gmt_config_wait_ms(EXEC_WAIT_MS));
 	}
@@ -372,7 +372,7 @@ static bool is_first_to_end(void)
 
 void gmt_session_end(void)
 {
-	if (gmt_process_is_child() || gmt_this_thread.is_ours)
+	if (gmt_fork_detection_is_child() || gmt_this_thread.is_recorder_thread)
 		return;
 	gmt_session_never_begin();
 	if (!atomic_load(&gmt_session.has_begun) || !is_first_to_end())

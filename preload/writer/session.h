@@ -41,7 +41,7 @@ void gmt_session_main_thread_ends(void);
  * Sets `work`, which each thread calls from now on when it gets its ring in a recording. The thread
  * that starts a delayed writer calls it too.
  */
-void gmt_session_call_at_thread(void (*work)(void));
+void gmt_session_call_at_claim(void (*work)(void));
 
 /*
  * Writes everything recorded so far to the file, because another program is about to replace this

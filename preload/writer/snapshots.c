@@ -77,13 +77,13 @@ static bool add_request(enum gmt_snapshot_cause cause)
 	return !(atomic_fetch_or_explicit(&requests.wanted, bit, memory_order_release) & bit);
 }
 
-void gmt_snapshots_ask(enum gmt_snapshot_cause cause)
+void gmt_snapshots_request(enum gmt_snapshot_cause cause)
 {
 	if (add_request(cause))
 		gmt_writer_calls.wake();
 }
 
-void gmt_snapshots_ask_named(const char *name)
+void gmt_snapshots_request_named(const char *name)
 {
 	uint32_t nobody = 0;
 
@@ -92,10 +92,11 @@ void gmt_snapshots_ask_named(const char *name)
 		snprintf(requests.program_name, sizeof(requests.program_name), "%s", name ? name : "");
 		atomic_store_explicit(&requests.is_naming, 0, memory_order_release);
 	}
-	gmt_snapshots_ask(GMT_SNAPSHOT_PROGRAM);
+	gmt_snapshots_request(GMT_SNAPSHOT_PROGRAM);
 }
 
-void gmt_snapshots_ask_for(const char *path, void (*answer)(const char *path, const char *why))
+void gmt_snapshots_request_for_reader(const char *path,
+	void (*answer)(const char *path, const char *why))
 {
 	job.answer = answer;
 	snprintf(job.requested_path, sizeof(job.requested_path), "%s", path);
@@ -469,7 +470,7 @@ static void on_signal(int number)
 	errno = kept_errno;
 }
 
-void gmt_snapshots_take_signal(void)
+void gmt_snapshots_handle_signal(void)
 {
 	struct sigaction ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, before;
 	int number = gmt_config.snapshot_signal;

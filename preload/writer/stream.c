@@ -381,7 +381,7 @@ static void write_pauses(struct gmt_stream *stream)
 	struct gmt_mark row = { .source = GMT_MARK_SOURCE_RECORDER };
 	bool is_paused;
 
-	while (gmt_event_next_change(&stream->changes_seen, &row.stamp, &is_paused)) {
+	while (gmt_event_next_pause_change(&stream->changes_seen, &row.stamp, &is_paused)) {
 		row.kind = is_paused ? GMT_MARK_KIND_PAUSE : GMT_MARK_KIND_RESUME;
 		if (is_paused != stream->was_paused)
 			write_rows(stream, GMT_RECORD_MARK, &row, 1);

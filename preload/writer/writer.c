@@ -15,8 +15,8 @@
 #include "runtime/descriptor.h"
 #include "runtime/stderr_messages.h"
 #include "runtime/bounded_wait.h"
-#include "runtime/process.h"
-#include "threads/last_threads.h"
+#include "runtime/fork_detection.h"
+#include "process_exit/host_threads.h"
 #include "producer/clock.h"
 #include "producer/session_state.h"
 #include "writer/control.h"
@@ -24,10 +24,10 @@
 #include "runtime/log.h"
 #include "writer/file_compaction.h"
 #include "writer/snapshots.h"
-#include "threads/exit_thread.h"
+#include "process_exit/exit_thread.h"
 #include "writer/stream.h"
 #include "runtime/recorder_stack.h"
-#include "producer/thread.h"
+#include "producer/thread_state.h"
 
 enum {
 	SLEEP_MS = 250,
@@ -49,7 +49,7 @@ static struct writer {
 	_Atomic uint32_t stage; /* enum stage */
 	_Atomic uint64_t next_try_ns; /* when to try a failed delayed start again; 0: no failure */
 	_Atomic uint32_t wanted; /* futex: counts requests to wake up */
-	_Atomic uint32_t syncs_asked;
+	_Atomic uint32_t syncs_requested;
 	_Atomic uint32_t syncs_done; /* futex: all requests up to this number are done */
 	_Atomic bool stopping;
 	_Atomic bool removes_names;
@@ -97,20 +97,19 @@ static void publish_synced(uint32_t asked)
 
 static unsigned count_own_threads(void)
 {
-	return 1 + gmt_exit_thread_is_there() +
-		(writer.listener.threads ? writer.listener.threads() : 0);
+	return 1 + gmt_exit_thread_exists() + (writer.listener.threads ? writer.listener.threads() : 0);
 }
 
 /* Returns whether only the recorder's threads are left. They must not keep the process alive. */
 static bool is_alone(void)
 {
 	unsigned own = count_own_threads();
-	enum gmt_last_threads says = gmt_last_threads_are(own);
+	enum gmt_host_threads_end says = gmt_host_threads_have_ended(own);
 
 	/* Without /proc only libc's count is left. It misses threads that end by the system call. */
-	if (says == GMT_LAST_THREADS_UNKNOWN)
+	if (says == GMT_HOST_THREADS_UNKNOWN)
 		return writer.listener.is_last && writer.listener.is_last(own);
-	return says == GMT_LAST_THREADS_YES;
+	return says == GMT_HOST_THREADS_ENDED;
 }
 
 /*
@@ -158,21 +157,21 @@ static void end_process(void)
 {
 	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(LAST_WAIT_NS);
 	/* Before the recorder's own threads end: otherwise one of theirs would be the last code. */
-	int code = gmt_last_threads_exit_code();
+	int code = gmt_host_threads_exit_code();
 
 	if (writer.ends_process)
 		return;
 	writer.ends_process = true;
 	if (writer.listener.is_last && writer.listener.is_last(count_own_threads()) &&
-		gmt_exit_thread_exit())
+		gmt_exit_thread_call_exit())
 		return;
 	finish();
 	remove_memory();
-	gmt_exit_thread_leave();
+	gmt_exit_thread_cancel();
 	if (writer.listener.stop_threads)
 		writer.listener.stop_threads();
 	/* The last thread sets the exit code of the process. */
-	while (gmt_last_threads_are(1) == GMT_LAST_THREADS_NO && gmt_bounded_wait_rest(&wait))
+	while (gmt_host_threads_have_ended(1) == GMT_HOST_THREADS_RUN && gmt_bounded_wait_rest(&wait))
 		;
 	for (;;)
 		syscall(SYS_exit, code);
@@ -201,7 +200,7 @@ static bool open_stream(void)
 
 static void record(void)
 {
-	gmt_this_thread.is_ours = true;
+	gmt_this_thread.is_recorder_thread = true;
 	gmt_recorder_stack_not_needed();
 	gmt_this_thread.in_recorder = GMT_IN_RECORDER_RECORDING;
 	prctl(PR_SET_NAME, "gpumemtrace", 0, 0, 0);
@@ -217,7 +216,7 @@ static void record(void)
 		 * Read this before the rings are emptied: they then contain all that the asking thread has
 		 * pushed. Pairs with gmt_writer_sync.
 		 */
-		uint32_t asked = atomic_load_explicit(&writer.syncs_asked, memory_order_acquire);
+		uint32_t asked = atomic_load_explicit(&writer.syncs_requested, memory_order_acquire);
 
 		gmt_drain_rings(&writer.drain, writer.recording, &writer.stream, false);
 		gmt_process_metadata_samples(&writer.stream.metadata);
@@ -236,7 +235,7 @@ static void record(void)
 				remove_names();
 			/* A sync point promises everything up to now, including the events of slow threads. */
 			gmt_drain_rings(&writer.drain, writer.recording, &writer.stream, true);
-			gmt_recording_memory_leave_dead(writer.recording->memory);
+			gmt_recording_memory_leave_dead_rings(writer.recording->memory);
 			gmt_stream_sync(&writer.stream);
 			publish_synced(asked);
 			gmt_snapshots_begin(&writer.stream);
@@ -258,7 +257,7 @@ static void record(void)
 static void *run(void *unused)
 {
 	gmt_descriptor_take_own_table();
-	gmt_last_threads_init();
+	gmt_host_threads_init();
 	record();
 	remove_memory();
 	/* Pairs with the acquire in gmt_writer_stop: the file is done. */
@@ -312,8 +311,11 @@ static void begin_late(void *unused)
 	uint32_t delayed = DELAYED;
 
 	(void)unused;
-	/* No writer in a handler's fork. A guest's thread (process.h) would end with the guest. */
-	if (gmt_this_thread.in_recorder & GMT_IN_RECORDER_FORKED || gmt_process_is_child() ||
+	/*
+	 * The child of a handler's fork gets no writer. Nor does a guest (fork_detection.h), because
+	 * the thread would end with the guest.
+	 */
+	if (gmt_this_thread.in_recorder & GMT_IN_RECORDER_FORKED || gmt_fork_detection_is_child() ||
 		!atomic_compare_exchange_strong(&writer.stage, &delayed, BEGUN))
 		return;
 	if (!gmt_writer_start()) {
@@ -327,7 +329,7 @@ static void begin_late(void *unused)
 	}
 }
 
-void gmt_writer_need(void)
+void gmt_writer_start_if_delayed(void)
 {
 	if (!gmt_writer_is_delayed())
 		return;
@@ -340,7 +342,7 @@ void gmt_writer_need(void)
 
 void gmt_writer_wake(void)
 {
-	gmt_writer_need();
+	gmt_writer_start_if_delayed();
 	atomic_fetch_add_explicit(&writer.wanted, 1, memory_order_release);
 	syscall(SYS_futex, &writer.wanted, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
@@ -362,7 +364,7 @@ void gmt_writer_remove_names(void)
 void gmt_writer_sync(uint32_t wait_ms)
 {
 	uint32_t recording = atomic_load_explicit(&gmt_session_number, memory_order_relaxed);
-	uint32_t mine = atomic_fetch_add_explicit(&writer.syncs_asked, 1, memory_order_release) + 1;
+	uint32_t mine = atomic_fetch_add_explicit(&writer.syncs_requested, 1, memory_order_release) + 1;
 	uint64_t deadline_ns = gmt_kernel_now_ns() + (uint64_t)wait_ms * 1000000, now_ns;
 	uint32_t done;
 
@@ -391,12 +393,12 @@ static void write_all(void *unused)
 	uint8_t before = thread->in_recorder;
 
 	(void)unused;
-	thread->is_ours = true;
+	thread->is_recorder_thread = true;
 	thread->in_recorder = GMT_IN_RECORDER_RECORDING;
 	if (open_stream())
 		finish();
 	thread->in_recorder = before;
-	thread->is_ours = false;
+	thread->is_recorder_thread = false;
 	atomic_store_explicit(&writer.is_over, 1, memory_order_release);
 }
 
@@ -443,7 +445,7 @@ void gmt_writer_stop(void)
 
 void gmt_writer_forget(void)
 {
-	gmt_last_threads_forget();
+	gmt_host_threads_forget();
 	gmt_exit_thread_forget();
 	gmt_file_compaction_forget(&writer.compaction);
 	atomic_store(&writer.stage, NONE);

@@ -56,7 +56,7 @@ bool gmt_writer_is_delayed(void);
  * call tries again, after one second at the earliest. Any thread. Avoid calls that may have
  * interrupted malloc: libc allocates the data of a new thread.
  */
-void gmt_writer_need(void);
+void gmt_writer_start_if_delayed(void);
 
 /*
  * Wakes the writer, so that it empties the rings soon. Starts the thread if its start was delayed.

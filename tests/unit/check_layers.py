@@ -91,7 +91,7 @@ RECORDER = [
     "files",
     "producer",
     "driver",
-    "threads",
+    "process_exit",
     "writer",
     "marks",
     "wrappers",

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "../helpers/demand.h"
-#include "unwind/own_stack.h"
+#include "unwind/stack_bounds.h"
 #include "unwind/rule_cache.h"
 #include "unwind/walk.h"
 
@@ -154,8 +154,8 @@ int main(int argument_count, char **arguments)
 #endif
 	libraries = arguments + 1;
 	library_count = (unsigned)argument_count - 1;
-	gmt_own_stack_init();
-	gmt_own_stack_find_end(find);
+	gmt_stack_bounds_init();
+	gmt_stack_bounds_find_end(find);
 	gmt_rule_cache_init(find);
 	for (uintptr_t i = 0; i < THREADS; i++)
 		demand(!pthread_create(&threads[i], NULL, open_and_close, (void *)(i + 1)), "no thread");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "marks/optimizer.h"
+#include "marks/optimizer_steps.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -22,7 +22,7 @@
  * How long the main thread may take to return to Python. Steps are missed meanwhile, but no thread
  * waits.
  */
-enum { MAIN_THREAD_PATIENCE_NS = 5000000 };
+enum { MAIN_THREAD_WAIT_NS = 5000000 };
 
 GMT_HOT_DATA _Atomic bool gmt_optimizer_is_settled;
 
@@ -44,7 +44,7 @@ static void give_up(const char *why)
 	atomic_store(&gmt_optimizer_is_settled, true);
 }
 
-/* A later import may bring the missing part. Doubles the distance to the next try. */
+/* Tries again after as many blocks as so far: a later import may bring the missing part. */
 static void try_later(void)
 {
 	atomic_store(&optimizer.next_try, atomic_load(&optimizer.blocks) * 2);
@@ -105,7 +105,7 @@ static void try_on_some_thread(void)
 		atomic_store(&optimizer.asked_ns, now_ns);
 		if (!gmt_interpreter_call_soon(try_on_main_thread))
 			atomic_store(&optimizer.asked_ns, 0);
-	} else if (!asked || now_ns - asked > MAIN_THREAD_PATIENCE_NS) {
+	} else if (!asked || now_ns - asked > MAIN_THREAD_WAIT_NS) {
 		if (!gmt_interpreter_call_on_new_thread(try_on_new_thread))
 			try_later();
 	}

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_RUNTIME_CALL_FREE_TEXT_H
-#define GMT_RUNTIME_CALL_FREE_TEXT_H
+#ifndef GMT_RUNTIME_TEXT_WITHOUT_CALLS_H
+#define GMT_RUNTIME_TEXT_WITHOUT_CALLS_H
 
-/* Compares names and paths without a call of any function. Any thread, any time. No state. */
+/* Compares names and paths, and calls no function. Any thread, any time. No state. */
 
 #include <stdbool.h>
 
 /*
- * Sanitizer runtimes call dlsym during their own initialization. At that time, their functions must
- * not be called, for example strcmp. Code on that path compares text with these functions, which
- * make no calls.
+ * Sanitizer runtimes call dlsym during their own initialization. At that time, no function that
+ * they replace may be called, such as strcmp. The attribute prevents calls that the compiler
+ * inserts.
  */
 #define GMT_NO_CALLS __attribute__((optimize("no-tree-loop-distribute-patterns")))
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_UNWIND_UNWINDER_CALLS_H
-#define GMT_UNWIND_UNWINDER_CALLS_H
+#ifndef GMT_UNWIND_LIBUNWIND_LIBC_CALLS_H
+#define GMT_UNWIND_LIBUNWIND_LIBC_CALLS_H
 
 /*
  * Replaces the functions of libc that the recorder's copy of libunwind must not call.
@@ -9,7 +9,7 @@
  * The pipe's descriptors have the lowest free numbers. If a host closes all descriptors and opens
  * its own, libunwind writes these bytes into the host's file.
  *
- * Therefore private_names.sed renames three symbols in the copy: `pipe2`, `syscall` and `open`
+ * Therefore rename_libunwind.sed renames three symbols in the copy: `pipe2`, `syscall` and `open`
  * become gmtp2, gmtsysc and gmto, which this file defines. gmtp2 makes no pipe. gmtsysc answers a
  * write to the pipe by another test of the memory (memory_is_readable.h). gmto opens no file.
  */
@@ -19,6 +19,6 @@
  * numbers, because the copy writes into it. Call once, after the copy was opened. `handle` is the
  * copy's handle from dlopen.
  */
-void gmt_unwinder_calls_init(void *handle);
+void gmt_libunwind_libc_calls_init(void *handle);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/native.h"
+#include "unwind/native_capture.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -9,12 +9,12 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#include "runtime/cancelling.h"
+#include "runtime/cancellation.h"
 #include "unwind/depth_limits.h"
 #include "depot/hash.h"
 #include "unwind/rule_cache.h"
 #include "unwind/selftest.h"
-#include "unwind/unwinder_calls.h"
+#include "unwind/libunwind_libc_calls.h"
 #include "unwind/walk.h"
 #include "unwind/memory_is_readable.h"
 #include "runtime/config.h"
@@ -74,7 +74,7 @@ static bool open_libunwind(void)
 	open_in_own_folder("libgmtl.so.5");
 	handle = open_in_own_folder("libgmtunw.so.8");
 	if (handle)
-		gmt_unwinder_calls_init(handle);
+		gmt_libunwind_libc_calls_init(handle);
 	if (!handle)
 		handle = open_in_own_folder("libunwind.so.8");
 	if (!handle)
@@ -138,13 +138,13 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *argu
 static int unwind(void **addresses, int limit)
 {
 	struct libgcc_walk walk = { .addresses = addresses, .limit = limit };
-	int cancelling = gmt_cancelling_hold();
+	int cancellation = gmt_cancellation_disable();
 
 	if (native.libunwind_backtrace)
 		walk.count = native.libunwind_backtrace(addresses, limit);
 	else
 		native.libgcc_backtrace(add_frame, &walk);
-	gmt_cancelling_release(cancelling);
+	gmt_cancellation_restore(cancellation);
 	return walk.count;
 }
 
@@ -264,7 +264,7 @@ static void comparison_work(void *argument)
 	/* A stack by frame pointers may end before the unwinder's stack. */
 	gmt_selftest_count(&native.selftest,
 		same != walked->count ||
-			(same != seen && gmt_config.unwind != GMT_UNWIND_WAY_FRAME_POINTERS));
+			(same != seen && gmt_config.unwind != GMT_UNWIND_METHOD_FRAME_POINTERS));
 }
 
 __attribute__((noinline)) static void compare_with_unwinder(const uint64_t *addresses,
@@ -283,7 +283,7 @@ static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint
 	uint64_t hash = is_all ? walk->hashes[walk->first] : gmt_walk_hash(stack->addresses, count, 0);
 
 	stack->generation = generation;
-	stack->truncated = is_all ? walk->ends : GMT_STACK_CUT;
+	stack->truncated = is_all ? walk->stack_end : GMT_STACK_CUT;
 
 	uint32_t id = intern(depot, stack, count, hash, ret_lost);
 
@@ -300,11 +300,11 @@ __attribute__((noinline)) static uint32_t intern_both_ends(struct gmt_walk *walk
 	uint32_t outer = depth / GMT_OUTER_END_DIVISOR, inner = depth - outer;
 	uint64_t hash = 0;
 
-	if (!outer || walk->ends == GMT_STACK_STOPPED ||
-		(walk->ends == GMT_STACK_CUT &&
+	if (!outer || walk->stack_end == GMT_STACK_STOPPED ||
+		(walk->stack_end == GMT_STACK_CUT &&
 			!gmt_walk_outermost(walk, start, outer, stack->addresses + inner)))
 		return intern_walk(walk, depot, depth, generation, ret_lost);
-	if (walk->ends == GMT_STACK_WHOLE) {
+	if (walk->stack_end == GMT_STACK_WHOLE) {
 		memcpy(stack->addresses + inner, walk->addresses + GMT_WALK_FRAMES - outer,
 			outer * sizeof(*stack->addresses));
 		hash = walk->hashes[GMT_WALK_FRAMES - outer];
@@ -325,7 +325,7 @@ __attribute__((noinline)) static uint32_t intern_both_ends(struct gmt_walk *walk
 static inline bool has_known_id(const struct gmt_walk *walk, uint32_t generation)
 {
 	return walk->is_known && walk->id && walk->module_generation == generation &&
-		walk->ends != GMT_STACK_CUT;
+		walk->stack_end != GMT_STACK_CUT;
 }
 
 /*
@@ -338,8 +338,8 @@ __attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk,
 {
 	uint32_t count = gmt_walk_count(walk);
 
-	if (WALKS_BY_FRAME_POINTERS && walk->ends == GMT_STACK_STOPPED && count < depth &&
-		gmt_config.unwind != GMT_UNWIND_WAY_FRAME_POINTERS)
+	if (WALKS_BY_FRAME_POINTERS && walk->stack_end == GMT_STACK_STOPPED && count < depth &&
+		gmt_config.unwind != GMT_UNWIND_METHOD_FRAME_POINTERS)
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
 	/* The unwinder crosses code without tables in its own way, so such stacks are not compared. */
 	if (gmt_config.selftest && !walk->crosses_unknown_code &&
@@ -383,16 +383,16 @@ uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t ge
 		.ip = from->ip,
 		.sp = from->sp,
 		.fp = from->fp,
-		.own_start = self->start,
-		.own_end = self->end,
+		.recorder_start = self->start,
+		.recorder_end = self->end,
 		.by_frame_pointers =
-			WALKS_BY_FRAME_POINTERS || gmt_config.unwind == GMT_UNWIND_WAY_FRAME_POINTERS,
+			WALKS_BY_FRAME_POINTERS || gmt_config.unwind == GMT_UNWIND_METHOD_FRAME_POINTERS,
 	};
 
 	if (!walk)
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
 	walk->unchanged_for_generation = GMT_WALK_NO_GENERATION;
-	if (gmt_config.unwind == GMT_UNWIND_WAY_LIBUNWIND ||
+	if (gmt_config.unwind == GMT_UNWIND_METHOD_LIBUNWIND ||
 		!walk_stack(walk, &start, depth, generation))
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_MARKS_OPTIMIZER_H
-#define GMT_MARKS_OPTIMIZER_H
+#ifndef GMT_MARKS_OPTIMIZER_STEPS_H
+#define GMT_MARKS_OPTIMIZER_STEPS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
 /*
- * Finds the steps of a training without a change to the program. After PyTorch has handed out a
- * block, its optimizers get our hook, which they call at the end of each step. Python's atexit gets
- * a hook for the end of the program. In the flow: torch_blocks.c -> optimizer -> interpreter; later
- * optimizers -> mark.
+ * Finds the steps of a training without a change to the program. After PyTorch has handed out its
+ * first blocks, the recorder installs its hooks (marks/install_optimizer_hook.h). Until that
+ * succeeds or fails for good, each block may cause another try. In the flow: torch_blocks.c ->
+ * optimizer_steps -> interpreter -> install_optimizer_hook; later: optimizer -> hook -> mark.
  */
 
-extern _Atomic bool gmt_optimizer_is_settled; /* the hooks are registered, or never will be */
+extern _Atomic bool gmt_optimizer_is_settled; /* the hooks are installed, or never will be */
 
 /* Slow path of gmt_optimizer_on_block. */
 void gmt_optimizer_on_early_block(void);

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_RUNTIME_EARLY_TEXT_H
-#define GMT_RUNTIME_EARLY_TEXT_H
+#ifndef GMT_RUNTIME_TEXT_BEFORE_RELOCATION_H
+#define GMT_RUNTIME_TEXT_BEFORE_RELOCATION_H
 
 /*
- * Text functions for code that runs before this library is relocated: in the resolver of an
+ * Text functions for code that may run before this library is relocated: in the resolver of an
  * indirect function, or in getenv. They call no function and read no data that needs a relocation.
- * No state.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /*
- * Prevents the compiler from inserting calls of strlen or similar functions. libc's functions may
- * not be relocated yet.
+ * Keeps the compiler from inserting calls of strlen and similar functions, because libc may not be
+ * relocated yet.
  */
 #ifdef __clang__
 #define GMT_EARLY __attribute__((no_builtin, no_stack_protector))

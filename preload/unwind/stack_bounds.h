@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_UNWIND_OWN_STACK_H
-#define GMT_UNWIND_OWN_STACK_H
+#ifndef GMT_UNWIND_STACK_BOUNDS_H
+#define GMT_UNWIND_STACK_BOUNDS_H
 
 /*
  * Finds the memory that is certainly the calling thread's own stack. This memory is mapped for as
@@ -17,32 +17,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct gmt_own_stack {
+struct gmt_stack_bounds {
 	uintptr_t low, top;   /* [low, top) is known to be stack; both 0: not searched yet */
 	/* Block number of the last address that was found not to be part of the stack. */
 	uintptr_t refused_block;
 };
 
 /* Remembers the thread that loads this library. Call it from the library's constructor. */
-void gmt_own_stack_init(void);
+void gmt_stack_bounds_init(void);
 
 /*
  * Finds the end of the first thread's stack. Call it before any other query about stacks. `find` is
  * the original dlsym(RTLD_DEFAULT, name).
  */
-void gmt_own_stack_find_end(void *(*find)(const char *name));
+void gmt_stack_bounds_find_end(void *(*find)(const char *name));
 
 /*
  * Tries to extend the known part down to `here`, an address in the used part of the stack. Makes
  * one system call for each page in between, once. Returns whether `here` is known afterwards.
  */
-bool gmt_own_stack_grow(struct gmt_own_stack *stack, uintptr_t here);
+bool gmt_stack_bounds_grow(struct gmt_stack_bounds *stack, uintptr_t here);
 
 /*
  * Returns whether everything from `here`, the stack pointer of the caller, up to stack->top is
  * already known to be the thread's own stack.
  */
-static inline bool gmt_own_stack_known_to_contain(const struct gmt_own_stack *stack, uintptr_t here)
+static inline bool gmt_stack_bounds_known_to_contain(const struct gmt_stack_bounds *stack,
+	uintptr_t here)
 {
 	return here >= stack->low && here < stack->top;
 }
@@ -51,9 +52,9 @@ static inline bool gmt_own_stack_known_to_contain(const struct gmt_own_stack *st
  * Returns whether everything from `here`, the stack pointer of the caller, up to stack->top is the
  * calling thread's own stack. Extends the known part if necessary.
  */
-static inline bool gmt_own_stack_contains(struct gmt_own_stack *stack, uintptr_t here)
+static inline bool gmt_stack_bounds_contain(struct gmt_stack_bounds *stack, uintptr_t here)
 {
-	return gmt_own_stack_known_to_contain(stack, here) || gmt_own_stack_grow(stack, here);
+	return gmt_stack_bounds_known_to_contain(stack, here) || gmt_stack_bounds_grow(stack, here);
 }
 
 #endif

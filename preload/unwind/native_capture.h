@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_UNWIND_NATIVE_H
-#define GMT_UNWIND_NATIVE_H
+#ifndef GMT_UNWIND_NATIVE_CAPTURE_H
+#define GMT_UNWIND_NATIVE_CAPTURE_H
 
 /*
  * Captures native stacks.

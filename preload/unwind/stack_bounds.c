@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/own_stack.h"
+#include "unwind/stack_bounds.h"
 
 #include <stddef.h>
 
@@ -16,7 +16,7 @@ enum {
 static struct {
 	uintptr_t loading_thread, loading_stack;
 	uintptr_t first_thread, first_top;
-} own_stack;
+} stack_bounds;
 
 static uintptr_t this_thread(void)
 {
@@ -37,33 +37,33 @@ static uintptr_t this_thread(void)
 #endif
 }
 
-void gmt_own_stack_init(void)
+void gmt_stack_bounds_init(void)
 {
-	own_stack.loading_thread = this_thread();
-	own_stack.loading_stack = (uintptr_t)__builtin_frame_address(0);
+	stack_bounds.loading_thread = this_thread();
+	stack_bounds.loading_stack = (uintptr_t)__builtin_frame_address(0);
 }
 
-void gmt_own_stack_find_end(void *(*find)(const char *name))
+void gmt_stack_bounds_find_end(void *(*find)(const char *name))
 {
 	void **end = find("__libc_stack_end");
 
-	own_stack.first_top = end ? (uintptr_t)*end : 0;
+	stack_bounds.first_top = end ? (uintptr_t)*end : 0;
 	/*
 	 * Another thread may load this library later. The stack of the loading thread shows whether it
 	 * is the first thread.
 	 */
-	if (own_stack.loading_stack < own_stack.first_top &&
-		own_stack.first_top - own_stack.loading_stack < NEAR_TOP_BYTES)
-		own_stack.first_thread = own_stack.loading_thread;
+	if (stack_bounds.loading_stack < stack_bounds.first_top &&
+		stack_bounds.first_top - stack_bounds.loading_stack < NEAR_TOP_BYTES)
+		stack_bounds.first_thread = stack_bounds.loading_thread;
 }
 
-bool gmt_own_stack_grow(struct gmt_own_stack *stack, uintptr_t here)
+bool gmt_stack_bounds_grow(struct gmt_stack_bounds *stack, uintptr_t here)
 {
 	uintptr_t thread = this_thread();
-	uintptr_t top = thread == own_stack.first_thread ? own_stack.first_top : thread;
+	uintptr_t top = thread == stack_bounds.first_thread ? stack_bounds.first_top : thread;
 	uintptr_t known = stack->top == top && stack->low ? stack->low : top;
 
-	if (!own_stack.first_thread || here >= known || top - here > MAX_STACK_BYTES ||
+	if (!stack_bounds.first_thread || here >= known || top - here > MAX_STACK_BYTES ||
 		stack->refused_block == here / BLOCK_BYTES)
 		return false;
 	/*

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Programs call getenv before any constructor, in the resolvers of indirect functions, in signal
- * handlers, and between fork and exec. Therefore, except for NVTX_INJECTION64_PATH, the code up to
- * the call of the next getenv calls no other library. It also reads no data that needs relocation
- * or initialization first. It costs a load and a comparison.
+ * handlers, and between fork and exec. Therefore, for names other than NVTX_INJECTION64_PATH, the
+ * code up to the call of the next getenv calls no other library and reads no data that needs
+ * relocation or initialization. It costs a load and a comparison.
  */
-#include "marks/nvtx_environment.h"
+#include "marks/nvtx_getenv.h"
 
 #include <errno.h>
 #include <link.h>
@@ -14,7 +14,7 @@
 #include <sys/auxv.h>
 
 #include "runtime/config.h"
-#include "runtime/early_text.h"
+#include "runtime/text_before_relocation.h"
 #include "interpose/originals.h"
 
 /* Weak: the loader keeps its address in a table that is zero until this library is relocated. */
@@ -22,13 +22,13 @@ extern char **environ __attribute__((weak));
 
 typedef char *getenv_function(const char *);
 
-enum decision { UNDECIDED, ANSWER, PASS };
+enum decision { UNDECIDED, REPLACE, PASS_ON };
 
 static const char variable[] = "NVTX_INJECTION64_PATH";
 static struct {
 	getenv_function *_Atomic next_getenv; /* NULL before the constructor */
 	_Atomic int decision;
-} environment;
+} replacement;
 
 /* Does the work of libc's getenv until libc's own function is known. */
 GMT_EARLY static char *look_up(const char *name)
@@ -44,18 +44,18 @@ GMT_EARLY static char *look_up(const char *name)
 	return NULL;
 }
 
-bool gmt_nvtx_environment_is_answering(void)
+bool gmt_nvtx_getenv_is_replaced(void)
 {
-	int decided = atomic_load_explicit(&environment.decision, memory_order_relaxed);
+	int decided = atomic_load_explicit(&replacement.decision, memory_order_relaxed);
 
 	if (decided != UNDECIDED)
-		return decided == ANSWER;
+		return decided == REPLACE;
 	if (getauxval(AT_SECURE))
 		return false;
 
 	const char *options = look_up("GPUMEMTRACE_OPTIONS");
 
-	/* for callers that come before the constructor */
+	/* The call comes before the constructor, so the options are not read yet. */
 	return !options || !gmt_early_has_item(options, "nvtx=off", "nvtx=on");
 }
 
@@ -72,18 +72,18 @@ static char *own_path(void)
 	return NULL;
 }
 
-static char *answer(void)
+static char *replaced_value(void)
 {
 	int kept_errno = errno;
-	char *path = gmt_nvtx_environment_is_answering() ? own_path() : NULL;
+	char *path = gmt_nvtx_getenv_is_replaced() ? own_path() : NULL;
 
 	errno = kept_errno;
 	return path;
 }
 
-GMT_EARLY static char *ask_next(const char *name)
+GMT_EARLY static char *call_next(const char *name)
 {
-	getenv_function *next = atomic_load_explicit(&environment.next_getenv, memory_order_relaxed);
+	getenv_function *next = atomic_load_explicit(&replacement.next_getenv, memory_order_relaxed);
 
 	return next ? next(name) : look_up(name);
 }
@@ -93,15 +93,15 @@ char *getenv(const char *name) __attribute__((visibility("default")));
 GMT_EARLY char *getenv(const char *name)
 {
 	if (gmt_early_skip(name, variable) && !name[sizeof(variable) - 1]) {
-		char *path = answer();
+		char *path = replaced_value();
 
 		if (path)
 			return path;
 	}
-	return ask_next(name);
+	return call_next(name);
 }
 
-void gmt_nvtx_environment_init(bool may_answer)
+void gmt_nvtx_getenv_init(bool may_replace)
 {
 	/*
 	 * "Next" means after this library, so that another library that replaces getenv is still
@@ -109,14 +109,14 @@ void gmt_nvtx_environment_init(bool may_answer)
 	 */
 	getenv_function *next = (getenv_function *)gmt_original_dlsym(RTLD_NEXT, "getenv");
 
-	atomic_store_explicit(&environment.next_getenv, next, memory_order_relaxed);
-	atomic_store_explicit(&environment.decision, may_answer && gmt_config.nvtx ? ANSWER : PASS,
+	atomic_store_explicit(&replacement.next_getenv, next, memory_order_relaxed);
+	atomic_store_explicit(&replacement.decision, may_replace && gmt_config.nvtx ? REPLACE : PASS_ON,
 		memory_order_relaxed);
 }
 
-const char *gmt_nvtx_environment_tool(void)
+const char *gmt_nvtx_getenv_tool(void)
 {
-	const char *path = ask_next(variable);
+	const char *path = call_next(variable);
 
 	return path && path[0] ? path : NULL;
 }

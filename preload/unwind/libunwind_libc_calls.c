@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unwind/unwinder_calls.h"
+#include "unwind/libunwind_libc_calls.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static bool mentions(const struct link_map *object, const char *name)
 	return false;
 }
 
-void gmt_unwinder_calls_init(void *handle)
+void gmt_libunwind_libc_calls_init(void *handle)
 {
 	calls_gmtsysc = mentions(handle, "gmtsysc");
 }

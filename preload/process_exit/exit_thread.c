@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "threads/exit_thread.h"
+#include "process_exit/exit_thread.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -13,13 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum stage { NONE, WAITS, EXITS, LEAVES };
+enum stage { NONE, SLEEPING, EXITING, CANCELLED };
 
 enum { SLEEP_S = 3600 };
 
 static _Atomic uint32_t stage; /* enum stage; futex */
-/* Set after the thread is made, so that the count of threads is never one too high. */
-static _Atomic bool is_made;
+/* Set after the thread was started, so that the count of threads is never one too high. */
+static _Atomic bool is_started;
 
 static void *run(void *unused)
 {
@@ -27,9 +27,9 @@ static void *run(void *unused)
 	sigset_t none;
 
 	prctl(PR_SET_NAME, "gmt-last", 0, 0, 0);
-	while (atomic_load(&stage) == WAITS)
-		syscall(SYS_futex, &stage, FUTEX_WAIT_PRIVATE, WAITS, &longest, NULL, 0);
-	if (atomic_load(&stage) == EXITS) {
+	while (atomic_load(&stage) == SLEEPING)
+		syscall(SYS_futex, &stage, FUTEX_WAIT_PRIVATE, SLEEPING, &longest, NULL, 0);
+	if (atomic_load(&stage) == EXITING) {
 		sigemptyset(&none);
 		pthread_sigmask(SIG_SETMASK, &none, NULL);
 		exit(0);
@@ -37,7 +37,7 @@ static void *run(void *unused)
 	return unused;
 }
 
-static bool make(void)
+static bool start(void)
 {
 	uint32_t none = NONE;
 	sigset_t all, before;
@@ -45,7 +45,7 @@ static bool make(void)
 	pthread_t thread;
 	int failure;
 
-	if (!atomic_compare_exchange_strong(&stage, &none, WAITS))
+	if (!atomic_compare_exchange_strong(&stage, &none, SLEEPING))
 		return true;
 	failure = pthread_attr_init(&attributes);
 	if (!failure) {
@@ -63,7 +63,7 @@ static bool make(void)
 	if (failure)
 		atomic_store(&stage, NONE);
 	else
-		atomic_store(&is_made, true);
+		atomic_store(&is_started, true);
 	return !failure;
 }
 
@@ -73,35 +73,35 @@ static void request(enum stage wanted)
 	syscall(SYS_futex, &stage, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-void gmt_exit_thread_begin(void)
+void gmt_exit_thread_start(void)
 {
 	int kept_errno = errno;
 
-	make();
+	start();
 	errno = kept_errno;
 }
 
-bool gmt_exit_thread_is_there(void)
+bool gmt_exit_thread_exists(void)
 {
-	return atomic_load(&stage) == WAITS && atomic_load(&is_made);
+	return atomic_load(&stage) == SLEEPING && atomic_load(&is_started);
 }
 
-bool gmt_exit_thread_exit(void)
+bool gmt_exit_thread_call_exit(void)
 {
-	if (!make())
+	if (!start())
 		return false;
-	request(EXITS);
+	request(EXITING);
 	return true;
 }
 
-void gmt_exit_thread_leave(void)
+void gmt_exit_thread_cancel(void)
 {
-	if (atomic_load(&stage) == WAITS)
-		request(LEAVES);
+	if (atomic_load(&stage) == SLEEPING)
+		request(CANCELLED);
 }
 
 void gmt_exit_thread_forget(void)
 {
 	atomic_store(&stage, NONE);
-	atomic_store(&is_made, false);
+	atomic_store(&is_started, false);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Before glibc 2.33, stat and its relatives are calls of the functions below, which libc exports
- * and other preloaded libraries replace. libfaketime waits for a semaphore there, which it removes
- * before the recorder's writer has ended. Inside the recorder, these hidden functions replace
- * them: they ask the kernel. From 2.33 on, nothing calls them.
+ * Implements stat for the recorder by system calls. Before glibc 2.33, stat() and fstat() are calls
+ * of the functions below in libc, which other preloaded libraries replace. In libfaketime's version
+ * the recorder's writer would wait for a semaphore that libfaketime removes first. So the recorder
+ * has its own hidden versions. From glibc 2.33 on, they are never called.
  *
  * On x86-64 and AArch64 the kernel writes the structs that libc defines, and `version` has one
  * value.

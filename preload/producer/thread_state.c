@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "producer/thread.h"
+#include "producer/thread_state.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@ __thread struct gmt_thread_state gmt_this_thread __attribute__((tls_model("initi
 static void after_fork(void)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
-	/* Includes the parent's calls, for a child that forks again in the same call */
+	/* Includes the parent's calls, because a child may fork again in the same call. */
 	uint64_t depth = thread->depth + thread->parent_depth;
 
 	if (!gmt_thread_is_interrupted(thread)) {

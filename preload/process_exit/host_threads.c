@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "threads/last_threads.h"
+#include "process_exit/host_threads.h"
 
 #include <fcntl.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "runtime/descriptor.h"
 #include "files/folder.h"
-#include "producer/thread.h"
+#include "producer/thread_state.h"
 
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
@@ -24,7 +24,7 @@
 enum {
 	/* Maximum number of watched threads; the codes of further threads are not known. */
 	WATCHED = 32,
-	/* Links of /proc/self/task in addition to one link for each thread. */
+	/* Links of /proc/self/task besides those of the threads. */
 	LINKS = 2,
 	EXIT_SHIFT = 8,             /* position of the exit code in a wait() status */
 	PIDFD_THREAD = O_EXCL,
@@ -53,7 +53,7 @@ static struct {
 	bool has_last_code;
 } last = { .tasks = -1 };
 
-void gmt_last_threads_init(void)
+void gmt_host_threads_init(void)
 {
 	last.tasks = gmt_descriptor_has_own_table()
 		? open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -63,7 +63,7 @@ void gmt_last_threads_init(void)
 	last.has_last_code = false;
 }
 
-void gmt_last_threads_forget(void)
+void gmt_host_threads_forget(void)
 {
 	last.tasks = -1;
 	last.watched_count = 0;
@@ -111,7 +111,7 @@ static bool watch(void *unused, int folder, const char *name)
 	return last.watched_count < WATCHED;
 }
 
-/* Stops watching threads that have ended, and keeps the exit code of the last one. */
+/* Stops watching threads that have ended. Keeps the exit code of the last of them. */
 static void read_exit_codes(void)
 {
 	for (unsigned i = 0; i < last.watched_count;) {
@@ -130,7 +130,7 @@ static void read_exit_codes(void)
 	}
 }
 
-enum gmt_last_threads gmt_last_threads_are(unsigned own)
+enum gmt_host_threads_end gmt_host_threads_have_ended(unsigned recorder_threads)
 {
 	struct stat tasks_folder;
 	bool is_kept = last.tasks >= 0, is_alone = false;
@@ -141,15 +141,15 @@ enum gmt_last_threads gmt_last_threads_are(unsigned own)
 	 * threads are left.
 	 */
 	if (!is_kept && !stat("/proc/self/task", &tasks_folder) &&
-		tasks_folder.st_nlink > LINKS + own + 1)
-		return GMT_LAST_THREADS_NO;
+		tasks_folder.st_nlink > LINKS + recorder_threads + 1)
+		return GMT_HOST_THREADS_RUN;
 	if (!is_kept)
 		folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder < 0)
-		return GMT_LAST_THREADS_UNKNOWN;
+		return GMT_HOST_THREADS_UNKNOWN;
 	/* In addition to the recorder's threads, the main thread is still listed, as a zombie. */
 	if (!fstat(folder, &tasks_folder) && main_has_ended(folder)) {
-		is_alone = tasks_folder.st_nlink <= LINKS + own + 1;
+		is_alone = tasks_folder.st_nlink <= LINKS + recorder_threads + 1;
 		/*
 		 * Watches threads only if their codes can be read at the end, which needs a separate
 		 * descriptor table.
@@ -160,17 +160,17 @@ enum gmt_last_threads gmt_last_threads_are(unsigned own)
 	}
 	if (!is_kept)
 		close(folder);
-	return is_alone ? GMT_LAST_THREADS_YES : GMT_LAST_THREADS_NO;
+	return is_alone ? GMT_HOST_THREADS_ENDED : GMT_HOST_THREADS_RUN;
 }
 
-bool gmt_last_threads_has_one_thread(void)
+bool gmt_host_threads_is_single(void)
 {
 	struct stat tasks_folder;
 
 	return stat("/proc/self/task", &tasks_folder) || tasks_folder.st_nlink <= LINKS + 1;
 }
 
-int gmt_last_threads_exit_code(void)
+int gmt_host_threads_exit_code(void)
 {
 	read_exit_codes();
 	return last.has_last_code ? last.last_code : last.main_code;

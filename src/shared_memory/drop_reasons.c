@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "shared_memory/drops.h"
+#include "shared_memory/drop_reasons.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -12,11 +12,11 @@ static const struct {
 	enum gmt_drop_effect effect;
 } drops[] = {
 #define GMT_DROP(NAME, reason, effect) [GMT_DROP_##NAME] = { reason, GMT_DROP_EFFECT_##effect },
-#include "shared_memory/drops.def"
+#include "shared_memory/drop_reasons.def"
 #undef GMT_DROP
 };
 
-enum gmt_drop_kind gmt_drop_kind_of_ring_kind(uint8_t ring_kind)
+enum gmt_drop_reason gmt_drop_reason_of_ring_kind(uint8_t ring_kind)
 {
 	switch (ring_kind) {
 	case GMT_KIND_ALLOC:
@@ -33,7 +33,7 @@ enum gmt_drop_kind gmt_drop_kind_of_ring_kind(uint8_t ring_kind)
 	return GMT_DROP_OTHER;
 }
 
-const char *gmt_drop_reason(enum gmt_drop_kind drop)
+const char *gmt_drop_reason_text(enum gmt_drop_reason drop)
 {
 	return drops[drop].reason;
 }

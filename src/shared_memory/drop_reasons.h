@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_SHARED_MEMORY_DROPS_H
-#define GMT_SHARED_MEMORY_DROPS_H
+#ifndef GMT_SHARED_MEMORY_DROP_REASONS_H
+#define GMT_SHARED_MEMORY_DROP_REASONS_H
 
 /*
  * Kinds of events that a full ring drops, and the effect of their loss on live blocks and totals
- * (drops.def).
+ * (drop_reasons.def).
  */
 
 #include <stdint.h>
 
-enum gmt_drop_kind {
+enum gmt_drop_reason {
 #define GMT_DROP(NAME, reason, effect) GMT_DROP_##NAME,
-#include "shared_memory/drops.def"
+#include "shared_memory/drop_reasons.def"
 #undef GMT_DROP
 	GMT_DROP_COUNT
 };
@@ -26,9 +26,9 @@ enum gmt_drop_effect {
 /*
  * Returns the kind of a dropped event. `ring_kind` is an enum gmt_kind or a GMT_RING_* kind.
  */
-enum gmt_drop_kind gmt_drop_kind_of_ring_kind(uint8_t ring_kind);
+enum gmt_drop_reason gmt_drop_reason_of_ring_kind(uint8_t ring_kind);
 
-const char *gmt_drop_reason(enum gmt_drop_kind drop);
+const char *gmt_drop_reason_text(enum gmt_drop_reason drop);
 
 /* Returns the effect for the reason in a drop record. */
 enum gmt_drop_effect gmt_drop_effect_of_reason(const char *reason);

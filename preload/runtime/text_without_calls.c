@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "runtime/call_free_text.h"
+#include "runtime/text_without_calls.h"
 
 #include <stddef.h>
 

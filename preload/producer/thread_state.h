@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_PRODUCER_THREAD_H
-#define GMT_PRODUCER_THREAD_H
+#ifndef GMT_PRODUCER_THREAD_STATE_H
+#define GMT_PRODUCER_THREAD_STATE_H
 
 /*
- * The state that the recorder keeps per thread, and the guard that makes one user call one event.
+ * The state that the recorder keeps for each thread, and the guard that makes one event of each
+ * call of the program.
  */
 
 #include <stdbool.h>
@@ -23,9 +24,7 @@ enum { GMT_THREAD_WAITING = 4 };
 /* Bits of gmt_thread_state::in_recorder. */
 enum gmt_in_recorder {
 	GMT_IN_RECORDER_RECORDING = 1, /* the recorder runs in this thread */
-	/*
-	 * This is the child of a signal handler that forked during an event; the event is the parent's
-	 */
+	/* This process is the child of a signal handler that forked; the event is the parent's. */
 	GMT_IN_RECORDER_FORKED = 2,
 };
 
@@ -42,25 +41,27 @@ struct gmt_thread_state {
 	 * (call.h).
 	 */
 	_Alignas(64) uint64_t depth;
-	uint64_t before; /* stamp before the outermost call if its kind ends something; else 0 */
+	uint64_t stamp_before; /* before the outermost call, if its kind ends something; else 0 */
 	uint16_t outermost; /* enum gmt_hook of the outermost call */
 	uint8_t outer_kind; /* enum gmt_kind of the outermost call; 0: it makes no event itself */
 	uint8_t waiting_count;
 	bool has_seen_event; /* an inner call already recorded what the outermost call did */
 	bool is_oom; /* a waiting event reports that memory ran out */
-	/* enum gmt_in_recorder. 0 if a signal handler may enter the recorder. Never 0 if is_ours. */
+	/*
+	 * enum gmt_in_recorder. 0 if a signal handler may enter the recorder. Never 0 if
+	 * is_recorder_thread.
+	 */
 	uint8_t in_recorder;
 	uint8_t closed; /* enum gmt_closed. 0 if a signal handler may enter the recorder. */
-	/* Calls since the last timed call (producer/overhead.h); 0: this call is timed */
+	/* Calls since the last timed call (overhead.h); 0: this call is timed */
 	uint32_t calls;
-	/* The recording that `ring` belongs to; a forked child has another recording */
+	/* gmt_session_number of the recording that `ring` belongs to; a forked child has another */
 	uint32_t session;
 	/*
-	 * Stack pointer of the caller of the outermost call. A call that returned has left this place
-	 * (outer_call.h).
+	 * Stack pointer of the caller of the outermost call (outer_call.h).
 	 */
 	uintptr_t outer_cfa;
-	/* The last stacks (producer/thread_stack_caches.h); NULL: not claimed yet */
+	/* The caches of the last stacks; NULL: not claimed yet */
 	struct gmt_thread_stack_caches *stack_caches;
 	struct gmt_ring *ring;
 	/* The thread's own counts, by its ring's slot; NULL: it counts in the shared block */
@@ -74,11 +75,11 @@ struct gmt_thread_state {
 	 * Depth of hooked calls of a signal handler that ran while `closed` or `in_recorder` was set.
 	 */
 	uint32_t reentrant_depth;
-	/* A thread of the recorder (writer, sampler): its driver calls are not the program's */
-	bool is_ours;
+	/* A thread of the recorder (writer, sampler): its driver calls are not the program's. */
+	bool is_recorder_thread;
 	/*
-	 * This event already checked that the process is no guest (process.h); the thread has no ring
-	 * yet
+	 * The thread has no ring yet, and this event already checked that the process is no guest
+	 * (fork_detection.h).
 	 */
 	bool is_known_own_process;
 	uint8_t events_until_retry; /* until it asks for a ring again; 0: the last request got one */
@@ -113,8 +114,7 @@ static inline void gmt_thread_drop_waiting(struct gmt_thread_state *thread)
 
 /*
  * Returns the kernel's id of the calling thread. Asks the kernel only once per thread. Do not call
- * it in a guest (process.h): a guest uses its parent's state. The child of a fork starts with no
- * id.
+ * it in a guest (fork_detection.h): a guest uses its parent's state.
  */
 static inline uint32_t gmt_thread_tid(void)
 {
