@@ -30,10 +30,10 @@ enum { WALKS_BY_FRAME_POINTERS = false };
 #endif
 
 /*
- * Frames of the recorder (wrapper, call, capture) come before the caller's frames and are cut off.
+ * Frames of the recorder (wrapper, call, capture) come before the caller's frames and are removed.
  */
 enum {
-	OWN_FRAMES = 24,
+	RECORDER_FRAMES = 24, /* the most frames of the recorder */
 	SEARCHED_FRAMES = 4096, /* the most frames that are searched for calls of the recorder */
 };
 
@@ -67,8 +67,8 @@ static bool open_libunwind(void)
 	void *handle;
 
 	/*
-	 * First the copies that the build made, under their own names; then a library that a user put
-	 * there. libunwind needs liblzma only by name. If the copy of liblzma is opened first,
+	 * First tries the copies that the build made, under their own names, and then a library that a
+	 * user put there. libunwind needs liblzma only by name. If the copy of liblzma is opened first,
 	 * libunwind finds it even if the system has no liblzma.
 	 */
 	open_in_own_folder("libgmtl.so.5");
@@ -148,7 +148,7 @@ static int unwind(void **addresses, int limit)
 	return walk.count;
 }
 
-static bool is_own(uint64_t address)
+static bool is_recorder_code(uint64_t address)
 {
 	const struct gmt_object *self = gmt_object_self();
 
@@ -181,34 +181,34 @@ static bool is_unknown_code(uint64_t address)
 }
 
 /*
- * Takes the stack by the unwinder, without the recorder's own frames, and returns the number of
- * frames. `ret_stack` has room for `depth` + OWN_FRAMES addresses.
+ * Takes the stack by the unwinder, without the recorder's frames. Returns the number of frames.
+ * `ret_stack` has room for `depth` + RECORDER_FRAMES addresses.
  */
 static uint32_t unwind_stack(struct gmt_depot_stack *ret_stack, uint32_t depth)
 {
 	uint64_t *addresses = ret_stack->addresses;
-	int limit = (int)depth + OWN_FRAMES;
+	int limit = (int)depth + RECORDER_FRAMES;
 	int count = unwind((void **)addresses, limit);
-	int own = 0;
+	int recorder_frames = 0;
 
-	while (own < count && is_own(addresses[own]))
-		own++;
+	while (recorder_frames < count && is_recorder_code(addresses[recorder_frames]))
+		recorder_frames++;
 
-	uint32_t frames = (uint32_t)(count - own);
+	uint32_t frames = (uint32_t)(count - recorder_frames);
 
 	ret_stack->truncated = frames > depth || count == limit ? GMT_STACK_CUT
 		: count && is_unknown_code(addresses[count - 1])    ? GMT_STACK_STOPPED
 															: GMT_STACK_WHOLE;
 	if (frames > depth)
 		frames = depth;
-	if (own)
-		memmove(addresses, addresses + own, frames * sizeof(*addresses));
+	if (recorder_frames)
+		memmove(addresses, addresses + recorder_frames, frames * sizeof(*addresses));
 	return frames;
 }
 
 union stack_buffer {
 	struct gmt_depot_stack stack;
-	uint64_t words[1 + GMT_DEPTH_MAX + OWN_FRAMES];
+	uint64_t words[1 + GMT_DEPTH_MAX + RECORDER_FRAMES];
 };
 
 /* The arguments of unwinder_work, and its results. */
@@ -277,10 +277,11 @@ __attribute__((noinline)) static void compare_with_unwinder(const uint64_t *addr
 static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint32_t count,
 	uint32_t generation, bool *ret_lost)
 {
-	uint64_t *before = &walk->addresses[walk->first - 1], kept = *before;
+	uint64_t *before = &walk->addresses[walk->host_begin - 1], kept = *before;
 	struct gmt_depot_stack *stack = (struct gmt_depot_stack *)(void *)before;
 	bool is_all = count == gmt_walk_count(walk);
-	uint64_t hash = is_all ? walk->hashes[walk->first] : gmt_walk_hash(stack->addresses, count, 0);
+	uint64_t hash =
+		is_all ? walk->hashes[walk->host_begin] : gmt_walk_hash(stack->addresses, count, 0);
 
 	stack->generation = generation;
 	stack->truncated = is_all ? walk->stack_end : GMT_STACK_CUT;
@@ -291,7 +292,7 @@ static uint32_t intern_walk(struct gmt_walk *walk, struct gmt_depot *depot, uint
 	return id;
 }
 
-/* Stores a stack deeper than the limit: `depth` frames of both ends, if the outer end is found. */
+/* Stores both ends of a stack that is deeper than `depth`, or only the inner end. */
 __attribute__((noinline)) static uint32_t intern_both_ends(struct gmt_walk *walk,
 	const struct gmt_walk_start *start, struct gmt_depot *depot, uint32_t depth,
 	uint32_t generation, bool *ret_lost)
@@ -311,7 +312,7 @@ __attribute__((noinline)) static uint32_t intern_both_ends(struct gmt_walk *walk
 	} else {
 		hash = gmt_walk_hash(stack->addresses + inner, outer, 0);
 	}
-	memcpy(stack->addresses, walk->addresses + walk->first, inner * sizeof(*stack->addresses));
+	memcpy(stack->addresses, walk->addresses + walk->host_begin, inner * sizeof(*stack->addresses));
 	/* The 0 for the gap takes the place of one frame, so that the stack has only `depth` items. */
 	stack->addresses[inner - 1] = 0;
 	stack->generation = generation;
@@ -320,11 +321,12 @@ __attribute__((noinline)) static uint32_t intern_both_ends(struct gmt_walk *walk
 }
 
 /*
- * Returns whether the stack's id is known. Outer frames of a stack that was cut may have changed.
+ * Returns whether the stack's id is known. It is not if the stack was cut: outer frames may have
+ * changed.
  */
 static inline bool has_known_id(const struct gmt_walk *walk, uint32_t generation)
 {
-	return walk->is_known && walk->id && walk->module_generation == generation &&
+	return walk->is_known && walk->id && walk->map_generation == generation &&
 		walk->stack_end != GMT_STACK_CUT;
 }
 
@@ -341,16 +343,17 @@ __attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk,
 	if (WALKS_BY_FRAME_POINTERS && walk->stack_end == GMT_STACK_STOPPED && count < depth &&
 		gmt_config.unwind != GMT_UNWIND_METHOD_FRAME_POINTERS)
 		return capture_by_unwinder(depot, depth, generation, ret_lost);
-	/* The unwinder crosses code without tables in its own way, so such stacks are not compared. */
+	/* The unwinder treats code without tables differently, so such stacks are not compared. */
 	if (gmt_config.selftest && !walk->crosses_unknown_code &&
 		gmt_native_unwinder() != GMT_UNWINDER_NONE &&
 		++walk->captures_since_selftest >= gmt_config.selftest) {
 		walk->captures_since_selftest = 0;
-		compare_with_unwinder(walk->addresses + walk->first, count < depth ? count : depth, depth);
+		compare_with_unwinder(walk->addresses + walk->host_begin, count < depth ? count : depth,
+			depth);
 	}
 	if (has_known_id(walk, generation))
 		return walk->id;
-	walk->module_generation = generation;
+	walk->map_generation = generation;
 	walk->id = !count   ? 0
 		: count > depth ? intern_both_ends(walk, start, depot, depth, generation, ret_lost)
 						: intern_walk(walk, depot, count, generation, ret_lost);
@@ -359,15 +362,15 @@ __attribute__((noinline)) static uint32_t capture_by_walk(struct gmt_walk *walk,
 }
 
 /*
- * Takes the stack like gmt_walk_capture. During a selftest gmt_native_is_unchanged never finds an
- * equal stack. The stacks that it would find are found here in the same way, so that they are
- * compared too.
+ * Takes the stack like gmt_walk_capture. During a selftest, gmt_native_is_unchanged finds no equal
+ * stack, because unchanged_for_generation is not set. This function finds the equal stacks in the
+ * same way, so that the selftest compares them too.
  */
 static inline bool walk_stack(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	uint32_t depth, uint32_t generation)
 {
 	if (__builtin_expect(gmt_config.selftest != 0, 0) && !start->by_frame_pointers && walk->id &&
-		gmt_walk_is_verified(walk) && walk->module_generation == generation &&
+		gmt_walk_is_verified(walk) && walk->map_generation == generation &&
 		gmt_walk_is_unchanged(walk, start->ip, start->sp, start->fp)) {
 		walk->stack_cache.current = 0;
 		return walk->is_known = true;
@@ -401,7 +404,7 @@ uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t ge
 	/* A selftest compares all stacks, and a stack by frame pointers needs further checks. */
 	if (gmt_config.selftest || start.by_frame_pointers)
 		return capture_by_walk(walk, &start, depot, depth, generation, ret_lost);
-	/* Only the id is needed, and it is mostly known already. */
+	/* Mostly the id is known already. */
 	if (!has_known_id(walk, generation))
 		capture_by_walk(walk, &start, depot, depth, generation, ret_lost);
 	/* If stacks differ each time, gmt_native_is_unchanged would only add a second comparison. */
@@ -438,10 +441,10 @@ static void find_recorder_work(void *argument)
 	bool is_interrupted = false;
 	uint32_t generation;
 
-	while (at < count && is_own(addresses[at]))
+	while (at < count && is_recorder_code(addresses[at]))
 		at++;
 	for (int i = at; i < count; i++) {
-		if (is_own(addresses[i])) {
+		if (is_recorder_code(addresses[i])) {
 			*answer = is_interrupted ? GMT_NATIVE_RECORDER_IS_INTERRUPTED
 									 : GMT_NATIVE_RECORDER_IS_OUTSIDE;
 			return;
@@ -458,8 +461,8 @@ enum gmt_native_recorder gmt_native_outer_recorder(const void *caller)
 {
 	enum gmt_native_recorder answer = GMT_NATIVE_RECORDER_IS_UNKNOWN;
 
-	/* Code that jumps to a hooked function leaves its own caller as the return address. */
-	if (caller && is_own((uint64_t)(uintptr_t)caller))
+	/* The recorder called code that then jumped to a hooked function. */
+	if (caller && is_recorder_code((uint64_t)(uintptr_t)caller))
 		return GMT_NATIVE_RECORDER_IS_OUTSIDE;
 	if (gmt_native_unwinder() != GMT_UNWINDER_NONE)
 		gmt_recorder_stack_run(find_recorder_work, &answer);

@@ -5,17 +5,17 @@
 /*
  * Captures native stacks.
  *
- * The recorder's own walk (unwind/walk.h) takes a stack if all its frames have a simple rule and if
- * it is the thread's own stack. Otherwise the fast path of libunwind takes it.
+ * The recorder's own walk (unwind/walk.h) takes the stack if all frames have simple rules and lie
+ * on the thread's own stack. Otherwise the fast path of libunwind takes it.
  *
  * The recorder opens libunwind at run time with RTLD_LOCAL. If it were linked, libunwind would
  * replace the C++ unwinder in the whole process, and each exception of the host would become 14
  * times slower. Without libunwind, the unwinder of libgcc takes the stacks, ten times slower.
  *
- * The option `unwind` chooses the way. On AArch64 compilers keep frame pointers, so the walk
- * follows frame pointers. If the chain of frame pointers breaks off, libunwind takes the stack. If
- * the user asks for frame pointers by name, the recorder uses only frame pointers. Then the caller
- * of code without frame pointers is missing, and the stack ends where the chain breaks off.
+ * The option `unwind` chooses the method. On AArch64 compilers keep frame pointers, so the walk
+ * follows frame pointers. If the chain of frame pointers breaks off, libunwind takes the stack.
+ * With unwind=frame-pointers, the recorder uses only frame pointers. Then the caller of code
+ * without frame pointers is missing, and the stack ends where the chain breaks off.
  */
 
 #include <stdbool.h>
@@ -68,8 +68,8 @@ uint32_t gmt_native_capture(struct gmt_depot *depot, uint32_t depth, uint32_t ge
 	struct gmt_walk *walk, const struct gmt_native_start *from, bool *ret_lost);
 
 /*
- * Returns whether that stack equals the last stack that was taken, and gmt_walk::id still names it.
- * If so, gmt_walk::id is not 0.
+ * Returns whether the stack from `start` outwards equals the last stack that was taken. Then
+ * gmt_walk::id is its id, which is not 0.
  */
 static inline bool gmt_native_is_unchanged(const struct gmt_walk *walk, uint32_t generation,
 	const struct gmt_native_start *start)
@@ -78,24 +78,25 @@ static inline bool gmt_native_is_unchanged(const struct gmt_walk *walk, uint32_t
 		gmt_walk_is_unchanged(walk, start->ip, start->sp, start->fp);
 }
 
+/* Whether a stack has frames of the recorder. */
 enum gmt_native_recorder {
-	GMT_NATIVE_RECORDER_IS_OUTSIDE, /* the frames include a call of the recorder */
+	GMT_NATIVE_RECORDER_IS_OUTSIDE,     /* outer frames are the recorder's */
 	GMT_NATIVE_RECORDER_IS_INTERRUPTED, /* same as above, and a signal handler lies in between */
-	GMT_NATIVE_RECORDER_IS_NOT,     /* the stack is known to its end and has no such call */
+	GMT_NATIVE_RECORDER_IS_NOT,     /* the stack is known to its end and has no such frames */
 	GMT_NATIVE_RECORDER_IS_UNKNOWN, /* no unwinder, or the unwinder does not know the whole stack */
 };
 
 /*
- * Returns whether the calling thread's stack has frames of the recorder outside the recorder frames
- * that made this call. `caller` is the return address of those inner frames; NULL if it is not
- * known. Slow: it asks the unwinder, which also knows the frames that signals interrupt.
+ * Returns whether the calling thread's stack has frames of the recorder, outside the recorder
+ * frames that made this call. `caller` is the return address of those inner frames; NULL if it is
+ * not known. Slow: it uses the unwinder, which also crosses the frames that signals interrupt.
  */
 enum gmt_native_recorder gmt_native_outer_recorder(const void *caller);
 
 /*
  * Writes a line for the option selftest: how many stacks were compared and how many differ. Returns
- * false if no stack was compared. A stack taken by frame pointers needs to match only the beginning
- * of the unwinder's stack. Libraries without frame pointers end many such stacks early.
+ * false if no stack was compared. A stack that was taken by frame pointers counts as equal if the
+ * unwinder's stack begins with it: libraries without frame pointers end many such stacks early.
  */
 bool gmt_native_selftest(char *ret_text, uint32_t bytes);
 

@@ -3,10 +3,9 @@
 #define GMT_UNWIND_STACK_BOUNDS_H
 
 /*
- * Finds the memory that is certainly the calling thread's own stack. This memory is mapped for as
- * long as the thread lives, so the recorder may read it at any time. Other stacks (of a signal
- * handler, or of a makecontext routine) may go away while the thread lives, and their bounds are
- * not known.
+ * Finds the bounds of the calling thread's own stack. This memory is mapped for as long as the
+ * thread lives, so the recorder may read it at any time. Other stacks (of a signal handler, or of a
+ * makecontext routine) may be freed while the thread lives, and their bounds are not known.
  *
  * On x86-64 and AArch64, glibc keeps a thread's control block at the upper end of its stack. It
  * also exports the end of the first thread's stack. So only the lower bound must be found: each
@@ -23,7 +22,7 @@ struct gmt_stack_bounds {
 	uintptr_t refused_block;
 };
 
-/* Remembers the thread that loads this library. Call it from the library's constructor. */
+/* Stores the thread that loads this library. Call it from the library's constructor. */
 void gmt_stack_bounds_init(void);
 
 /*

@@ -45,9 +45,9 @@ static bool is_orphan(const char *path)
 }
 
 /*
- * Creates the control file. Its name is the process id. If a process with the same id lives in
- * another container, its file stays, and this file gets a number behind the id. The file of a dead
- * process is replaced.
+ * Creates the control file. Its name is the process id. A process with the same id may live in
+ * another container. Then its file stays, and this file gets a number after the id. Replaces the
+ * file of a dead process.
  */
 static int create(const char *folder)
 {
@@ -179,10 +179,10 @@ static void finish_request(bool has_failed, const char *answer)
 		memory_order_release, memory_order_relaxed);
 }
 
-static void set_paused(bool wanted)
+static void set_paused(bool pause)
 {
-	gmt_event_pause_stacks(wanted);
-	finish_request(false, wanted ? "paused" : "resumed");
+	gmt_event_pause_stacks(pause);
+	finish_request(false, pause ? "paused" : "resumed");
 }
 
 /* Answers the request for a snapshot. */

@@ -12,7 +12,7 @@
 
 enum {
 	MIN_GAIN_DIVISOR = 256,            /* minimum part of max_size for a useful compaction */
-	/* max_size of so many compacted prefixes suffices for both files and for events. */
+	/* With max_size of so many compacted prefixes, both files and the events have room. */
 	SUFFICIENT_PREFIXES = 4,
 	SLICE_NS = 8000000,
 	RETRY_US = 60000000,
@@ -99,21 +99,21 @@ static void give_up(struct gmt_file_compaction *compaction)
 	report(compaction, "a compaction failed", note);
 }
 
-static const char *why_of(const struct gmt_file_compaction *compaction)
+static const char *reason_for_compaction(const struct gmt_file_compaction *compaction)
 {
 	return compaction->is_size_window            ? "max_size"
 		: compaction->mode == GMT_MODE_AGGREGATE ? "mode=aggregate"
 												 : "mode=window";
 }
 
-static void begin_compaction(struct gmt_file_compaction *compaction, uint32_t cut, uint64_t stamp,
-	uint64_t sure)
+static void begin_compaction(struct gmt_file_compaction *compaction, uint32_t cut,
+	uint64_t cut_stamp, uint64_t published_until_stamp)
 {
 	if (!compaction->compactions && !compaction->reported_failure)
 		gmt_replacement_remove_orphans(compaction->recording->fd, &compaction->recording->file);
 	if (!gmt_file_compaction_rewrite_begin(&compaction->rewrite, compaction->recording,
-			compaction->cuts[cut].bytes, stamp, sure, why_of(compaction),
-			!compaction->is_flush_slow)) {
+			compaction->cuts[cut].bytes, cut_stamp, published_until_stamp,
+			reason_for_compaction(compaction), !compaction->is_flush_slow)) {
 		give_up(compaction);
 		return;
 	}
@@ -148,8 +148,8 @@ static void begin_compaction_if_due(struct gmt_file_compaction *compaction,
 }
 
 /*
- * Returns whether the file is to be cut here. A full file without a suitable cut is cut at its end,
- * if a compaction is then useful. The end of a gzip member always has room. This case occurs if the
+ * Returns whether to cut the file here. A full file without a suitable cut is cut at its end, if a
+ * compaction is then useful. The end of a gzip member always has room. A full file occurs if the
  * writer did not run for a while, then found many full rings and filled the file in one round.
  */
 static bool is_cut_wanted(const struct gmt_file_compaction *compaction,
@@ -180,15 +180,15 @@ void gmt_file_compaction_synced(struct gmt_file_compaction *compaction, uint64_t
 /* Updates all positions after the new file has become the recording. */
 static void continue_in_new_file(struct gmt_file_compaction *compaction, uint64_t prefix_bytes)
 {
-	uint32_t gone = compaction->cuts_to_remove;
-	uint64_t part_bytes = compaction->cuts[gone - 1].bytes;
+	uint32_t removed = compaction->cuts_to_remove;
+	uint64_t part_bytes = compaction->cuts[removed - 1].bytes;
 
-	compaction->start = compaction->cuts[gone - 1];
+	compaction->start = compaction->cuts[removed - 1];
 	compaction->start.bytes = compaction->prefix_bytes = prefix_bytes;
 	compaction->is_tight = false;
-	memmove(compaction->cuts, compaction->cuts + gone,
-		(compaction->cut_count - gone) * sizeof(*compaction->cuts));
-	compaction->cut_count -= gone;
+	memmove(compaction->cuts, compaction->cuts + removed,
+		(compaction->cut_count - removed) * sizeof(*compaction->cuts));
+	compaction->cut_count -= removed;
 	for (uint32_t i = 0; i < compaction->cut_count; i++)
 		compaction->cuts[i].bytes = compaction->cuts[i].bytes - part_bytes + prefix_bytes;
 	compaction->cuts_to_remove = 0;
@@ -199,7 +199,7 @@ static void continue_in_new_file(struct gmt_file_compaction *compaction, uint64_
 		(unsigned long long)compaction->stream->synced_file_bytes);
 }
 
-static void take_place(struct gmt_file_compaction *compaction)
+static void replace_file(struct gmt_file_compaction *compaction)
 {
 	uint64_t prefix_bytes = compaction->rewrite.prefix_bytes;
 
@@ -289,7 +289,7 @@ static bool work(struct gmt_file_compaction *compaction, uint64_t budget_ns)
 	if (state == GMT_REWRITE_FAILED)
 		give_up(compaction);
 	else if (state == GMT_REWRITE_IS_READY)
-		take_place(compaction);
+		replace_file(compaction);
 	set_limits(compaction);
 	return compaction->rewrite.phase != GMT_REWRITE_NONE;
 }

@@ -16,7 +16,7 @@ enum {
 	COPY_BYTES = 128 << 10,
 	/* Events kept in detail when the whole recording is compacted at its end. */
 	END_EVENTS = 16384,
-	/* Maximum rest for the last step, in which the writer empties no ring. */
+	/* The last step copies at most so many bytes, because the writer empties no ring meanwhile. */
 	READY_BYTES = 512 << 10,
 };
 
@@ -190,7 +190,7 @@ enum gmt_file_compaction_rewrite_state gmt_file_compaction_rewrite_work(
 	uint64_t budget_ns)
 {
 	uint64_t deadline_ns = gmt_clock_monotonic_ns() + budget_ns;
-	bool goes_on = true;
+	bool continues = true;
 
 	do {
 		if (gmt_file_compaction_rewrite_bytes(rewrite) > limit_bytes) {
@@ -201,17 +201,17 @@ enum gmt_file_compaction_rewrite_state gmt_file_compaction_rewrite_work(
 			return GMT_REWRITE_FAILED;
 		}
 		if (rewrite->phase == GMT_REWRITE_READ)
-			goes_on = read_some(rewrite);
+			continues = read_some(rewrite);
 		else if (rewrite->phase == GMT_REWRITE_FINISH)
-			goes_on = finish_some(rewrite);
+			continues = finish_some(rewrite);
 		else if (file_bytes - rewrite->copied_bytes > READY_BYTES)
-			goes_on = copy_some(rewrite, file_bytes);
+			continues = copy_some(rewrite, file_bytes);
 		else if (!rewrite->flushes || rewrite->is_flushed)
 			return GMT_REWRITE_IS_READY;
 		else
-			return flush(rewrite) ? GMT_REWRITE_GOES_ON : GMT_REWRITE_FAILED;
-	} while (goes_on && gmt_clock_monotonic_ns() < deadline_ns);
-	return goes_on ? GMT_REWRITE_GOES_ON : GMT_REWRITE_FAILED;
+			return flush(rewrite) ? GMT_REWRITE_CONTINUES : GMT_REWRITE_FAILED;
+	} while (continues && gmt_clock_monotonic_ns() < deadline_ns);
+	return continues ? GMT_REWRITE_CONTINUES : GMT_REWRITE_FAILED;
 }
 
 /* Closes everything except the files. */

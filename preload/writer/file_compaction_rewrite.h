@@ -3,7 +3,7 @@
 #define GMT_WRITER_FILE_COMPACTION_REWRITE_H
 
 /*
- * Makes the file smaller while the stream is writing it:
+ * Replaces the first part of the file by a compacted prefix, while the stream is writing the file:
  *
  * 1. It reads the first part of the file, which ends at the end of a gzip member. It compacts this
  *    part (compaction/compact.h) and writes the result to a temporary file next to the recording.
@@ -60,7 +60,7 @@ struct gmt_file_compaction_rewrite {
 };
 
 enum gmt_file_compaction_rewrite_state {
-	GMT_REWRITE_GOES_ON,
+	GMT_REWRITE_CONTINUES,
 	GMT_REWRITE_IS_READY,
 	GMT_REWRITE_FAILED
 };

@@ -51,11 +51,11 @@ static_assert((int)GMT_LOSS_COUNT <= (int)GMT_SHARED_RECORDING_LOSSES,
 	"each loss has its count in the shared memory too");
 
 static struct gmt_recording_memory memory = { .fd = -1, .folder = -1 };
-static char failure[1024]; /* reason of a failure; the writer's until the session is on or over */
+static char failure[1024]; /* why; only the writer uses it until the session is on or over */
 static struct gmt_recording_state recording = { .fd = -1 };
 static struct gmt_writer_listener listener;
 
-static void ask_devices(void)
+static void read_devices(void)
 {
 	uint32_t count = gmt_driver_device_count();
 
@@ -70,9 +70,10 @@ static void writer_failed(void)
 }
 
 /*
- * Parent's resources that the child still needs. If a signal handler forks, the interrupted code
- * continues in the child. It still uses the parent's depot table and the addresses of its recording
- * memory, where other memory is mapped. Freed when the child begins a recording.
+ * Resources of the parent that the child still needs. If a signal handler forks, the interrupted
+ * code continues in the child. It still uses the parent's depot table and the addresses of the
+ * parent's recording memory, where private memory is mapped. Freed when the child begins a
+ * recording.
  */
 static struct {
 	void *memory;
@@ -160,15 +161,15 @@ static bool begin_in_memory(void)
 }
 
 enum beginning {
-	BEGINNING_OF_ANOTHER, /* another thread begins it, or the event belongs to another process */
-	BEGINNING_MADE,
+	BEGINNING_ELSEWHERE, /* another thread begins it, or the event belongs to another process */
+	BEGINNING_DONE,
 	BEGINNING_FAILED,
 };
 
 /*
- * Runs on a recorder stack, because it calls the driver. Signals are held back, so no handler can
- * fork or jump away meanwhile. The writer that starts here completes the beginning, whatever this
- * thread does.
+ * Runs on a recorder stack, because it calls the driver. Signals are blocked, so no handler can
+ * fork or jump away meanwhile. From the start of the writer on, the beginning no longer needs this
+ * thread.
  */
 static void begin_work(void *ret_beginning)
 {
@@ -190,7 +191,7 @@ static void begin_work(void *ret_beginning)
 	free_inherited();
 	recording.pid = getpid();
 	gmt_output_identity_init(&recording.identity);
-	ask_devices();
+	read_devices();
 	gmt_snapshots_reset();
 	gmt_event_pause_stacks(gmt_config.paused);
 	is_late = gmt_config.is_writer_lazy && gmt_host_threads_is_single();
@@ -199,14 +200,14 @@ static void begin_work(void *ret_beginning)
 	gmt_writer_init(&recording, listener);
 	snprintf(failure, sizeof(failure), "there is no memory or no thread for the recorder");
 	recording.has_writer = is_late ? begin_in_memory() : gmt_writer_start();
-	*beginning = recording.has_writer ? BEGINNING_MADE : BEGINNING_FAILED;
+	*beginning = recording.has_writer ? BEGINNING_DONE : BEGINNING_FAILED;
 	if (!recording.has_writer)
 		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
 }
 
 static enum beginning begin(void)
 {
-	enum beginning beginning = BEGINNING_OF_ANOTHER;
+	enum beginning beginning = BEGINNING_ELSEWHERE;
 	uint32_t none = GMT_SESSION_NONE;
 
 	recording.has_writer = false;
@@ -239,7 +240,7 @@ static void finish_beginning(void)
 		report_beginning();
 }
 
-/* Starts the delayed writer, because a signal handler has requested it. */
+/* Starts the delayed writer, as a signal handler has requested. */
 static void start_writer(void)
 {
 	uint32_t called = GMT_SESSION_WRITER_DUE;
@@ -263,7 +264,7 @@ __attribute__((noinline)) static bool begin_once(void)
 	/* A guest's writer would end with the guest, and the memory's owner would have no writer. */
 	if (now == GMT_SESSION_NONE && gmt_fork_detection_is_child())
 		return false;
-	if (now == GMT_SESSION_NONE && begin() != BEGINNING_OF_ANOTHER) {
+	if (now == GMT_SESSION_NONE && begin() != BEGINNING_ELSEWHERE) {
 		wait_while_starting(FIRST_WAIT_NS);
 		finish_beginning();
 	} else {
@@ -280,14 +281,14 @@ void gmt_session_main_thread_ends(void)
 {
 	int kept_errno = errno;
 
-	/* Only if the writer has its own descriptor table and so holds no descriptors of the host. */
+	/* Only if the writer has its own descriptor table, and so keeps no file of the host open. */
 	if (gmt_session_is_on() && gmt_descriptor_is_elsewhere() && syscall(SYS_gettid) == getpid() &&
 		!gmt_fork_detection_is_child())
 		gmt_exit_thread_start();
 	errno = kept_errno;
 }
 
-static void ask_for_snapshot(void)
+static void request_oom_snapshot(void)
 {
 	gmt_snapshots_request(GMT_SNAPSHOT_OOM);
 }
@@ -301,7 +302,7 @@ void gmt_session_init(bool may_begin)
 		.start_if_delayed = gmt_writer_start_if_delayed,
 		.is_delayed = gmt_writer_is_delayed,
 		.sync = gmt_writer_sync,
-		.snapshot_oom = ask_for_snapshot,
+		.snapshot_oom = request_oom_snapshot,
 	};
 	gmt_thread_ring_init();
 	if (!may_begin)
@@ -310,7 +311,7 @@ void gmt_session_init(bool may_begin)
 
 void gmt_session_call_at_claim(void (*work)(void))
 {
-	listener.begun_late = work;
+	listener.started_late = work;
 	gmt_thread_ring_call_at_claim(work);
 }
 
@@ -325,7 +326,8 @@ void gmt_session_call_each_round(void (*work)(void), unsigned (*threads)(void))
 	listener.threads = threads;
 }
 
-void gmt_session_call_when_alone(bool (*is_last)(unsigned own), void (*stop_threads)(void))
+void gmt_session_call_when_alone(bool (*is_last)(unsigned recorder_threads),
+	void (*stop_threads)(void))
 {
 	listener.is_last = is_last;
 	listener.stop_threads = stop_threads;

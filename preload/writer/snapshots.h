@@ -32,13 +32,12 @@ enum gmt_snapshot_cause {
  */
 void gmt_snapshots_request(enum gmt_snapshot_cause cause);
 
-/* Requests a snapshot for the program, which gives it a name (NULL: no name). Copies the text. */
+/* Requests a snapshot with a name that the program gives (NULL: no name). Copies the name. */
 void gmt_snapshots_request_named(const char *name);
 
 /*
- * Requests a snapshot for a reader. `path` is absolute, or empty. `answer` is called with the path
- * of the snapshot. If that is NULL, the snapshot failed, and `why` is the reason. Called by the
- * writer.
+ * Requests a snapshot for a reader. `path` is absolute, or empty. Later calls `answer` with the
+ * path of the snapshot, or with NULL and the reason of the failure. Called by the writer.
  */
 void gmt_snapshots_request_for_reader(const char *path,
 	void (*answer)(const char *path, const char *why));

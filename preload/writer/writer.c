@@ -32,7 +32,7 @@
 enum {
 	SLEEP_MS = 250,
 	THREAD_CHECK_EVERY_NS = 200000000,
-	SYNC_LOOK_NS = 50000000, /* how often a waiting thread looks whether its wait makes sense */
+	SYNC_CHECK_NS = 50000000, /* how often a waiting thread checks that the session continues */
 	NEXT_TRY_NS = 1000000000,
 	DESCRIPTORS = 8,       /* more than the end of a recording opens at one time */
 	LAST_WAIT_NS = 1000000000, /* maximum wait for the recorder's other threads to end */
@@ -41,7 +41,7 @@ enum {
 
 #define STOP_WAIT_NS UINT64_C(10000000000)
 
-enum stage { NONE, DELAYED, BEGUN };
+enum stage { NOT_DELAYED, DELAYED, STARTED };
 
 static struct writer {
 	struct gmt_recording_state *recording;
@@ -89,9 +89,9 @@ static void sleep_until_wanted(uint32_t seen)
 	syscall(SYS_futex, &writer.wanted, FUTEX_WAIT_PRIVATE, seen, &limit, NULL, 0);
 }
 
-static void publish_synced(uint32_t asked)
+static void publish_synced(uint32_t requested)
 {
-	if (atomic_exchange_explicit(&writer.syncs_done, asked, memory_order_release) != asked)
+	if (atomic_exchange_explicit(&writer.syncs_done, requested, memory_order_release) != requested)
 		syscall(SYS_futex, &writer.syncs_done, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
@@ -104,12 +104,12 @@ static unsigned count_own_threads(void)
 static bool is_alone(void)
 {
 	unsigned own = count_own_threads();
-	enum gmt_host_threads_end says = gmt_host_threads_have_ended(own);
+	enum gmt_host_threads_end answer = gmt_host_threads_have_ended(own);
 
-	/* Without /proc only libc's count is left. It misses threads that end by the system call. */
-	if (says == GMT_HOST_THREADS_UNKNOWN)
+	/* Without /proc, uses libc's count, which misses threads that end by the bare system call. */
+	if (answer == GMT_HOST_THREADS_UNKNOWN)
 		return writer.listener.is_last && writer.listener.is_last(own);
-	return says == GMT_HOST_THREADS_ENDED;
+	return answer == GMT_HOST_THREADS_ENDED;
 }
 
 /*
@@ -150,13 +150,13 @@ static void remove_memory(void)
 
 /*
  * Ends a process whose host has no threads left. If the host's last thread would have called
- * exit(), the stand-in thread does so and ends the recording in the usual way. Otherwise the
- * process ends when the recorder's threads end, with the exit code of the host.
+ * exit(), the exit thread calls it and ends the recording in the usual way. Otherwise the process
+ * ends with the recorder's threads, with the exit code of the host.
  */
 static void end_process(void)
 {
 	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(LAST_WAIT_NS);
-	/* Before the recorder's own threads end: otherwise one of theirs would be the last code. */
+	/* Read before the recorder's threads end: the kernel reports the code of the last thread. */
 	int code = gmt_host_threads_exit_code();
 
 	if (writer.ends_process)
@@ -198,13 +198,13 @@ static bool open_stream(void)
 	return true;
 }
 
-static void record(void)
+static void write_recording(void)
 {
 	gmt_this_thread.is_recorder_thread = true;
 	gmt_recorder_stack_not_needed();
 	gmt_this_thread.in_recorder = GMT_IN_RECORDER_RECORDING;
 	prctl(PR_SET_NAME, "gpumemtrace", 0, 0, 0);
-	/* When it wakes up, it must not take the processor from a thread of the host. */
+	/* When this thread wakes up, it must not take the processor from a thread of the host. */
 	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
 
 	if (!open_stream())
@@ -213,10 +213,10 @@ static void record(void)
 	while (!atomic_load_explicit(&writer.stopping, memory_order_acquire)) {
 		uint32_t seen = atomic_load_explicit(&writer.wanted, memory_order_acquire);
 		/*
-		 * Read this before the rings are emptied: they then contain all that the asking thread has
-		 * pushed. Pairs with gmt_writer_sync.
+		 * Read before the rings are emptied: the rings then contain all events that the requesting
+		 * thread has pushed. Pairs with gmt_writer_sync.
 		 */
-		uint32_t asked = atomic_load_explicit(&writer.syncs_requested, memory_order_acquire);
+		uint32_t requested = atomic_load_explicit(&writer.syncs_requested, memory_order_acquire);
 
 		gmt_drain_rings(&writer.drain, writer.recording, &writer.stream, false);
 		gmt_process_metadata_samples(&writer.stream.metadata);
@@ -224,7 +224,7 @@ static void record(void)
 			writer.listener.each_round();
 		gmt_control_round(&writer.stream, writer.compaction.mode);
 		if (gmt_snapshots_is_due() ||
-			asked != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) ||
+			requested != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) ||
 			gmt_stream_is_sync_due(&writer.stream) ||
 			gmt_file_compaction_wants_sync(&writer.compaction)) {
 			uint64_t stamp = gmt_clock_stamp();
@@ -237,7 +237,7 @@ static void record(void)
 			gmt_drain_rings(&writer.drain, writer.recording, &writer.stream, true);
 			gmt_recording_memory_leave_dead_rings(writer.recording->memory);
 			gmt_stream_sync(&writer.stream);
-			publish_synced(asked);
+			publish_synced(requested);
 			gmt_snapshots_begin(&writer.stream);
 			gmt_file_compaction_synced(&writer.compaction, stamp);
 			gmt_stream_end_large_member(&writer.stream);
@@ -258,7 +258,7 @@ static void *run(void *unused)
 {
 	gmt_descriptor_take_own_table();
 	gmt_host_threads_init();
-	record();
+	write_recording();
 	remove_memory();
 	/* Pairs with the acquire in gmt_writer_stop: the file is done. */
 	atomic_store_explicit(&writer.is_over, 1, memory_order_release);
@@ -306,7 +306,7 @@ bool gmt_writer_is_delayed(void)
 }
 
 /* Runs on a recorder stack, because it makes a thread. */
-static void begin_late(void *unused)
+static void start_late(void *unused)
 {
 	uint32_t delayed = DELAYED;
 
@@ -316,7 +316,7 @@ static void begin_late(void *unused)
 	 * the thread would end with the guest.
 	 */
 	if (gmt_this_thread.in_recorder & GMT_IN_RECORDER_FORKED || gmt_fork_detection_is_child() ||
-		!atomic_compare_exchange_strong(&writer.stage, &delayed, BEGUN))
+		!atomic_compare_exchange_strong(&writer.stage, &delayed, STARTED))
 		return;
 	if (!gmt_writer_start()) {
 		atomic_store(&writer.next_try_ns, gmt_kernel_now_ns() + NEXT_TRY_NS);
@@ -324,8 +324,8 @@ static void begin_late(void *unused)
 		gmt_log_fault(NULL,
 			"the recorder's thread could not start: "
 			"the program continues, but events that do not fit into memory are dropped");
-	} else if (writer.listener.begun_late) {
-		writer.listener.begun_late();
+	} else if (writer.listener.started_late) {
+		writer.listener.started_late();
 	}
 }
 
@@ -337,7 +337,7 @@ void gmt_writer_start_if_delayed(void)
 	uint64_t next_try_ns = atomic_load(&writer.next_try_ns);
 
 	if (!next_try_ns || gmt_kernel_now_ns() >= next_try_ns)
-		gmt_recorder_stack_run(begin_late, NULL);
+		gmt_recorder_stack_run(start_late, NULL);
 }
 
 void gmt_writer_wake(void)
@@ -375,10 +375,10 @@ void gmt_writer_sync(uint32_t wait_ms)
 	while ((int32_t)((done = atomic_load_explicit(&writer.syncs_done, memory_order_acquire)) -
 			   mine) < 0 &&
 		(now_ns = gmt_kernel_now_ns()) < deadline_ns) {
-		uint64_t look_ns = now_ns + SYNC_LOOK_NS;
-		struct timespec limit = left_until(look_ns < deadline_ns ? look_ns : deadline_ns, now_ns);
+		uint64_t check_ns = now_ns + SYNC_CHECK_NS;
+		struct timespec limit = left_until(check_ns < deadline_ns ? check_ns : deadline_ns, now_ns);
 
-		/* In the child of a signal handler that forks, nobody answers the parent's request. */
+		/* In the child of a signal handler that forks, no writer answers the parent's request. */
 		if (!gmt_session_is_on() ||
 			atomic_load_explicit(&gmt_session_number, memory_order_relaxed) != recording)
 			return;
@@ -412,7 +412,7 @@ static void end_without_thread(void)
 	uint32_t delayed = DELAYED;
 
 	if (gmt_descriptor_may_share_table() && gmt_descriptor_has_room(DESCRIPTORS) &&
-		atomic_compare_exchange_strong(&writer.stage, &delayed, BEGUN) &&
+		atomic_compare_exchange_strong(&writer.stage, &delayed, STARTED) &&
 		!gmt_recorder_stack_run(write_all, NULL))
 		atomic_store(&writer.stage, DELAYED);
 }
@@ -429,7 +429,7 @@ void gmt_writer_stop(void)
 		gmt_stderr_warn("the recorder has no thread and no descriptors; nothing is recorded");
 		return;
 	}
-	/* Not pthread_timedjoin_np, because somebody may change the clock that it uses. */
+	/* Not pthread_timedjoin_np, whose clock may be set meanwhile. */
 	while (!atomic_load_explicit(&writer.is_over, memory_order_acquire) &&
 		(now_ns = gmt_kernel_now_ns()) < deadline_ns) {
 		struct timespec limit = left_until(deadline_ns, now_ns);
@@ -448,5 +448,5 @@ void gmt_writer_forget(void)
 	gmt_host_threads_forget();
 	gmt_exit_thread_forget();
 	gmt_file_compaction_forget(&writer.compaction);
-	atomic_store(&writer.stage, NONE);
+	atomic_store(&writer.stage, NOT_DELAYED);
 }

@@ -85,7 +85,7 @@ __attribute__((noinline)) static void check_walk(void)
 	was_whole = was_whole && walk->stack_end == GMT_STACK_WHOLE;
 	differs = differs || count < depth + 2;
 	for (unsigned i = 0; i <= depth && !differs; i++)
-		differs = walk->addresses[walk->first + 1 + i] != noted[depth - i];
+		differs = walk->addresses[walk->host_begin + 1 + i] != noted[depth - i];
 }
 
 __attribute__((noinline)) static int descend(unsigned left)

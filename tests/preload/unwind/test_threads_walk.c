@@ -62,7 +62,7 @@ static inline __attribute__((always_inline)) void check_walk(void)
 	atomic_fetch_add(&spliced, walk->is_known);
 	demand(gmt_walk_count(walk) > count, "frames are missing");
 	for (unsigned i = 1; i <= count; i++)
-		demand(walk->addresses[walk->first + i] == noted[count - i], "a frame is another one");
+		demand(walk->addresses[walk->host_begin + i] == noted[count - i], "a frame is another one");
 }
 
 /* The library calls this back and passes its own return address. */

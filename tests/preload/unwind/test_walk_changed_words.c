@@ -26,11 +26,11 @@ static bool take_and_compare(const struct gmt_walk_start *start)
 		return false;
 	assert_int_equal(walk.stack_end, walk_without_caches.stack_end);
 	assert_int_equal(gmt_walk_count(&walk), gmt_walk_count(&walk_without_caches));
-	assert_memory_equal(walk.addresses + walk.first,
-		walk_without_caches.addresses + walk_without_caches.first,
+	assert_memory_equal(walk.addresses + walk.host_begin,
+		walk_without_caches.addresses + walk_without_caches.host_begin,
 		gmt_walk_count(&walk_without_caches) * sizeof(*walk_without_caches.addresses));
-	assert_int_equal(walk.hashes[walk.first],
-		walk_without_caches.hashes[walk_without_caches.first]);
+	assert_int_equal(walk.hashes[walk.host_begin],
+		walk_without_caches.hashes[walk_without_caches.host_begin]);
 	return walk.is_known;
 }
 
@@ -291,9 +291,9 @@ static void a_full_cache_of_frame_pointers_takes_no_more(void **state)
 
 		assert_true(known == count + 1 ||
 			(walk.stack_end == GMT_STACK_CUT && known >= GMT_WALK_NEW_FRAMES));
-		assert_int_equal(walk.addresses[walk.first], site + 8);
+		assert_int_equal(walk.addresses[walk.host_begin], site + 8);
 		for (uint32_t i = 1; i < known; i++)
-			assert_int_equal(walk.addresses[walk.first + i],
+			assert_int_equal(walk.addresses[walk.host_begin + i],
 				i == count ? records[RECORDS - 1] : site);
 		fullest = known > fullest ? known : fullest;
 		if (turn < MOST || known < GMT_WALK_FRAMES - AT_ONCE)

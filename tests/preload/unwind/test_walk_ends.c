@@ -43,7 +43,7 @@ static void a_stack_that_is_too_deep_is_walked_up_to_the_limit(void **state)
 		assert_true(gmt_walk_capture(&walk, &start, 512));
 		assert_true(gmt_walk_count(&walk) >= (depth < 512 ? depth : 512));
 		for (uint32_t i = 0; i < gmt_walk_count(&walk); i++)
-			assert_int_equal(walk.addresses[walk.first + i], frames[depth - 1 - i].ip);
+			assert_int_equal(walk.addresses[walk.host_begin + i], frames[depth - 1 - i].ip);
 		depth -= 1 + any(20);
 		frames[depth - 1].ip = make_ip(gmt_rule_cache_read_tables(frames[depth - 1].ip), 0x500000);
 	}
@@ -85,7 +85,7 @@ static void tables_that_lead_off_the_stack_are_not_followed(void **state)
 				continue;
 			assert_int_equal(walk.stack_end, GMT_STACK_STOPPED);
 			assert_int_equal(gmt_walk_count(&walk), 1);
-			assert_int_equal(walk.addresses[walk.first], start.ip);
+			assert_int_equal(walk.addresses[walk.host_begin], start.ip);
 		}
 }
 
@@ -133,14 +133,14 @@ static void code_without_tables_is_walked_by_its_frame_pointer(void **state)
 			if (!keeps) {
 				assert_int_equal(walk.stack_end, GMT_STACK_STOPPED);
 				assert_int_equal(gmt_walk_count(&walk), 2);
-				assert_int_equal(walk.addresses[walk.first + 1], frames[known + 1].ip);
+				assert_int_equal(walk.addresses[walk.host_begin + 1], frames[known + 1].ip);
 				stopped++;
 				continue;
 			}
 			assert_int_equal(walk.stack_end, GMT_STACK_WHOLE);
 			assert_int_equal(gmt_walk_count(&walk), depth);
 			for (uint32_t i = 0; i < depth; i++)
-				assert_int_equal(walk.addresses[walk.first + i], frames[depth - 1 - i].ip);
+				assert_int_equal(walk.addresses[walk.host_begin + i], frames[depth - 1 - i].ip);
 			whole++;
 		}
 	}
@@ -193,7 +193,7 @@ static void a_walk_by_frame_pointers_finds_the_real_frames(void **state)
 				assert_int_equal(walk.stack_end, is_broken ? GMT_STACK_STOPPED : GMT_STACK_WHOLE);
 				assert_int_equal(gmt_walk_count(&walk), depth);
 				for (uint32_t i = 0; i < depth; i++)
-					assert_int_equal(walk.addresses[walk.first + i], frames[depth - 1 - i].ip);
+					assert_int_equal(walk.addresses[walk.host_begin + i], frames[depth - 1 - i].ip);
 				same += walk.is_known;
 			}
 		}
