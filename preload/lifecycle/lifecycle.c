@@ -316,7 +316,7 @@ static void find_pthread_exit(void)
 	*(void **)&lifecycle.original_pthread_exit = gmt_original_dlsym(RTLD_NEXT, "pthread_exit");
 }
 
-/* Does the work of the stage `load` (runtime/initialize.h). */
+/* Does the work of the stage `initialize` (runtime/initialize.h). */
 static void load(void)
 {
 	/* A set-uid program must not write files for its caller, who lacks its rights. */
