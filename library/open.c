@@ -40,7 +40,7 @@ static int load(struct gpumemtrace_recording *recording, const char *path,
 	pthread_mutex_lock(&gmt_read_process_lock);
 	/* Half of the machine's memory, as for the program. */
 	if (!has_memory_limit)
-		has_memory_limit = gmt_memory_limit(NULL);
+		has_memory_limit = gmt_memory_limit_set(NULL);
 	gmt_messages_clear();
 	if (stream ? gmt_input_load_stream(stream, loaded) : gmt_input_load(path, loaded)) {
 		status = gmt_read_recording_status(gmt_messages_failure()->status);
@@ -73,7 +73,7 @@ static int open_recording(const char *path, const struct gmt_source_stream *stre
 	}
 	status = load(recording, path, stream, error, error_bytes);
 	if (status)
-		gmt_read_recording_drop(recording);
+		gmt_read_recording_unref(recording);
 	else
 		*ret_recording = recording;
 	return status;

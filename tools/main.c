@@ -35,12 +35,12 @@ static int take_limits(int *argc, char ***argv)
 	while ((!memory && (memory = take_value("--max-memory=", argc, argv))) ||
 		(!work && (work = take_value("--max-work=", argc, argv))))
 		;
-	if (!gmt_memory_limit(memory)) {
+	if (!gmt_memory_limit_set(memory)) {
 		gmt_message_error("--max-memory: invalid value `%s`: give a size such as 20GiB, or none",
 			memory);
 		return 2;
 	}
-	if (work && !gmt_work_limit(work)) {
+	if (work && !gmt_work_limit_set(work)) {
 		gmt_message_error("--max-work: invalid value `%s`: give a number from 1 to 999999, or none",
 			work);
 		return 2;

@@ -42,7 +42,7 @@ struct gmt_block_list {
 	struct gmt_map heap_addresses;
 	const struct gmt_recording *loaded;
 	uint64_t event_address; /* address that the current event names */
-	bool is_in_compacted;       /* the replay is still in the compacted prefix */
+	bool is_in_compacted_prefix;       /* the replay is still in the compacted prefix */
 };
 
 /* Prepares the list (zeroed), which must not move. Borrows the recording. */

@@ -40,10 +40,10 @@ extern pthread_mutex_t gmt_read_process_lock;
 struct gpumemtrace_recording *gmt_read_recording_new(void);
 
 /* Adds a user. Any thread that is a user may call it. */
-void gmt_read_recording_share(struct gpumemtrace_recording *recording);
+void gmt_read_recording_ref(struct gpumemtrace_recording *recording);
 
 /* Removes a user. Frees the recording after the last one. */
-void gmt_read_recording_drop(struct gpumemtrace_recording *recording);
+void gmt_read_recording_unref(struct gpumemtrace_recording *recording);
 
 /*
  * Does the work, unless it is done. The caller holds recording->lock. After a failure, each later

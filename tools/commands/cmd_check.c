@@ -8,8 +8,8 @@
 #include "tools/pipeline/check.h"
 #include "tools/options/command.h"
 #include "tools/output/exit_codes.h"
-#include "tools/recordings/newer_recordings.h"
-#include "tools/recordings/newest_recording.h"
+#include "tools/recordings/newer_recordings_hint.h"
+#include "tools/recordings/default_recording.h"
 #include "tools/recordings/standard_input.h"
 #include "tools/output/output.h"
 #include "tools/pipeline/owner_options.h"
@@ -90,11 +90,11 @@ static void add_path(struct inputs *inputs, const char *path)
 /* Returns whether the recording of a summary is among the files. Then the recording is judged. */
 static bool has_recording(const struct gmt_job_files *files, const char *summary)
 {
-	size_t length = strlen(summary), end = strlen(GMT_JOB_SUMMARY_SUFFIX);
+	size_t length = strlen(summary), end = strlen(GMT_SUMMARY_SUFFIX);
 	const struct gmt_job_file *found;
 	char path[PATH_MAX];
 
-	if (length < end || strcmp(summary + length - end, GMT_JOB_SUMMARY_SUFFIX) != 0 ||
+	if (length < end || strcmp(summary + length - end, GMT_SUMMARY_SUFFIX) != 0 ||
 		snprintf(path, sizeof(path), "%.*s.gmt.gz", (int)(length - end), summary) >= PATH_MAX)
 		return false;
 	found = gmt_job_files_by_path(files, path);
@@ -189,7 +189,7 @@ static int judge(struct gmt_check_plan *plan, struct inputs *inputs)
 	int code;
 
 	if (output)
-		gmt_newer_recordings_report(paths, inputs->recordings);
+		gmt_newer_recordings_hint(paths, inputs->recordings);
 	code = output ? gmt_check_files(plan, &input, gmt_output_file(output)) : GMT_EXIT_UNREADABLE;
 	return gmt_output_close(output, code);
 }
@@ -203,7 +203,7 @@ int gmt_cmd_check(const struct gmt_command *command, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (!gmt_newest_recording_instead("check", &argc, argv))
+	if (!gmt_default_recording("check", &argc, argv))
 		return GMT_EXIT_USAGE;
 	code = gmt_check_plan_load(&plan, &options);
 	if (!code) {

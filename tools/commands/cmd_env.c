@@ -16,7 +16,7 @@ struct env_options {
 	bool path;
 	bool json;
 	bool docker;
-	struct gmt_option_passed recorder;
+	struct gmt_recorder_option_list recorder;
 };
 
 #define OFFSET_OF(field) offsetof(struct env_options, field)

@@ -6,7 +6,7 @@
 #include "tools/output/exit_codes.h"
 #include "tools/pipeline/module_call_marks.h"
 #include "tools/recordings/load_input.h"
-#include "tools/recordings/newer_recordings.h"
+#include "tools/recordings/newer_recordings_hint.h"
 #include "tools/recordings/standard_input.h"
 #include "tools/output/output.h"
 #include "tools/output/message.h"
@@ -227,7 +227,7 @@ int gmt_cmd_fold(const struct gmt_command *command, int argc, char **argv)
 								   : "fold: no recording is given");
 		return GMT_EXIT_USAGE;
 	}
-	gmt_newer_recordings_report(argv, 1);
+	gmt_newer_recordings_hint(argv, 1);
 	rules.force = options.force;
 	output = gmt_output_open_bytes(options.output, &rules);
 	if (!output)

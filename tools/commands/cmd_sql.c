@@ -10,7 +10,7 @@
 #include "tools/output/message.h"
 #include "tools/pipeline/owner_options.h"
 #include "tools/pipeline/symbol_options.h"
-#include "tools/recordings/newest_recording.h"
+#include "tools/recordings/default_recording.h"
 
 struct sql_options {
 	bool json, csv, strict;
@@ -61,7 +61,7 @@ int gmt_cmd_sql(const struct gmt_command *command, int argc, char **argv)
 		return GMT_EXIT_USAGE;
 	}
 	statement = take_statement(&argc, argv);
-	if (!gmt_newest_recording_instead("sql", &argc, argv))
+	if (!gmt_default_recording("sql", &argc, argv))
 		return GMT_EXIT_USAGE;
 	for (int i = 0; !statement && i < argc; i++)
 		if (strcmp(argv[i], "-") == 0) {

@@ -13,9 +13,9 @@
 enum { MAX_SCRIPT_BYTES = 1 << 20 };
 
 static const struct framework {
-	const char *module, *owner, *sign;
+	const char *module, *owner, *visible_if;
 } frameworks[] = {
-#define GMT_FRAMEWORK(module, owner, sign) { module, owner, sign },
+#define GMT_FRAMEWORK(module, owner, visible_if) { module, owner, visible_if },
 #include "tools/doctor/doctor_frameworks.def"
 #undef GMT_FRAMEWORK
 };
@@ -78,16 +78,18 @@ static bool imports(const char *text, const char *module)
 	return false;
 }
 
-static bool is_open(const struct framework *framework, const char *text)
+static bool shows_blocks(const struct framework *framework, const char *text)
 {
-	const char *equals = strchr(framework->sign, '='), *value;
+	const char *equals = strchr(framework->visible_if, '='), *value;
 	char name[64];
 
-	if (strstr(text, equals ? equals + 1 : framework->sign) && (!equals || strstr(text, "environ")))
+	if (strstr(text, equals ? equals + 1 : framework->visible_if) &&
+		(!equals || strstr(text, "environ")))
 		return true;
 	if (!equals)
 		return false;
-	snprintf(name, sizeof(name), "%.*s", (int)(equals - framework->sign), framework->sign);
+	snprintf(name, sizeof(name), "%.*s", (int)(equals - framework->visible_if),
+		framework->visible_if);
 	value = getenv(name);
 	return value && strcmp(value, equals + 1) == 0;
 }
@@ -106,7 +108,7 @@ void gmt_doctor_arenas(const struct gmt_doctor *doctor, struct gmt_doctor_findin
 			continue;
 		used = &frameworks[i];
 		for (; last < FRAMEWORKS && strcmp(frameworks[last].module, used->module) == 0; last++)
-			is_opened |= is_open(&frameworks[last], text);
+			is_opened |= shows_blocks(&frameworks[last], text);
 		if (!is_opened)
 			closed = used;
 		i = last - 1;

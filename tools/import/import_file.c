@@ -126,7 +126,7 @@ static const char *name_of(const char *path, char buffer[PATH_MAX])
 	return buffer;
 }
 
-int gmt_import_file(const char *path, const struct gmt_import_choice *choice)
+int gmt_import_file(const char *path, const struct gmt_import_file_options *choice)
 {
 	char buffer[PATH_MAX];
 	const char *name = choice->output ? choice->output : name_of(path, buffer);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct gmt_import_choice {
+struct gmt_import_file_options {
 	/* NULL: the name of the file, with the ending `.gmt.gz`, in the current folder */
 	const char *output;
 	bool force;   /* recordings and inputs may be replaced */
@@ -16,6 +16,6 @@ struct gmt_import_choice {
  * Makes a recording of a file of another tool. The content of the file decides how it is read. The
  * path `-` is standard input. Prints errors, and the name of the new file. Returns the exit code.
  */
-int gmt_import_file(const char *path, const struct gmt_import_choice *choice);
+int gmt_import_file(const char *path, const struct gmt_import_file_options *choice);
 
 #endif

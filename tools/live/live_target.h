@@ -30,12 +30,12 @@ struct gmt_live_target {
 	struct gmt_live_names names;
 	struct gmt_live_view view;
 	bool has_view;      /* `view` was made */
-	bool has_everything; /* all that the file has now was read */
+	bool is_up_to_date; /* all that the file has now was read */
 	size_t unnamed_sites;
 
 	/* Private. */
 	struct gmt_shared_recording *shared_recording;
-	bool is_disordered;       /* an event came too late */
+	bool has_late_events;       /* an event came too late */
 	uint64_t next_restart_ns; /* a late event begins the file again no earlier; CLOCK_MONOTONIC */
 };
 

@@ -131,7 +131,7 @@ const char *gmt_metrics_server_address(const struct gmt_metrics_server *server)
 	return server->address;
 }
 
-bool gmt_metrics_server_set(struct gmt_metrics_server *server, const char *text, size_t length)
+bool gmt_metrics_server_set_text(struct gmt_metrics_server *server, const char *text, size_t length)
 {
 	char *copy = malloc(length + 1);
 

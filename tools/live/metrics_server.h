@@ -23,7 +23,8 @@ struct gmt_metrics_server *gmt_metrics_server_open(const char *address);
 const char *gmt_metrics_server_address(const struct gmt_metrics_server *server);
 
 /* Replaces the text. It is copied. Returns false when out of memory; the old text stays. */
-bool gmt_metrics_server_set(struct gmt_metrics_server *server, const char *text, size_t length);
+bool gmt_metrics_server_set_text(struct gmt_metrics_server *server, const char *text,
+	size_t length);
 
 /*
  * Serves clients for at most `wait_ms`. `other_fd`: returns at once when this descriptor can be

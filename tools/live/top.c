@@ -38,7 +38,7 @@ static bool update(struct gmt_top *top, bool all)
 static bool has_more(const struct gmt_top *top)
 {
 	for (size_t i = 0; i < top->targets.count; i++)
-		if (top->targets.items[i]->follow && !top->targets.items[i]->has_everything)
+		if (top->targets.items[i]->follow && !top->targets.items[i]->is_up_to_date)
 			return true;
 	return false;
 }

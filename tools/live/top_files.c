@@ -62,7 +62,7 @@ static int write_metrics(struct gmt_top *top, const struct processes *processes)
 		return GMT_EXIT_UNREADABLE;
 	}
 	if (top->server)
-		gmt_metrics_server_set(top->server, text, length);
+		gmt_metrics_server_set_text(top->server, text, length);
 	if (top->options->metrics_file)
 		code = write_metrics_file(top, text, length);
 	free(text);

@@ -16,9 +16,9 @@
 
 enum {
 	FULL_MIB = 16,      /* less free space counts as full */
-	SCANT_MIB = 1024,
+	SCARCE_MIB = 1024,
 	SHARED_RECORDING_MIB = 8, /* initial size of a recording in /dev/shm: its stacks and a ring */
-	SHARED_RECORDING_SCANT_MIB = 32, /* size with rings for a few threads */
+	SHARED_RECORDING_SCARCE_MIB = 32, /* size with rings for a few threads */
 };
 
 static void output_template(char ret_output[PATH_MAX + 64])
@@ -113,9 +113,9 @@ void gmt_doctor_output_space(const struct gmt_doctor *doctor, struct gmt_doctor_
 
 	uint64_t bytes = free_bytes(&system);
 	gmt_doctor_finding_set(finding,
-		bytes < FULL_MIB * MIB        ? GMT_FINDING_PROBLEM
-			: bytes < SCANT_MIB * MIB ? GMT_FINDING_WARNING
-									  : GMT_FINDING_OK,
+		bytes < FULL_MIB * MIB         ? GMT_FINDING_PROBLEM
+			: bytes < SCARCE_MIB * MIB ? GMT_FINDING_WARNING
+									   : GMT_FINDING_OK,
 		"%s free", gmt_text_size(bytes).text);
 }
 
@@ -161,7 +161,7 @@ void gmt_doctor_shared_memory(const struct gmt_doctor *doctor, struct gmt_doctor
 	if (bytes < SHARED_RECORDING_MIB * MIB)
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING, "%s free; %s",
 			gmt_text_size(bytes).text, instead);
-	else if (bytes < SHARED_RECORDING_SCANT_MIB * MIB)
+	else if (bytes < SHARED_RECORDING_SCARCE_MIB * MIB)
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"%s free; each thread that calls CUDA needs 1 MiB", gmt_text_size(bytes).text);
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/output/check_output_path.h"
+#include "tools/recordings/recorder_output_check.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,7 +59,7 @@ static bool can_create_file(const char *folder)
 	return fd >= 0;
 }
 
-bool gmt_check_output_path(const char *output)
+bool gmt_recorder_output_check(const char *output)
 {
 	char path[PATH_MAX];
 	bool is_whole = copy_to_token(output, path);

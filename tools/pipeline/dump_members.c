@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/pipeline/dump_skip.h"
+#include "tools/pipeline/dump_members.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,10 +12,10 @@
 #include "tools/output/message.h"
 #include "format/encoding/decode.h"
 
-bool gmt_dump_skip_find_parts(const char *path, struct gmt_members *ret_members)
+bool gmt_dump_members_find(const char *path, struct gmt_members *ret_members)
 {
 	struct stat status;
-	/* Do not open a pipe here: to close it again would end its writer. */
+	/* Do not open a pipe here: closing it would end its writer. */
 	int fd = !stat(path, &status) && S_ISREG(status.st_mode)
 		? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
 		: -1;
@@ -79,8 +79,8 @@ static enum gmt_status read_rows(struct gmt_recording *clocks, struct gmt_source
 	return status;
 }
 
-/* Reads the clocks of the parts that are not left out. */
-static int read_clocks(struct gmt_dump_choice *choice, const char *path, bool only_first)
+/* Reads the clocks of the members that are not left out. */
+static int read_clocks(struct gmt_dump_filter *filter, const char *path, bool only_first)
 {
 	struct gmt_error error = { 0 };
 	struct gmt_shared_recording *shared_recording =
@@ -89,13 +89,11 @@ static int read_clocks(struct gmt_dump_choice *choice, const char *path, bool on
 	enum gmt_status status = gmt_input_open(path, shared_recording, &source, &error);
 
 	if (!status) {
-		/*
-		 * A shared-memory recording itself says where the file continues, so no part is left out.
-		 */
+		/* A shared-memory recording knows where the file continues, so no member is left out. */
 		if (shared_recording)
-			choice->members.count = 0;
-		gmt_source_leave_out(source, &choice->members);
-		status = read_rows(&choice->clocks, source, only_first, &error);
+			filter->members.count = 0;
+		gmt_source_leave_out(source, &filter->members);
+		status = read_rows(&filter->clocks, source, only_first, &error);
 		gmt_source_close(source);
 	}
 	gmt_shared_recording_close(shared_recording);
@@ -107,45 +105,45 @@ static bool has_clock(const struct gmt_member *member)
 	return member->description.clock.stamp;
 }
 
-static bool add_clocks_of_members(struct gmt_dump_choice *choice)
+static bool add_clocks_of_members(struct gmt_dump_filter *filter)
 {
-	for (size_t i = 0; i < choice->members.count; i++) {
-		const struct gmt_member *member = &choice->members.items[i];
+	for (size_t i = 0; i < filter->members.count; i++) {
+		const struct gmt_member *member = &filter->members.items[i];
 
 		if (has_clock(member) &&
-			!add_rows(&choice->clocks, GMT_RECORD_CLOCK, &member->description.clock, 1))
+			!add_rows(&filter->clocks, GMT_RECORD_CLOCK, &member->description.clock, 1))
 			return false;
 	}
 	return true;
 }
 
 /*
- * Leaves out the parts that lie far from the chosen times, according to the clocks known so far. A
- * stamp is converted to a time by the clocks before and after it. So the nearest parts with clocks
- * on both sides are kept. The parts with the first two clocks are kept too, because the start of
- * the recording is computed from them.
+ * Leaves out the members that lie far from the filter's times, according to the clocks known so
+ * far. The clocks before and after a stamp convert it to a time. So this function keeps the nearest
+ * members with clocks on both sides. It also keeps the members with the first two clocks, because
+ * the start of the recording is computed from them.
  */
-static void leave_out_far(struct gmt_dump_choice *choice)
+static void leave_out_distant_members(struct gmt_dump_filter *filter)
 {
 	const uint64_t slack_ns = 1000000000;
-	uint64_t from, until;
-	size_t count = choice->members.count, first = count, last = 0, with_clocks = 0;
-	struct gmt_member *items = choice->members.items;
+	uint64_t from_ns, until_ns;
+	size_t count = filter->members.count, first = count, last = 0, with_clocks = 0;
+	struct gmt_member *items = filter->members.items;
 
-	gmt_dump_choice_set_times(choice);
-	from = choice->from;
-	until = choice->until;
-	from = from == UINT64_MAX || from < slack_ns ? 0 : from - slack_ns;
-	until += until < UINT64_MAX - slack_ns ? slack_ns : 0;
+	gmt_dump_filter_set_times(filter);
+	from_ns = filter->from_ns;
+	until_ns = filter->until_ns;
+	from_ns = from_ns == UINT64_MAX || from_ns < slack_ns ? 0 : from_ns - slack_ns;
+	until_ns += until_ns < UINT64_MAX - slack_ns ? slack_ns : 0;
 	for (size_t i = 0; i < count; i++) {
 		if (first == count &&
-			gmt_clock_time_ns(&choice->clocks, items[i].description.max_stamp) >= from)
+			gmt_clock_time_ns(&filter->clocks, items[i].description.max_stamp) >= from_ns)
 			first = i;
-		if (gmt_clock_time_ns(&choice->clocks, items[i].description.min_stamp) <= until)
+		if (gmt_clock_time_ns(&filter->clocks, items[i].description.min_stamp) <= until_ns)
 			last = i;
 	}
 
-	/* If the chosen times lie between two parts, `last` is before `first`. */
+	/* If the filter's times lie between two members, `last` is before `first`. */
 	size_t low = first < last ? first : last, high = first < last ? last : first;
 
 	while (low && !has_clock(&items[--low]))
@@ -158,38 +156,38 @@ static void leave_out_far(struct gmt_dump_choice *choice)
 	}
 }
 
-int gmt_dump_skip_read_clocks(struct gmt_dump_choice *choice, const char *path)
+int gmt_dump_members_read_clocks(struct gmt_dump_filter *filter, const char *path)
 {
 	int code;
 
-	if (choice->members.count) {
-		code = read_clocks(choice, path, true);
+	if (filter->members.count) {
+		code = read_clocks(filter, path, true);
 		if (code)
 			return code;
-		if (!add_clocks_of_members(choice)) {
+		if (!add_clocks_of_members(filter)) {
 			gmt_message_error("out of memory");
 			return gmt_status_exit_code(GMT_NO_MEMORY);
 		}
-		gmt_clock_prepare(&choice->clocks);
-		leave_out_far(choice);
-		choice->clocks.clocks.count = 0;
-		choice->clocks.has_process = false;
+		gmt_clock_prepare(&filter->clocks);
+		leave_out_distant_members(filter);
+		filter->clocks.clocks.count = 0;
+		filter->clocks.has_process = false;
 	}
-	code = read_clocks(choice, path, false);
-	gmt_clock_prepare(&choice->clocks);
+	code = read_clocks(filter, path, false);
+	gmt_clock_prepare(&filter->clocks);
 	return code;
 }
 
-/* Returns whether a part may have rows that `dump` prints, as far as its description says. */
-static bool has_wanted(const struct gmt_dump_choice *choice,
+/* Returns whether a member may have rows that the filter accepts, according to its description. */
+static bool may_have_rows(const struct gmt_dump_filter *filter,
 	const struct gmt_member_description *description)
 {
-	uint64_t kinds = description->kinds & choice->kinds;
+	uint64_t kinds = description->kinds & filter->kinds;
 	bool is_in_time =
-		gmt_dump_choice_is_in_time(choice, description->min_stamp, description->max_stamp);
-	bool has_device = choice->device > INT16_MAX ||
+		gmt_dump_filter_accepts_span(filter, description->min_stamp, description->max_stamp);
+	bool has_device = filter->device > INT16_MAX ||
 		description->devices &
-			(gmt_member_device_bit((int32_t)choice->device) |
+			(gmt_member_device_bit((int32_t)filter->device) |
 				gmt_member_device_bit(GMT_DEVICE_UNKNOWN));
 
 	for (uint32_t number = 0; kinds; number++, kinds >>= 1) {
@@ -197,17 +195,17 @@ static bool has_wanted(const struct gmt_dump_choice *choice,
 
 		if (kinds & 1 &&
 			(!record ||
-				((gmt_dump_choice_moment_of(choice, record) == GMT_DUMP_NO_FIELD || is_in_time) &&
-					(gmt_dump_choice_device_of(choice, record) == GMT_DUMP_NO_FIELD ||
+				((gmt_dump_filter_stamp_field(filter, record) == GMT_DUMP_NO_FIELD || is_in_time) &&
+					(gmt_dump_filter_device_field(filter, record) == GMT_DUMP_NO_FIELD ||
 						has_device))))
 			return true;
 	}
 	return false;
 }
 
-void gmt_dump_skip_mark_parts(struct gmt_dump_choice *choice)
+void gmt_dump_members_leave_out(struct gmt_dump_filter *filter)
 {
-	for (size_t i = 0; i < choice->members.count; i++)
-		choice->members.items[i].is_left_out =
-			!has_wanted(choice, &choice->members.items[i].description);
+	for (size_t i = 0; i < filter->members.count; i++)
+		filter->members.items[i].is_left_out =
+			!may_have_rows(filter, &filter->members.items[i].description);
 }

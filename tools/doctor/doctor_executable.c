@@ -106,7 +106,7 @@ void gmt_doctor_command_loads(const struct gmt_doctor *doctor, struct gmt_doctor
 
 	if (!gmt_doctor_has_program(doctor) || !doctor->is_loadable || !doctor->recorder.is_found)
 		return;
-	if (!listing->is_started || listing->is_late) {
+	if (!listing->is_started || listing->has_timed_out) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN, "%s --list did not answer",
 			doctor->elf.interpreter);
 		gmt_doctor_finding_advise(finding, "see the output of ldd");
@@ -115,7 +115,7 @@ void gmt_doctor_command_loads(const struct gmt_doctor *doctor, struct gmt_doctor
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"a library is missing, so the program will not start: %s", line);
 	} else if (!strstr(listing->out, doctor->recorder.path)) {
-		gmt_doctor_subprocess_complaint(listing, "libgpumemtrace.so", line, sizeof(line));
+		gmt_doctor_subprocess_error_line(listing, "libgpumemtrace.so", line, sizeof(line));
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"the program's dynamic linker does not load the recorder%s%s", *line ? ": " : "", line);
 		gmt_doctor_finding_advise(finding,

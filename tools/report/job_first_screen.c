@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/report/job_summary.h"
+#include "tools/report/job_first_screen.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "render/leaks.h"
 #include "render/console.h"
 
-enum { ROWS_SHOWN = 64, FILE_COLUMNS = 36 };
+enum { MAX_SHOWN_ROWS = 64, FILE_COLUMNS = 36 };
 
 struct row {
 	char file[256]; /* a longer name loses its front */
@@ -30,8 +30,8 @@ struct rows {
 	size_t count, capacity;
 };
 
-/* Writes the line of the first leak, as the first screen of a recording does. */
-static void name_leak(const struct gmt_pipeline *pipeline, struct row *row)
+/* Sets row->leak_line to the text that the first screen of the recording has for its first leak. */
+static void set_leak_line(const struct gmt_pipeline *pipeline, struct row *row)
 {
 	const struct gmt_leak *leak = &pipeline->leaks.rows.items[0];
 	char line[4096];
@@ -51,12 +51,12 @@ static void name_leak(const struct gmt_pipeline *pipeline, struct row *row)
 	gmt_text_copy(row->leak_line, sizeof(row->leak_line), line);
 }
 
-void gmt_job_summary_row(const struct gmt_pipeline *pipeline, FILE *rows)
+void gmt_job_first_screen_write_row(const struct gmt_pipeline *pipeline, FILE *rows)
 {
 	const struct gmt_overview *overview = &pipeline->overview;
 	struct row row;
 
-	/* Bytes between the members are written too. */
+	/* The file gets the padding between the members too. */
 	memset(&row, 0, sizeof(row));
 	gmt_text_copy(row.file, sizeof(row.file),
 		gmt_text_end(pipeline->recording->path, sizeof(row.file) - 1));
@@ -68,7 +68,7 @@ void gmt_job_summary_row(const struct gmt_pipeline *pipeline, FILE *rows)
 	row.ooms = pipeline->ooms.failures;
 	row.is_complete = gmt_recording_complete(pipeline->recording);
 	if (row.leaks)
-		name_leak(pipeline, &row);
+		set_leak_line(pipeline, &row);
 	fwrite(&row, sizeof(row), 1, rows);
 }
 
@@ -127,7 +127,7 @@ static void write_extremes(const struct rows *rows, FILE *text)
 	fputc('\n', text);
 }
 
-static void write_share(const char *label, uint64_t count, size_t all, const char *none, FILE *text)
+static void write_count(const char *label, uint64_t count, size_t all, const char *none, FILE *text)
 {
 	if (count)
 		fprintf(text, "%sin %s of %zu recordings\n", label, gmt_text_count(count).text, all);
@@ -155,14 +155,14 @@ static void write_verdict(const struct rows *rows, FILE *text)
 		fprintf(text, "%s INCOMPLETE", gmt_text_count(incomplete).text);
 	fputc('\n', text);
 	write_extremes(rows, text);
-	write_share("out of memory   ", with_ooms, rows->count, "no", text);
-	write_share("leaks           ", with_leaks, rows->count, "none found", text);
+	write_count("out of memory   ", with_ooms, rows->count, "no", text);
+	write_count("leaks           ", with_leaks, rows->count, "none found", text);
 	if (leak)
-		/* The text was made safe when the row was made. */
+		/* set_leak_line made the text safe. */
 		fprintf(text, "                %s\n", leak->leak_line);
 }
 
-bool gmt_job_summary_write(FILE *rows, FILE *document)
+bool gmt_job_first_screen_write(FILE *rows, FILE *document)
 {
 	struct rows all = { 0 };
 	bool done = read_rows(rows, &all);
@@ -171,10 +171,10 @@ bool gmt_job_summary_write(FILE *rows, FILE *document)
 	if (done && all.count) {
 		write_verdict(&all, text);
 		fputs("\n rank        peak of GPU  leaks  oom       recording\n", text);
-		for (size_t i = 0; i < all.count && i < ROWS_SHOWN; i++)
+		for (size_t i = 0; i < all.count && i < MAX_SHOWN_ROWS; i++)
 			write_row(&all.items[i], text);
-		if (all.count > ROWS_SHOWN)
-			fprintf(text, "      and %s more\n", gmt_text_count(all.count - ROWS_SHOWN).text);
+		if (all.count > MAX_SHOWN_ROWS)
+			fprintf(text, "      and %s more\n", gmt_text_count(all.count - MAX_SHOWN_ROWS).text);
 		fputs("\nnext: gpumemtrace report FILE   # one recording\n"
 			  "      gpumemtrace report --html FILE...   # a page with all\n",
 			text);

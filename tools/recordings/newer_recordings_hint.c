@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/recordings/newer_recordings.h"
+#include "tools/recordings/newer_recordings_hint.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -10,6 +10,7 @@
 #include "system/recording_name.h"
 #include "base/text.h"
 #include "tools/output/message.h"
+#include "tools/recordings/file_age.h"
 
 /*
  * The recorder numbers recordings without gaps. But the user may have removed some files since, so
@@ -26,12 +27,6 @@ struct newer {
 	struct stat status;  /* of the newest recording */
 	char path[PATH_MAX]; /* of the newest recording, if count is not 0 */
 };
-
-bool gmt_recording_changed_later(const struct stat *a, const struct stat *b)
-{
-	return a->st_mtim.tv_sec != b->st_mtim.tv_sec ? a->st_mtim.tv_sec > b->st_mtim.tv_sec
-												  : a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
-}
 
 /*
  * Counts the recordings with the name `path` and a number (train.1.gmt.gz for train.gmt.gz) that
@@ -54,10 +49,10 @@ static void find_newer(const char *path, const struct stat *own, struct newer *r
 			continue;
 		}
 		missing = 0;
-		if (!gmt_recording_changed_later(&status, own))
+		if (!gmt_file_is_newer(&status, own))
 			continue;
 		ret_newer->count++;
-		if (gmt_recording_changed_later(&status, &ret_newer->status)) {
+		if (gmt_file_is_newer(&status, &ret_newer->status)) {
 			ret_newer->status = status;
 			snprintf(ret_newer->path, sizeof(ret_newer->path), "%s", name);
 		}
@@ -76,7 +71,7 @@ static bool is_among(const struct stat *file, char *const *paths, size_t count)
 	return false;
 }
 
-void gmt_newer_recordings_report(char *const *paths, size_t count)
+void gmt_newer_recordings_hint(char *const *paths, size_t count)
 {
 	static struct newer newer; /* static: large for a stack */
 	struct stat own;

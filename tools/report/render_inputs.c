@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/report/report_inputs.h"
+#include "tools/report/render_inputs.h"
 
 #include "tools/report/report_page.h"
 
-struct gmt_leaks_view gmt_report_input_leaks(const struct gmt_pipeline *pipeline)
+struct gmt_leaks_view gmt_leaks_view_of(const struct gmt_pipeline *pipeline)
 {
 	return (struct gmt_leaks_view){
 		.recording = pipeline->recording,
@@ -16,8 +16,8 @@ struct gmt_leaks_view gmt_report_input_leaks(const struct gmt_pipeline *pipeline
 	};
 }
 
-struct gmt_report gmt_report_input_all(struct gmt_pipeline *pipeline,
-	const struct gmt_leaks_view *leaks, const struct gmt_allocator_state_view *allocator_state)
+struct gmt_report gmt_report_of(struct gmt_pipeline *pipeline, const struct gmt_leaks_view *leaks,
+	const struct gmt_allocator_state_view *allocator_state)
 {
 	return (struct gmt_report){
 		.recording = pipeline->recording,

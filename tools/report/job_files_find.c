@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which files the operands of `ranks` name. */
+/* Finds the files that operands name. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "tools/output/exit_codes.h"
 #include "tools/report/job_files.h"
 
-enum { MOST_DEPTH = 8 };
+enum { MAX_DEPTH = 8 };
 
 static void add_file(struct gmt_job_files *files, const char *path, bool is_operand)
 {
@@ -27,7 +27,7 @@ static void add_file(struct gmt_job_files *files, const char *path, bool is_oper
 	*file = (struct gmt_job_file){ .path = copy, .is_operand = is_operand };
 }
 
-/* Links are not followed, so no folder is read twice. */
+/* Adds the files in a folder. Does not follow links, so no folder is read twice. */
 static void add_folder(struct gmt_job_files *files, const char *folder, unsigned depth)
 {
 	DIR *stream = opendir(folder);
@@ -49,7 +49,7 @@ static void add_folder(struct gmt_job_files *files, const char *folder, unsigned
 			add_file(files, path, false);
 		else if ((entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
 			fstatat(AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) == 0) {
-			if (S_ISDIR(status.st_mode) && depth < MOST_DEPTH)
+			if (S_ISDIR(status.st_mode) && depth < MAX_DEPTH)
 				add_folder(files, path, depth + 1);
 			else if (S_ISREG(status.st_mode))
 				add_file(files, path, false);
@@ -58,7 +58,7 @@ static void add_folder(struct gmt_job_files *files, const char *folder, unsigned
 	closedir(stream);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_paths(const void *a, const void *b)
 {
 	const struct gmt_job_file *left = a, *right = b;
 
@@ -91,8 +91,8 @@ int gmt_job_files_find(struct gmt_job_files *ret_files, int count, char **operan
 	}
 	if (ret_files->files.count)
 		qsort(ret_files->files.items, ret_files->files.count, sizeof(*ret_files->files.items),
-			compare);
-	/* A file that was named twice counts once. */
+			compare_paths);
+	/* A file that the operands name twice counts once. */
 	size_t kept = 0;
 	for (size_t i = 0; i < ret_files->files.count; i++) {
 		struct gmt_job_file *file = &ret_files->files.items[i];

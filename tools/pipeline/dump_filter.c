@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/output/exit_codes.h"
-#include "tools/pipeline/dump_choice.h"
+#include "tools/pipeline/dump_filter.h"
 
 #include <sys/stat.h>
 
 #include "reader/load/clock.h"
 #include "reader/replay/replay.h"
-#include "tools/pipeline/dump_skip.h"
+#include "tools/pipeline/dump_members.h"
 #include "tools/pipeline/resolve_moment.h"
 #include "tools/pipeline/symbol_options.h"
 #include "tools/recordings/load_input.h"
 #include "tools/recordings/standard_input.h"
 #include "tools/output/message.h"
 
+/* Returns whether the moment is not a time, but a word such as `peak`, or a step. */
 static bool is_word(const struct gmt_moment *moment)
 {
 	return moment->kind != GMT_MOMENT_NOT_GIVEN && moment->kind != GMT_MOMENT_TIME;
 }
 
-/* Replaces a moment of the recording by its time. */
+/* Replaces a word by its time. */
 static enum gmt_status to_time(struct gmt_moment *moment, const struct gmt_recording *recording,
 	const struct gmt_traces *traces, const struct gmt_timeline *timeline, struct gmt_error *error)
 {
@@ -34,8 +35,8 @@ static enum gmt_status to_time(struct gmt_moment *moment, const struct gmt_recor
 	return status;
 }
 
-/* Finds the times of moments that only the events of the recording tell. Returns an exit code. */
-static int resolve_words(struct gmt_dump_choice *choice, const char *path)
+/* Replaces words by times, which needs the whole recording. Returns 0 or an exit code. */
+static int resolve_words(struct gmt_dump_filter *filter, const char *path)
 {
 	struct gmt_recording *recording = NULL;
 	struct gmt_traces traces = { 0 };
@@ -47,8 +48,8 @@ static int resolve_words(struct gmt_dump_choice *choice, const char *path)
 	if (!code &&
 		(gmt_traces_compute(&traces, recording, &options, &error) ||
 			gmt_timeline_compute(&timeline, recording, &traces, &error) ||
-			to_time(&choice->from_option, recording, &traces, &timeline, &error) ||
-			to_time(&choice->until_option, recording, &traces, &timeline, &error)))
+			to_time(&filter->from_option, recording, &traces, &timeline, &error) ||
+			to_time(&filter->until_option, recording, &traces, &timeline, &error)))
 		code = gmt_message_failure(&error);
 	gmt_timeline_fini(&timeline);
 	gmt_traces_fini(&traces);
@@ -57,12 +58,12 @@ static int resolve_words(struct gmt_dump_choice *choice, const char *path)
 	return code;
 }
 
-int gmt_dump_choice_init(struct gmt_dump_choice *choice, const char *path)
+int gmt_dump_filter_init(struct gmt_dump_filter *filter, const char *path)
 {
 	int code = 0;
 	struct stat status;
 
-	if (gmt_dump_choice_has_times(choice)) {
+	if (gmt_dump_filter_has_times(filter)) {
 		if ((code = gmt_standard_input_keep(path)))
 			return code;
 		if (!gmt_standard_input_is(path) && !stat(path, &status) && !S_ISREG(status.st_mode) &&
@@ -73,21 +74,21 @@ int gmt_dump_choice_init(struct gmt_dump_choice *choice, const char *path)
 			return GMT_EXIT_USAGE;
 		}
 	}
-	if ((is_word(&choice->from_option) || is_word(&choice->until_option)) &&
-		(code = resolve_words(choice, path)))
+	if ((is_word(&filter->from_option) || is_word(&filter->until_option)) &&
+		(code = resolve_words(filter, path)))
 		return code;
-	if (!choice->needs_all && !gmt_standard_input_is(path) &&
-		!gmt_dump_skip_find_parts(path, &choice->members))
+	if (!filter->reads_all && !gmt_standard_input_is(path) &&
+		!gmt_dump_members_find(path, &filter->members))
 		return gmt_status_exit_code(GMT_NO_MEMORY);
-	if (gmt_dump_choice_has_times(choice))
-		code = gmt_dump_skip_read_clocks(choice, path);
-	gmt_dump_choice_set_times(choice);
-	gmt_dump_skip_mark_parts(choice);
+	if (gmt_dump_filter_has_times(filter))
+		code = gmt_dump_members_read_clocks(filter, path);
+	gmt_dump_filter_set_times(filter);
+	gmt_dump_members_leave_out(filter);
 	return code;
 }
 
-void gmt_dump_choice_fini(struct gmt_dump_choice *choice)
+void gmt_dump_filter_fini(struct gmt_dump_filter *filter)
 {
-	gmt_vec_fini(&choice->clocks.clocks);
-	gmt_members_fini(&choice->members);
+	gmt_vec_fini(&filter->clocks.clocks);
+	gmt_members_fini(&filter->members);
 }

@@ -102,7 +102,7 @@ bool gmt_schema_export(const struct gmt_stream_column *columns, size_t column_co
 	bool done = own && (own->metadata = new_metadata(metadata));
 
 	for (size_t i = 0; done && i < column_count; i++)
-		done = (own->children[i] = new_column(columns[i].about));
+		done = (own->children[i] = new_column(columns[i].description));
 	if (!done) {
 		for (size_t i = 0; own && i < column_count; i++)
 			free_inner(own->children[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/recordings/newest_recording.h"
+#include "tools/recordings/default_recording.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -8,10 +8,9 @@
 
 #include "system/recording_name.h"
 #include "tools/output/message.h"
-#include "tools/recordings/newer_recordings.h"
+#include "tools/recordings/file_age.h"
 
-/* A folder with more files takes too long. */
-enum { MAX_FILES = 100000 };
+enum { MAX_FILES = 100000 }; /* that are looked at, so that a large folder does not take too long */
 
 /* Writes the name of the newest recording, or "". */
 static void find_newest(char *ret_name, size_t size)
@@ -25,8 +24,7 @@ static void find_newest(char *ret_name, size_t size)
 		struct stat status;
 
 		if (!gmt_recording_name_matches(entry->d_name) || stat(entry->d_name, &status) ||
-			!S_ISREG(status.st_mode) ||
-			(*ret_name && !gmt_recording_changed_later(&status, &newest)))
+			!S_ISREG(status.st_mode) || (*ret_name && !gmt_file_is_newer(&status, &newest)))
 			continue;
 		newest = status;
 		snprintf(ret_name, size, "%s", entry->d_name);
@@ -35,7 +33,7 @@ static void find_newest(char *ret_name, size_t size)
 		closedir(folder);
 }
 
-bool gmt_newest_recording_instead(const char *verb, int *argc, char **argv)
+bool gmt_default_recording(const char *verb, int *argc, char **argv)
 {
 	/* "./": a name may begin with '-'. */
 	static char path[NAME_MAX + 3] = "./";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/report/rank_pages.h"
+#include "tools/report/ranks_page.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,22 +17,23 @@
 #include "tools/report/page_document.h"
 #include "tools/report/report_each_parallel.h"
 #include "tools/report/report_page.h"
-#include "tools/report/report_inputs.h"
+#include "tools/report/render_inputs.h"
 
-enum { FRAMES = 6 }; /* of a stack, in the text that a browser without scripts shows */
+enum { FRAMES = 6 }; /* of a stack, in the text for a browser without scripts */
 
+/* The recordings in the page. */
 struct chosen {
-	const struct gmt_rank_pages *pages;
+	const struct gmt_ranks_page *pages;
 	const struct gmt_job *job;
-	int32_t *of_rank; /* number of its recording in the page, or a GMT_RANKS constant */
-	uint64_t count; /* chosen recordings */
-	GMT_VEC(char *) paths; /* by this number */
+	int32_t *of_rank; /* number of each rank's recording in the page, or a GMT_RANKS constant */
+	uint64_t count;
+	GMT_VEC(char *) paths; /* of the recordings, by number */
 	struct gmt_arena arena;
 };
 
-enum { IS_CHOSEN = 0 }; /* before it has a number */
+enum { IS_CHOSEN = 0 }; /* in of_rank, before number_all */
 
-/* Chooses a rank's recording for the page, if there is room and the recording exists. */
+/* Chooses a rank's recording for the page, if the page is not full and the recording exists. */
 static void choose(struct chosen *chosen, uint32_t index)
 {
 	if (index == GMT_JOB_NONE || chosen->of_rank[index] != GMT_RANKS_NOT_IN_PAGE ||
@@ -42,7 +43,7 @@ static void choose(struct chosen *chosen, uint32_t index)
 	chosen->count++;
 }
 
-/* Chooses recordings. Those of the ranks that stand out come first. */
+/* Chooses recordings, first those of the ranks that stand out. */
 static void choose_all(struct chosen *chosen)
 {
 	const struct gmt_job *job = chosen->job;
@@ -101,8 +102,8 @@ static unsigned number_of(const struct chosen *chosen, const char *path)
 static bool render(struct gmt_pipeline *pipeline,
 	struct gmt_allocator_state_results *allocator_state, unsigned number, FILE *parts)
 {
-	struct gmt_leaks_view leaks = gmt_report_input_leaks(pipeline);
-	struct gmt_report report = gmt_report_input_all(pipeline, &leaks, &allocator_state->view);
+	struct gmt_leaks_view leaks = gmt_leaks_view_of(pipeline);
+	struct gmt_report report = gmt_report_of(pipeline, &leaks, &allocator_state->view);
 
 	leaks.step_parts = &pipeline->step_parts;
 	leaks.phase_memory = &pipeline->phase_memory;
@@ -195,7 +196,7 @@ static bool write_job_part(const struct chosen *chosen, enum gmt_page_part part,
 	return done;
 }
 
-/* Writes all parts, then the page from them. Returns as gmt_rank_pages_write does. */
+/* Writes all parts, then the page. Returns the same as gmt_ranks_page_write. */
 static int write_page(const struct chosen *chosen, FILE *document)
 {
 	FILE *parts = gmt_document_temporary();
@@ -215,7 +216,7 @@ static int write_page(const struct chosen *chosen, FILE *document)
 	return -1;
 }
 
-int gmt_rank_pages_write(const struct gmt_rank_pages *pages, FILE *document)
+int gmt_ranks_page_write(const struct gmt_ranks_page *pages, FILE *document)
 {
 	const struct gmt_job *job = pages->view->job;
 	struct chosen chosen = { .pages = pages, .job = job };

@@ -38,7 +38,7 @@ struct gmt_dictionary *gmt_dictionary_new(const struct gmt_intern *texts)
 	dictionary->offsets = aligned((count + 1) * sizeof(*dictionary->offsets));
 	dictionary->bytes = aligned(bytes);
 	if (!dictionary->offsets || !dictionary->bytes) {
-		gmt_dictionary_drop(dictionary);
+		gmt_dictionary_unref(dictionary);
 		return NULL;
 	}
 	dictionary->offsets[0] = 0;
@@ -53,7 +53,7 @@ struct gmt_dictionary *gmt_dictionary_new(const struct gmt_intern *texts)
 	return dictionary;
 }
 
-void gmt_dictionary_drop(struct gmt_dictionary *dictionary)
+void gmt_dictionary_unref(struct gmt_dictionary *dictionary)
 {
 	if (!dictionary || atomic_fetch_sub_explicit(&dictionary->users, 1, memory_order_acq_rel) != 1)
 		return;
@@ -64,7 +64,7 @@ void gmt_dictionary_drop(struct gmt_dictionary *dictionary)
 
 static void release_dictionary(struct ArrowArray *array)
 {
-	gmt_dictionary_drop(array->private_data);
+	gmt_dictionary_unref(array->private_data);
 	array->release = NULL;
 }
 
@@ -110,20 +110,20 @@ static size_t bytes_of(enum gmt_read_type type, size_t rows)
 }
 
 bool gmt_column_init(struct gmt_column_data *ret_column, const struct gmt_stream_column *column,
-	size_t max)
+	size_t max_rows)
 {
-	size_t bytes = bytes_of(column->about->type, max);
+	size_t bytes = bytes_of(column->description->type, max_rows);
 
-	*ret_column = (struct gmt_column_data){ .values = aligned(bytes), .max = max };
+	*ret_column = (struct gmt_column_data){ .values = aligned(bytes), .max_rows = max_rows };
 	/* Bits are set by OR, so they must be 0 at first. */
-	if (ret_column->values && column->about->type == GMT_TYPE_BOOL)
+	if (ret_column->values && column->description->type == GMT_TYPE_BOOL)
 		memset(ret_column->values, 0, bytes);
-	if (column->about->has_nulls) {
-		ret_column->validity = aligned((max + 7) / 8);
+	if (column->description->has_nulls) {
+		ret_column->validity = aligned((max_rows + 7) / 8);
 		if (ret_column->validity)
-			memset(ret_column->validity, 0, (max + 7) / 8);
+			memset(ret_column->validity, 0, (max_rows + 7) / 8);
 	}
-	if (ret_column->values && (ret_column->validity || !column->about->has_nulls))
+	if (ret_column->values && (ret_column->validity || !column->description->has_nulls))
 		return true;
 	gmt_column_fini(ret_column);
 	return false;
@@ -169,9 +169,9 @@ static size_t add_validity(uint8_t *bits, const uint8_t *row, size_t row_bytes, 
 void gmt_column_add(struct gmt_column_data *column, const struct gmt_stream_column *stream_column,
 	const void *rows, size_t row_bytes, size_t done, size_t count)
 {
-	const uint8_t *at = (const uint8_t *)rows + stream_column->about->offset;
+	const uint8_t *at = (const uint8_t *)rows + stream_column->description->offset;
 
-	switch (stream_column->about->type) {
+	switch (stream_column->description->type) {
 	case GMT_TYPE_BOOL:
 		add_bits(column->values, at, row_bytes, done, count);
 		break;
@@ -194,7 +194,7 @@ void gmt_column_add(struct gmt_column_data *column, const struct gmt_stream_colu
 static void shrink(struct gmt_column_data *column, enum gmt_read_type type, size_t rows)
 {
 	size_t bytes = bytes_of(type, rows);
-	void *less = rows < column->max / 2 ? aligned(bytes) : NULL;
+	void *less = rows < column->max_rows / 2 ? aligned(bytes) : NULL;
 
 	if (!less)
 		return;
@@ -260,7 +260,7 @@ bool gmt_array_export(struct gmt_column_data *columns,
 	for (size_t i = 0; done && i < column_count; i++)
 		done = (own->children[i] = calloc(1, sizeof(struct ArrowArray)));
 	for (size_t i = 0; done && i < column_count; i++) {
-		shrink(&columns[i], stream_column[i].about->type, rows);
+		shrink(&columns[i], stream_column[i].description->type, rows);
 		done = export_column(&columns[i], &stream_column[i], rows, own->children[i]);
 	}
 	if (!done) {
