@@ -38,7 +38,7 @@ static int load(struct gpumemtrace_recording *recording, const char *path,
 	int status = GPUMEMTRACE_READ_OK;
 
 	pthread_mutex_lock(&gmt_read_process_lock);
-	/* Half of the machine's memory, as for the program. */
+	/* The same default as the program: half of the memory that the process may use. */
 	if (!has_memory_limit)
 		has_memory_limit = gmt_memory_limit_set(NULL);
 	gmt_messages_clear();

@@ -59,7 +59,7 @@ enum gmt_completion_kind gmt_completion_of_operand(const struct gmt_command *com
 	return GMT_COMPLETE_NOTHING;
 }
 
-/* Returns whether the alternative is a word: no number, no range, no form with a placeholder. */
+/* Returns whether the alternative is a word, and not a number, a range or a placeholder. */
 static bool is_word(const char *text, size_t length)
 {
 	static const char *const placeholders[] = { "SIZE", "RANKS", "TEXT", "TIME", "FILE", "N" };

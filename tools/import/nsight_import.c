@@ -9,7 +9,7 @@
 #include "tools/import/nsight_phases.h"
 #include "tools/import/nsight_writer.h"
 
-/* Times from here on are those of the Unix epoch: since 1973. */
+/* Times from this one on (in 1973) are since the Unix epoch. Smaller times are since the start. */
 #define EPOCH_NS INT64_C(100000000000000000)
 
 enum { MAX_FRAMES = 65536, OPERATION_ALLOCATION = 0, OPERATION_DEALLOCATION = 1 };
@@ -112,7 +112,7 @@ static bool set_call(struct gmt_nsight_writer *writer, const struct gmt_nsight_e
 		name.text);
 	if (!*text)
 		snprintf(text, sizeof(text), "%s", event->kind == GMT_KIND_ALLOC ? "alloc" : "free");
-	/* The names come from the file. There are few, but a hostile file may have many. */
+	/* The names come from the file. Usually they are few, but a hostile file may have many. */
 	if (writer->output.apis.entries.count > INT16_MAX)
 		snprintf(text, sizeof(text), "other");
 	return gmt_nsight_thread(writer, index ? call->thread : writer->rows.process, &event->thread) &&
@@ -154,27 +154,27 @@ static bool write_event(struct gmt_nsight_writer *writer, const struct gmt_nsigh
 }
 
 /*
- * Writes events of one time. An address that lives is freed first: another block may have got it at
- * the same time. The other frees come after the allocations.
+ * Writes the events of one time. First frees the live addresses, because another block may have got
+ * the same address at the same time. Then writes the allocations, then the other frees.
  */
 static bool write_group(struct gmt_nsight_writer *writer, struct gmt_nsight_event *rows,
 	size_t count)
 {
-	for (int turn = 0; turn < 3; turn++)
+	for (int pass = 0; pass < 3; pass++)
 		for (size_t i = 0; i < count; i++) {
 			bool is_free = rows[i].operation == OPERATION_DEALLOCATION;
 			uint64_t found;
 
 			if (rows[i].operation != OPERATION_ALLOCATION && !is_free) {
-				writer->unknown_operations += !turn;
+				writer->unknown_operations += !pass;
 				continue;
 			}
-			if (is_free == (turn == 1) ||
-				(!turn && !gmt_map_find(&writer->live, rows[i].address, &found)))
+			if (is_free == (pass == 1) ||
+				(!pass && !gmt_map_find(&writer->live, rows[i].address, &found)))
 				continue;
 			if (!write_event(writer, &rows[i]))
 				return false;
-			rows[i].operation = INT64_MIN; /* it is done */
+			rows[i].operation = INT64_MIN; /* skip the row in the next passes */
 		}
 	return true;
 }
@@ -195,7 +195,8 @@ static bool write_events(struct gmt_nsight_writer *writer)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static void note(struct gmt_nsight_writer *writer)
+/* Writes notes about what the recording lacks. */
+static void write_notes(struct gmt_nsight_writer *writer)
 {
 	struct gmt_import_writer *output = &writer->output;
 
@@ -214,8 +215,8 @@ static void note(struct gmt_nsight_writer *writer)
 }
 
 /*
- * Times of a report begin when Nsight Systems began to record, so this is the start of the
- * recording. Times since 1970 begin with the first event.
+ * Finds the start of the recording. Times of a report are usually since Nsight Systems began to
+ * record. If they are since 1970, the recording begins with the first event.
  */
 static void find_start(struct gmt_nsight_writer *writer, struct gmt_import_options *options)
 {
@@ -245,7 +246,7 @@ static enum gmt_status write_all(struct gmt_nsight_writer *writer,
 	done = gmt_import_begin(&writer->output, &own) && write_events(writer) &&
 		gmt_nsight_write_phases(writer);
 	if (done) {
-		note(writer);
+		write_notes(writer);
 		done = gmt_import_end(&writer->output, writer->last_stamp);
 	}
 	gmt_import_fini(&writer->output);

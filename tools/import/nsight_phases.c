@@ -6,8 +6,8 @@
 enum { TYPE_MARK = 34, TYPE_PUSH_POP = 59 };
 
 /*
- * A beginning or an end. At equal times, ends come before beginnings, except for a range without
- * length; and of several beginnings, that of the longest range comes first.
+ * The beginning or the end of a range. At equal times, ends come before beginnings, except for a
+ * range without length. Of several beginnings, the longest range comes first.
  */
 struct moment {
 	int64_t time_ns, length_ns;

@@ -4,7 +4,7 @@
 
 #include "tools/import/nsight_writer.h"
 
-/* Writes the ranges of NVTX as phases, and its marks. Returns false if memory is exhausted. */
+/* Writes NVTX ranges as phases, and NVTX marks as marks. Returns false when out of memory. */
 bool gmt_nsight_write_phases(struct gmt_nsight_writer *writer);
 
 #endif

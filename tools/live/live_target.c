@@ -10,7 +10,7 @@
 
 #define RESTART_NS UINT64_C(30000000000)
 
-/* Forgets what was read. The names go too, because a new file has other traces. */
+/* Drops all data of the recording, also the names, because a new file has other traces. */
 static void reset(struct gmt_live_target *target)
 {
 	gmt_live_view_fini(&target->view);
@@ -24,15 +24,17 @@ static void reset(struct gmt_live_target *target)
 	target->has_view = target->is_up_to_date = false;
 }
 
-/* Finds out whether the process still records, and what it leftover if it was killed. */
-static struct gmt_shared_recording *look_at_process(struct gmt_live_target *target)
+/* Sets target->is_running. Returns the shared-memory recording of a killed process, or NULL. */
+static struct gmt_shared_recording *find_process(struct gmt_live_target *target)
 {
 	uint32_t pid = 0;
 	struct gmt_shared_recording *leftover = gmt_shared_recordings_find(target->path, &pid);
 
 	if (pid)
 		target->pid = pid;
-	/* Memory that is private to the process cannot be found. Then the list of processes decides. */
+	/*
+	 * Memory that is private to the process cannot be found, so the list of processes counts too.
+	 */
 	target->is_running = pid || (target->is_listed && !leftover);
 	return leftover;
 }
@@ -71,7 +73,7 @@ static bool read_more(struct gmt_live_target *target, uint64_t max_bytes)
 		: gmt_follow_read(target->follow, max_bytes, &target->error);
 
 	target->is_up_to_date = status != GMT_OK;
-	/* What was read before the damage is shown. */
+	/* Show the content before the damage. */
 	if (status == GMT_DAMAGED && target->follow->recording->has_process) {
 		target->damage = target->error;
 		target->error.text[0] = 0;
@@ -79,8 +81,8 @@ static bool read_more(struct gmt_live_target *target, uint64_t max_bytes)
 	return status == GMT_OK || status == GMT_END || status == GMT_DAMAGED;
 }
 
-/* Returns whether the file has what says whose recording it is. Else sets target->error. */
-static bool has_begun(struct gmt_live_target *target)
+/* Returns whether the file has its first record, about the process. If not, sets target->error. */
+static bool has_process(struct gmt_live_target *target)
 {
 	const struct gmt_error before = target->error;
 	const char *why = before.text;
@@ -94,8 +96,8 @@ static bool has_begun(struct gmt_live_target *target)
 	return false;
 }
 
-/* Begins again if what was read is no longer what the name means, or is not in order. */
-static void begin_again(struct gmt_live_target *target)
+/* Begins again if another file has taken the name, or if events came late. */
+static void restart_if_needed(struct gmt_live_target *target)
 {
 	const struct gmt_follow *follow = target->follow;
 	uint64_t now_ns = gmt_monotonic_ns();
@@ -115,20 +117,20 @@ void gmt_live_target_update(struct gmt_live_target *target, const struct gmt_liv
 	struct gmt_shared_recording *leftover = NULL;
 
 	if (!target->follow || !target->follow->has_ended) {
-		leftover = look_at_process(target);
-		/* A process that ended as it should has its end record in the file that is followed. */
+		leftover = find_process(target);
+		/* If the process ended normally, the file has an end record. */
 		if (target->follow && was_running && !target->is_running) {
 			read_more(target, UINT64_MAX);
 			if (!target->follow->recording->has_end)
 				reset(target);
 		}
-		begin_again(target);
+		restart_if_needed(target);
 	}
 	if (target->follow)
 		gmt_shared_recording_close(leftover);
 	else if (!open_follow(target, leftover))
 		return;
-	if (!read_more(target, max_bytes) || !has_begun(target))
+	if (!read_more(target, max_bytes) || !has_process(target))
 		return;
 	target->state = state_of(target);
 	if (gmt_live_names_add(&target->names, target->follow, traces, max_names,
