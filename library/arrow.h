@@ -14,7 +14,7 @@
 #include "gpumemtrace-read.h"
 #include "library/tables/cursor.h"
 
-/* The texts of a column. The last user frees them. */
+/* The texts of a column, with a reference count. */
 struct gmt_dictionary {
 	atomic_size_t users;
 	size_t count;
@@ -23,16 +23,16 @@ struct gmt_dictionary {
 	const void *buffers[3];
 };
 
-/* Returns a dictionary with one user; NULL: out of memory, or more than 2 GiB of text. */
+/* Returns a dictionary with one reference; NULL: out of memory, or more than 2 GiB of text. */
 struct gmt_dictionary *gmt_dictionary_new(const struct gmt_intern *texts);
 
-/* Removes a user; `dictionary` may be NULL. */
+/* Removes a reference, and frees the dictionary after the last one. It may be NULL. */
 void gmt_dictionary_unref(struct gmt_dictionary *dictionary);
 
-/* A wanted column of a stream. */
+/* A column that the stream contains. */
 struct gmt_stream_column {
 	const struct gmt_read_column *description;
-	int number; /* in the table */
+	int number; /* column number in the table */
 	struct gmt_dictionary *dictionary; /* of TEXT columns */
 };
 

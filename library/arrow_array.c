@@ -6,7 +6,7 @@
 
 enum { ALIGNMENT = 64 }; /* of buffers, as the interface recommends */
 
-/* What an array owns. */
+/* The private data of an exported array: the memory that it owns. */
 struct column_private {
 	void *values, *validity;
 	const void *buffers[2];
@@ -190,7 +190,7 @@ void gmt_column_add(struct gmt_column_data *column, const struct gmt_stream_colu
 			add_validity(column->validity, rows, row_bytes, stream_column->number, done, count);
 }
 
-/* Reallocates a column of which a large part is not used. */
+/* Shrinks the memory of a column if a large part of it is not used. */
 static void shrink(struct gmt_column_data *column, enum gmt_read_type type, size_t rows)
 {
 	size_t bytes = bytes_of(type, rows);

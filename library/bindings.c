@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What bindings to Python need, and the names of tables and columns. */
+/* The functions for bindings to Python, and for the names of tables and columns. */
 #include <dlfcn.h>
 #include <stdlib.h>
 

@@ -82,7 +82,7 @@ static int open_recording(const char *path, const struct gmt_source_stream *stre
 int gpumemtrace_read_open(const char *path, gpumemtrace_recording **ret_recording, char *error,
 	size_t error_bytes)
 {
-	/* The program reads standard input for `-`. In the library, it is a name like any other. */
+	/* In the program, `-` means standard input. In the library, it is a file name. */
 	return open_recording(strcmp(path, "-") ? path : "./-", NULL, ret_recording, error,
 		error_bytes);
 }

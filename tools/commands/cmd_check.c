@@ -69,8 +69,8 @@ struct inputs {
 	int code; /* exit code if a file could not be read */
 };
 
-/* Returns whether an operand can be read twice: it is there, and is no pipe. */
-static bool can_look_at(const char *operand)
+/* Returns whether an operand can be read more than once: a readable file or folder, not a pipe. */
+static bool can_reread(const char *operand)
 {
 	struct stat status;
 
@@ -87,7 +87,10 @@ static void add_path(struct inputs *inputs, const char *path)
 		*to = (char *)(uintptr_t)path;
 }
 
-/* Returns whether the recording of a summary is among the files. Then the recording is judged. */
+/*
+ * Returns whether the recording of a summary is among the files. If it is, only the recording is
+ * judged.
+ */
 static bool has_recording(const struct gmt_job_files *files, const char *summary)
 {
 	size_t length = strlen(summary), end = strlen(GMT_SUMMARY_SUFFIX);
@@ -119,7 +122,7 @@ static void keep_summaries(struct inputs *inputs)
 
 /*
  * Finds the recordings and summaries that the operands name, also in folders. Named recordings keep
- * their order. An operand that can be read only once, or not, counts as a recording.
+ * their order. An operand that cannot be read, or only once, counts as a recording.
  */
 static void find_inputs(struct inputs *inputs, int count, char **operands)
 {
@@ -127,7 +130,7 @@ static void find_inputs(struct inputs *inputs, int count, char **operands)
 	GMT_VEC(char *) readable = { 0 };
 
 	for (int i = 0; i < count && gmt_vec_reserve(&readable, 1); i++)
-		if (can_look_at(operands[i]))
+		if (can_reread(operands[i]))
 			readable.items[readable.count++] = operands[i];
 	inputs->code = gmt_job_files_find(files, (int)readable.count, readable.items);
 	gmt_vec_fini(&readable);

@@ -58,12 +58,12 @@ static bool write_rows(void *user, uint32_t kind, const void *rows, uint32_t cou
 			&output->error);
 }
 
-/* Called for each block that can be read. Return false to stop. */
+/* Gets the rows of each block that can be read. A false result stops the reading. */
 typedef bool rows_callback(void *user, uint32_t kind, const void *rows, uint32_t count);
 
 /*
- * Reads the file and calls `callback`. Returns GMT_OK if all was read, or all up to a damaged
- * place. With `warns`, prints a warning about damage.
+ * Reads the file and calls `callback`. Returns GMT_OK also if the file is damaged after some
+ * blocks. Prints a warning about the damage if `warns` is set.
  */
 static enum gmt_status read_all(const char *path, rows_callback *callback, void *user, bool warns,
 	struct gmt_error *error)

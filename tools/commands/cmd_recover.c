@@ -41,7 +41,7 @@ struct recover_run {
 	const struct recover_options *options;
 	struct gmt_json json;
 	uint64_t files;     /* number of reported files */
-	uint64_t unusable_count; /* number of memories whose file is gone or that cannot be used */
+	uint64_t unusable_count; /* unusable memories, and those without a file */
 	uint64_t unusable_bytes;
 	int code;
 };
@@ -232,8 +232,8 @@ static bool recover_one_of_all(void *context, struct gmt_shared_recording *share
 
 	if (!shared_recording) {
 		/*
-		 * Memory of another version holds data that the other version can read. Memory that has
-		 * hardly begun holds no data.
+		 * Another version can recover its own memory. Memory of a recorder that was killed while it
+		 * started holds no data.
 		 */
 		if (error->status == GMT_VERSION) {
 			recover_run->files++;

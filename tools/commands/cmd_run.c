@@ -51,7 +51,7 @@ const struct gmt_option_row gmt_option_rows_run[] = {
 };
 #undef OFFSET_OF
 
-enum { MAX_SHOWN_NAMES = 8, NOTHING_TO_JUDGE = 3 };
+enum { MAX_SHOWN_NAMES = 8 };
 
 static void ignore(void *context, const struct gmt_option_complaint *complaint)
 {
@@ -116,10 +116,10 @@ static int check(struct gmt_check_plan *plan, char **paths, size_t count)
 
 	if (!count) {
 		gmt_message_error("run: --check: nothing to judge: no recording was written");
-		return NOTHING_TO_JUDGE;
+		return GMT_EXIT_UNREADABLE;
 	}
 	if (plan->options.output && !(output = gmt_output_open(plan->options.output, &rules)))
-		return NOTHING_TO_JUDGE;
+		return GMT_EXIT_UNREADABLE;
 	return gmt_output_close(output,
 		gmt_check_files(plan, &(struct gmt_check_input){ .paths = paths, .count = count },
 			output ? gmt_output_file(output) : stderr));

@@ -32,14 +32,17 @@ const struct gmt_option_row gmt_option_rows_sql[] = {
 };
 #undef OFFSET_OF
 
-/* Takes the statement from the operands: the last one, unless it is a file. NULL: there is none. */
+/*
+ * Removes the statement from the operands and returns it: the last operand, unless it is a file.
+ * NULL: there is no statement.
+ */
 static const char *take_statement(int *argc, char **argv)
 {
 	const char *last = *argc ? argv[*argc - 1] : NULL;
 
 	if (!last || strcmp(last, "-") == 0 || access(last, F_OK) == 0)
 		return NULL;
-	/* A name without a blank is a file that is missing, except for commands such as .schema. */
+	/* An operand without a blank names a missing file, except for commands such as .schema. */
 	if (*last != '.' && !strpbrk(last, " \t\n;"))
 		return NULL;
 	--*argc;

@@ -65,7 +65,7 @@ struct gmt_doctor_recorder {
 
 struct gmt_doctor_python {
 	bool is_python; /* the command runs Python */
-	bool has_answered;  /* this Python has answered */
+	bool has_answered; /* this Python ran and printed its version */
 	char version[64], implementation[32];
 	bool is_free_threaded, has_trace_refs;
 	char torch[64]; /* version; "": not installed */
@@ -78,8 +78,8 @@ struct gmt_doctor {
 	struct gmt_doctor_recorder recorder;
 	struct gmt_doctor_program program;
 	struct gmt_doctor_elf elf; /* of the program */
-	bool starts_elsewhere; /* the command only asks another process to start the program */
-	bool is_loadable; /* judged by its format and its dynamic linker */
+	bool starts_elsewhere; /* the command asks another process to start the program */
+	bool is_loadable; /* its format and its dynamic linker allow preloading */
 	struct gmt_doctor_subprocess listing; /* list of libraries that its dynamic linker would load */
 	struct gmt_doctor_python python;
 	struct gmt_doctor_driver driver;
@@ -119,9 +119,9 @@ void gmt_doctor_finding_advise(struct gmt_doctor_finding *finding, const char *f
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * Runs a probe. This program starts itself again with this variable, so that the driver's libraries
- * are not loaded into the process that prints the findings. Writes lines "gmt:key=value" to stdout.
- * Returns the exit code.
+ * Runs the probe `what` and ends the process. `doctor` starts this program again with the variable
+ * GMT_DOCTOR_PROBE, so that the driver's libraries are not loaded into the process that prints the
+ * findings. The probe writes lines "gmt:key=value" to stdout.
  */
 #define GMT_DOCTOR_PROBE "GPUMEMTRACE_DOCTOR_PROBE"
 int gmt_doctor_probe(const char *what);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks whether a script uses a framework whose blocks are not seen. Reads the script and imports
- * nothing.
+ * Checks whether a script uses a framework whose blocks the recorder does not see. Only reads the
+ * text of the script.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +78,8 @@ static bool imports(const char *text, const char *module)
 	return false;
 }
 
-static bool shows_blocks(const struct framework *framework, const char *text)
+/* Returns whether the script or the environment has the setting of `visible_if`. */
+static bool has_visible_blocks(const struct framework *framework, const char *text)
 {
 	const char *equals = strchr(framework->visible_if, '='), *value;
 	char name[64];
@@ -98,28 +99,28 @@ void gmt_doctor_arenas(const struct gmt_doctor *doctor, struct gmt_doctor_findin
 {
 	const char *script = script_of(doctor);
 	char *text = script ? read_beginning(script) : NULL;
-	const struct framework *used = NULL, *closed = NULL;
+	const struct framework *used = NULL, *hidden = NULL;
 
-	for (size_t i = 0; text && i < FRAMEWORKS && !closed; i++) {
-		bool is_opened = false;
+	for (size_t i = 0; text && i < FRAMEWORKS && !hidden; i++) {
+		bool is_visible = false;
 		size_t last = i;
 
 		if (!imports(text, frameworks[i].module))
 			continue;
 		used = &frameworks[i];
 		for (; last < FRAMEWORKS && strcmp(frameworks[last].module, used->module) == 0; last++)
-			is_opened |= shows_blocks(&frameworks[last], text);
-		if (!is_opened)
-			closed = used;
+			is_visible |= has_visible_blocks(&frameworks[last], text);
+		if (!is_visible)
+			hidden = used;
 		i = last - 1;
 	}
 	free(text);
-	if (closed) {
+	if (hidden) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"the script imports %s: the recorder does not see blocks inside %s's arena, "
 			"so it finds no leaks there",
-			closed->module, closed->owner);
-		gmt_doctor_finding_advise(finding, "%s", gmt_arenas_setting(closed->owner));
+			hidden->module, hidden->owner);
+		gmt_doctor_finding_advise(finding, "%s", gmt_arenas_setting(hidden->owner));
 	} else if (used) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
 			"the script imports %s; the recorder sees its blocks", used->module);

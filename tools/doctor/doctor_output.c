@@ -15,8 +15,8 @@
 #define MIB ((uint64_t)1 << 20)
 
 enum {
-	FULL_MIB = 16,      /* less free space counts as full */
-	SCARCE_MIB = 1024,
+	FULL_MIB = 16,     /* less free space is a problem */
+	SCARCE_MIB = 1024, /* less free space is a warning */
 	SHARED_RECORDING_MIB = 8, /* initial size of a recording in /dev/shm: its stacks and a ring */
 	SHARED_RECORDING_SCARCE_MIB = 32, /* size with rings for a few threads */
 };

@@ -140,10 +140,10 @@ static int find_recorder(struct dl_phdr_info *object, size_t size, void *found)
 }
 
 /*
- * With the recorder preloaded: finds out whether it is loaded, and which file looked-up driver
- * functions come from.
+ * Prints whether the recorder is loaded into this process, and which file contains the driver
+ * functions that dlsym and cuGetProcAddress return.
  */
-static void probe_hooks(void)
+static void probe_recorder(void)
 {
 	bool is_loaded = false;
 	void *address = NULL;
@@ -170,7 +170,7 @@ int gmt_doctor_probe(const char *what)
 	} else if (strcmp(what, "unwinder") == 0) {
 		open_and_print("libunwind.so.8", "unwinder", "unwinder_error");
 	} else {
-		probe_hooks();
+		probe_recorder();
 	}
 	/* Skip the driver's exit handlers: they are not relevant here and may take long. */
 	fflush(stdout);

@@ -54,7 +54,7 @@ void gmt_doctor_gather_recorder(struct gmt_doctor *doctor)
 	find_unwinder(recorder, &process);
 
 	char *preload = gmt_recorder_put_first("LD_PRELOAD", recorder->path);
-	probe(&process, "hooks", preload ? preload : recorder->path);
+	probe(&process, "recorder", preload ? preload : recorder->path);
 	free(preload);
 
 	char path[PATH_MAX];

@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 /*
- * How long to wait for a killed process: a process that waits for a device's driver may never end.
+ * Time limit for the end of a killed process. A process that waits for a device's driver may never
+ * end.
  */
 enum { KILL_WAIT_MS = 1000, STEP_MS = 10 };
 

@@ -15,8 +15,8 @@ struct gmt_doctor_subprocess {
 
 /*
  * Runs `path` with `argv` and a changed copy of this process's environment. Each of `changes`
- * (ended by NULL) is "NAME=VALUE", or "NAME" to unset the variable. stdin is /dev/null. After
- * `timeout_ms`, the child is killed.
+ * (ended by NULL) is "NAME=VALUE", or "NAME" to unset the variable. stdin is /dev/null. The
+ * child is killed after `timeout_ms`.
  */
 void gmt_doctor_subprocess_run(const char *path, const char *const argv[],
 	const char *const changes[], int timeout_ms, struct gmt_doctor_subprocess *ret_process);

@@ -4,6 +4,7 @@
 
 #include "base/suggest.h"
 #include "tools/options/command.h"
+#include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
 
 const struct gmt_command gmt_commands[] = {
@@ -37,7 +38,7 @@ int gmt_command_unknown(const char *name)
 	else
 		gmt_message_error("unknown verb `%s`", name);
 	gmt_message_hint("`gpumemtrace help` lists the verbs");
-	return 2;
+	return GMT_EXIT_USAGE;
 }
 
 void gmt_command_help_all(void)
