@@ -41,7 +41,7 @@ def why_not_recorded() -> Optional[str]:
     """Returns why this process is not recorded, or None if the recorder is there."""
     if gpumemtrace.is_recording():
         return None
-    return _program.unsuitable() or "the recorder is not loaded"
+    return _program.why_unsuitable() or "the recorder is not loaded"
 
 
 def _words() -> list[str]:
@@ -123,7 +123,7 @@ def restart(config: pytest.Config) -> None:
     mode = _option(config, "gpumemtrace_restart")
     if GUARD in os.environ or mode == "never" or gpumemtrace.is_recording() or _only_prints(config):
         return
-    if _program.unsuitable():
+    if _program.why_unsuitable():
         return
     if mode == "auto" and not _is_started_by_command():
         raise pytest.UsageError(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Reads recordings in a process of its own, because the C library analyses one recording at a time in a process.
+"""Reads recordings in worker processes, because the C library analyses one recording at a time in each process.
 
-A worker reads requests from stdin and answers on stdout, one JSON object a line. A request has `path`,
-`storage_options`, `output` and `tables`. The worker writes the tables to `output`, as one Arrow stream after the other, and answers with the place of
-the recording, or with the `error`.
+A worker reads requests from stdin and writes answers to stdout, one JSON object in each line. A request has `path`,
+`storage_options`, `output` and `tables`. The worker writes the tables to the file `output`, one Arrow stream after the
+other. The answer has the place of the recording in its job, or the `error`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def _write_tables(recording: Any, place: rows.Place, output: str, tables: list[str]) -> None:
+def _write_tables(recording: Any, place: rows.JobPlace, output: str, tables: list[str]) -> None:
     pa = rows.arrow()
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.OSFile(output, "wb") as file:
@@ -38,7 +38,7 @@ def _write_tables(recording: Any, place: rows.Place, output: str, tables: list[s
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
         with rows.open_source(request["path"], request["storage_options"]) as recording:
-            place = rows.place_of(recording)
+            place = rows.job_place_of(recording)
             _write_tables(recording, place, request["output"], request["tables"])
             return {
                 "place": dataclasses.asdict(place),
@@ -74,7 +74,7 @@ class Worker:
         )
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Returns the answer. If the process ends, that is the error, and the next request starts another one."""
+        """Returns the answer. If the process ends, returns an error; the next request starts another process."""
         process = self._process = self._process or self._start()
         assert process.stdin and process.stdout
         try:

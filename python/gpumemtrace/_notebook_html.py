@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from html import escape
 
-from gpumemtrace._cell_numbers import Account, Numbers
+from gpumemtrace._notebook_numbers import Account, Numbers
 
 _LAYERS = {
     "torch": "blocks of PyTorch",
@@ -37,7 +37,7 @@ def _place(account: Account) -> str:
 
 
 def _rows(account: Account) -> list[tuple[str, int, int, int, int, int, str]]:
-    """Returns the rows of the table: the lines, what is older than the cell, the sum."""
+    """Returns the rows of the table: each line, the memory older than the cell, and the sum."""
     rows = [
         (
             "" if line.line is None else str(line.line),

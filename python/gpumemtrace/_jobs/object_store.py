@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which recordings of an object store a user means: objects, prefixes, and patterns such as s3://bucket/run1/*.gmt.gz."""
+"""Finds the recordings in an object store: objects, prefixes, and patterns such as s3://bucket/run1/*.gmt.gz."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpumemtrace import _program
-from gpumemtrace._cells import Cell
+from gpumemtrace._notebook_cells import Cell
 
 # The recorder answers in a quarter of a second, but writes the copy first.
 _SNAPSHOT_SECONDS = 120
@@ -23,7 +23,7 @@ class CellError(Exception):
 
 @dataclass
 class Line:
-    """What one line of a cell did in one layer of one device. Sizes are bytes."""
+    """The memory of one line of a cell in one layer of one device, in bytes."""
 
     line: int | None  # None: code outside of the cell
     text: str
@@ -37,7 +37,7 @@ class Line:
 
 @dataclass
 class Account:
-    """What a cell did in one layer of one device (None: page-locked host memory). Sizes are bytes."""
+    """The memory of a cell in one layer of one device (None: page-locked host memory), in bytes."""
 
     layer: str
     device: int | None
@@ -56,7 +56,7 @@ class Account:
 
 @dataclass
 class Numbers:
-    """What a cell did, by layer and device. ``remarks`` says why numbers may be too small."""
+    """The memory of a cell, by layer and device. ``remarks``: reasons why numbers may be too small."""
 
     cell: Cell
     accounts: list[Account]
@@ -84,12 +84,12 @@ def _start(folder: str, *words: str) -> subprocess.Popen[str]:
             cwd=folder,
         )
     except OSError as error:
-        why = _program.unsuitable() or f"{program}: {error.strerror}: install the package again"
+        why = _program.why_unsuitable() or f"{program}: {error.strerror}: install the package again"
         raise CellError(f"cannot start gpumemtrace: {why}") from None
 
 
 def _finish(process: subprocess.Popen[str], seconds: float | None = None) -> str:
-    """Returns what the program printed. Raises CellError with its first line of error."""
+    """Returns the program's output. Raises CellError with the first line of its error message."""
     try:
         output, errors = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the notebook ran: the text of each cell, and the names under which Python compiled it."""
+"""The cells that the notebook ran: their text, and the file names with which Python compiled them."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from gpumemtrace._jobs import rows
 if TYPE_CHECKING:
     import pyarrow  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-    from gpumemtrace._jobs.rows import Place
+    from gpumemtrace._jobs.rows import JobPlace
 
 FORMATS = {"parquet": "parquet", "arrow": "arrow", "csv": "csv"}  # name: ending of the files
 ROW_GROUP_ROWS = 128 << 10
@@ -34,7 +34,7 @@ def _open_writer(kind: str, path: str, schema: pyarrow.Schema) -> Any:
 
 
 class _File:
-    """One file of a table, whose rows are collected to row groups of a useful size."""
+    """One file of a table. Collects its rows into row groups of a suitable size."""
 
     def __init__(self, kind: str, path: str, schema: pyarrow.Schema) -> None:
         self._schema = schema
@@ -70,7 +70,7 @@ class Files:
         self._folder = folder
         self._kind = kind
         self._partition = partition
-        # A column by which the folders are named is not in the files, as Hive has it.
+        # Columns in the names of the folders are not in the files, as in Hive.
         self._schemas = {
             name: rows.arrow().schema([field for field in schema if field.name not in partition], schema.metadata)
             for name, schema in schemas.items()
@@ -81,7 +81,7 @@ class Files:
         self.rows = dict.fromkeys(schemas, 0)
 
     def _job_name(self, job: str) -> str:
-        """Returns a name of files that belongs to one job only."""
+        """Returns the name for the files of a job. No other job has it."""
         name = self._job_names.get(job)
         if name is None:
             plain = _file_name(job)
@@ -92,7 +92,7 @@ class Files:
             self._job_names[job] = name
         return name
 
-    def _part(self, place: Place) -> str:
+    def _part(self, place: JobPlace) -> str:
         """Returns the path of the files of a place, below the table's folder and without an ending."""
         folders = []
         for column in self._partition:
@@ -101,7 +101,7 @@ class Files:
         name = "part" if "job" in self._partition else self._job_name(place.job or "job")
         return os.path.join(*folders, name)
 
-    def _file(self, table: str, place: Place) -> _File:
+    def _file(self, table: str, place: JobPlace) -> _File:
         key = table, self._part(place)
         file = self._open.get(key)
         if file is None:
@@ -115,12 +115,12 @@ class Files:
         self._open.move_to_end(key)
         return file
 
-    def add(self, table: str, place: Place, batch: pyarrow.RecordBatch) -> None:
+    def add(self, table: str, place: JobPlace, batch: pyarrow.RecordBatch) -> None:
         """Adds rows of a recording."""
         self.rows[table] += batch.num_rows
         self._file(table, place).add(batch.select(self._schemas[table].names))
 
-    def begin(self, table: str, place: Place) -> None:
+    def begin(self, table: str, place: JobPlace) -> None:
         """Makes a file for a table without rows, so that engines find its columns."""
         self._file(table, place)
 
@@ -133,7 +133,7 @@ class Files:
             self._open.popitem(last=False)[1].close()
 
     def discard(self) -> None:
-        """Closes what is open. The files are of no use."""
+        """Closes the open files after an error. They are not complete."""
         while self._open:
             try:
                 self._open.popitem(last=False)[1].close()
