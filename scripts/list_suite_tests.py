@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""usage: tests_of.py FOLDER targets|tests SUITE...
+"""usage: list_suite_tests.py FOLDER targets|tests SUITE...
 
 Lists the tests of these suites that need compiled files, in a configured build folder. `tests` prints the names of the
 tests, `targets` the files to build for them, one a line.

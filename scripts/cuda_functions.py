@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """CUDA's functions as tables: the rows of preload/hooks/hooks.def, and the declarations of NVIDIA's headers.
 
-check-surface, make-coverage, make-docs, gpu-check and the tests use this module. Needs only Python 3.8. The C preprocessor ($CC or cc) reads the
-headers, so the tables contain the declarations that a compiled program sees.
+check-hooks, make-coverage, make-docs, gpu-check and the tests use this module. It needs Python 3.8 or later. The C
+preprocessor ($CC or cc) reads the headers, so the tables contain the declarations that a compiled program sees.
 """
 
 import atexit
