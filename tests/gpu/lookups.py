@@ -7,7 +7,7 @@ import sys
 from bench import SOURCE
 
 sys.path.append(os.path.join(SOURCE, "scripts"))
-import surface
+import cuda_functions
 
 LEGACY, PER_THREAD = "LEGACY", "PTDS"
 PER_THREAD_FLAG = "2"
@@ -21,7 +21,7 @@ ROUTES = {
 
 def driver_rows():
     """Returns (symbol, base, since, mode) of the driver's rows in hooks.def."""
-    return [(row.symbol, row.base, row.since, row.mode) for row in surface.rows() if row.library == "CUDA"]
+    return [(row.symbol, row.base, row.since, row.mode) for row in cuda_functions.rows() if row.library == "CUDA"]
 
 
 def meant(rows, base, version, flags):

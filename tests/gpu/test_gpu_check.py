@@ -19,7 +19,7 @@ from recorded_run import BUILD, SHIM, SIM_PYTHON
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.append(os.path.join(SOURCE, "scripts"))
-import surface  # noqa: E402  (scripts/ is no package)
+import cuda_functions  # noqa: E402  (scripts/ is no package)
 
 SCRIPT = os.path.join(SOURCE, "scripts", "gpu-check")
 
@@ -115,7 +115,7 @@ class Sections(OnTheSimulatedDevice):
 
         routes = figures(summary, "Every hooked function, by every route", "exact event")
         self.assertEqual(len(routes), 9)
-        self.assertEqual(max(route["functions"] for route in routes), len(surface.wrapped_rows()))
+        self.assertEqual(max(route["functions"] for route in routes), len(cuda_functions.wrapped_rows()))
         self.assertGreater(min(route["events"] for route in routes), 100)
         for row in figures(summary, "The ledger", "unexplained"):
             self.assertEqual((row["unexplained_bytes"], sum(row["lines"].values())), (0, row["used_bytes"]))

@@ -12,7 +12,7 @@ import sys
 from bench import HERE, SOURCE, last_line
 
 sys.path.append(os.path.join(SOURCE, "scripts"))
-import surface
+import cuda_functions
 
 SHIM_TESTS = os.path.join(SOURCE, "tests", "shim")
 SNIPPETS = os.path.join(SHIM_TESTS, "hooks", "programs")
@@ -108,7 +108,7 @@ def runtime_for(runtimes, version):
 def write_weak_names(bench):
     """Declares the functions weak: older drivers and runtimes lack some of them, but linked programs must start."""
     with open(bench.program("weak.h"), "w", encoding="utf-8") as file:
-        file.write("".join(f"#pragma weak linked_{row.symbol}\n" for row in surface.wrapped_rows()))
+        file.write("".join(f"#pragma weak linked_{row.symbol}\n" for row in cuda_functions.wrapped_rows()))
 
 
 def sources_of(name):

@@ -10,8 +10,8 @@ import gpumemtrace  # noqa: E402
 spent = time.perf_counter() - began
 assert "gpumemtrace.notebook" not in sys.modules and "json" not in sys.modules and "argparse" not in sys.modules, spent
 
-from gpumemtrace import _cell_html, _cells, notebook  # noqa: E402
-from gpumemtrace._cell_numbers import from_report  # noqa: E402
+from gpumemtrace import _notebook_html, _notebook_cells, notebook  # noqa: E402
+from gpumemtrace._notebook_numbers import from_report  # noqa: E402
 
 
 def frame(file, line, function="f", kind="python"):
@@ -33,7 +33,7 @@ def account(layer="torch", device=0, **more):
 
 # Phases begin when IPython compiles a cell, and end with it. Code inside of a cell has none of its own.
 events = []
-cells = _cells.Cells(events.append, lambda: events.append("pop"))
+cells = _notebook_cells.Cells(events.append, lambda: events.append("pop"))
 cells.end()  # the cell that loaded the extension
 cells.begin("%%gpumemtrace\nx = <1>\ny = 2")
 assert cells.number_of(3) == 3
@@ -58,7 +58,7 @@ assert cell.files == {"outer": 0, "inner": 0}, cell.files
 assert cell.line_of([frame("/lib/t.py", 9), frame("inner", 2), frame("inner", 3), frame("outer", 1)]) == 2
 assert cell.line_of([frame("/lib/t.py", 9)]) is None
 assert cell.line_of([frame(None, None, kind="native"), frame("outer", 1)]) == 1
-timed = _cells.Cell("%%time\na\nb")
+timed = _notebook_cells.Cell("%%time\na\nb")
 timed.files["cell"] = 0
 assert timed.line_of([frame("<timed exec>", 2), frame("cell", 1)]) == 3
 # Below `%time` in a line, IPython compiles the statement alone.
@@ -99,13 +99,13 @@ assert rows == [
     (None, "t.py:7 in g", 1, 1, 1, 0),
 ], rows
 
-html = _cell_html.as_html(numbers)
+html = _notebook_html.as_html(numbers)
 assert "<details>" in html and 'srcdoc="&lt;!doctype html&gt;&quot;&#x27;&amp;"' in html and "x = &lt;1&gt;" in html
 assert "Note: &lt;lost&gt;" in html and 'title="1,010 B"' in html and "older than this cell" in html
-assert "<details open>" in _cell_html.as_html(numbers, True)
-text = _cell_html.as_text(numbers)
+assert "<details open>" in _notebook_html.as_html(numbers, True)
+text = _notebook_html.as_text(numbers)
 assert "In [3] on GPU 0, blocks of PyTorch: allocated 1.08 KiB, left 1011 B, peak 1.04 KiB" in text, text
-assert [_cell_html.size(one) for one in (0, 1023, 1024, 10230, 1 << 20, 1048064, 3 << 40)] == [
+assert [_notebook_html.size(one) for one in (0, 1023, 1024, 10230, 1 << 20, 1048064, 3 << 40)] == [
     "0 B", "1023 B", "1.00 KiB", "9.99 KiB", "1.00 MiB", "1.00 MiB", "3.00 TiB",
 ]  # fmt: skip
 assert notebook.load and gpumemtrace.load_ipython_extension

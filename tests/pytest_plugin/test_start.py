@@ -138,7 +138,7 @@ class Start(Project):
         self.write("conftest.py", "")
         self.write(
             "other_system.py",
-            "import gpumemtrace._program as program\nprogram.unsuitable = lambda: 'it needs Linux; this is Darwin'\n",
+            "import gpumemtrace._program as program\nprogram.why_unsuitable = lambda: 'it needs Linux; this is Darwin'\n",
         )
         self.write_tests("@pytest.mark.limit_gpu_memory(0)\ndef test_one(): work(KiB)\n")
         output = self.record("-p", "other_system", code=0)

@@ -14,7 +14,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(SOURCE, "scripts"))
-import surface  # noqa: E402  (scripts/ is no package)
+import cuda_functions  # noqa: E402  (scripts/ is no package)
 
 CC = os.environ.get("CC", "cc")
 # A future version.
@@ -42,7 +42,7 @@ def folder():
 
 @functools.cache
 def header(version):
-    return surface.Header(os.path.join(folders()[version], "include", "cuda.h"))
+    return cuda_functions.Header(os.path.join(folders()[version], "include", "cuda.h"))
 
 
 def library(version):
@@ -167,9 +167,9 @@ def runtime_entries():
             raise AssertionError(f"{version}: {len(by_name)} requests by name, {len(by_symbol)} by symbol")
         counts[version] = len(by_name)
         for one, other in zip(by_name, by_symbol):
-            if one.name != surface.base_of(other.name):
+            if one.name != cuda_functions.base_of(other.name):
                 continue  # 12.0 to 12.2 ask for cuGraphInstantiateWithParams_ptsz by this, its exact name
-            entry = surface.Entry(other.name, one.name, one.version, "PTDS" if one.flags & 2 else "LEGACY")
+            entry = cuda_functions.Entry(other.name, one.name, one.version, "PTDS" if one.flags & 2 else "LEGACY")
             entries.setdefault(other.name, set()).add(entry)
     return entries, counts
 

@@ -12,12 +12,12 @@ import unittest
 import runtimes
 import tap
 from recorded_run import SHIM
-from runtimes import surface
+from runtimes import cuda_functions
 
 
 @functools.cache
 def hooked():
-    return {row.symbol for row in surface.rows() if row.library == "CUDA"}
+    return {row.symbol for row in cuda_functions.rows() if row.library == "CUDA"}
 
 
 def expected(symbol):
@@ -121,13 +121,13 @@ class SymbolRequests(unittest.TestCase):
     def test_each_request_that_looks_like_an_allocation_call_has_a_row_or_a_reason(self):
         asked = runtimes.runtime_entries()[0]
         self.assertGreater(len(asked), 370)
-        reasons = surface.not_hooked()
+        reasons = cuda_functions.not_hooked()
         unexplained = sorted(
             symbol
             for symbol in asked
-            if surface.looks_like_allocation(symbol)
+            if cuda_functions.looks_like_allocation(symbol)
             and symbol not in hooked()
-            and surface.base_of(symbol) not in reasons
+            and cuda_functions.base_of(symbol) not in reasons
             and symbol not in reasons
         )
         self.assertEqual(unexplained, [])

@@ -103,8 +103,8 @@ ALLOWED_USES = {
     # The table of hooks holds the address of each wrapper, and calls none of them: a hook is one row.
     ("preload/hooks/hooks.c", "gmt_wrap_"),
     # The table of verbs holds the address of each verb and its options, and calls none of them: a verb is one row.
-    ("tools/options/command_table.c", "gmt_cmd_"),
-    ("tools/options/command_table.c", "gmt_option_rows_"),
+    ("tools/options/command.c", "gmt_cmd_"),
+    ("tools/options/command.c", "gmt_option_rows_"),
     # The table of formats holds the address of each writer, and calls none of them: a format is one row.
     ("src/render/export/export.c", "gmt_export_"),
 }

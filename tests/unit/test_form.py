@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPTS = os.path.join(HERE, "..", "..", "scripts")
 sys.path.insert(0, SCRIPTS)
 
-import form  # noqa: E402
+import format_rules  # noqa: E402
 
 CODE = r"""
 /* static int in_a_comment(int a, int b) { */
@@ -37,62 +37,64 @@ LONG = "word " * 30
 
 class Functions(unittest.TestCase):
     def test_definitions_are_found_with_their_line_and_the_number_of_their_parameters(self):
-        self.assertEqual(list(form.functions(CODE)), [("none", 5, 1), ("two", 12, 2)])
+        self.assertEqual(list(format_rules.functions(CODE)), [("none", 5, 1), ("two", 12, 2)])
 
     def test_functions_of_cuda_may_have_more_parameters(self):
-        self.assertTrue(form.FOREIGN_FUNCTION.fullmatch("cuLaunchKernel"))
-        self.assertTrue(form.FOREIGN_FUNCTION.fullmatch("cublasLtMatmul"))
-        self.assertFalse(form.FOREIGN_FUNCTION.fullmatch("current_stack"))
+        self.assertTrue(format_rules.FOREIGN_FUNCTION.fullmatch("cuLaunchKernel"))
+        self.assertTrue(format_rules.FOREIGN_FUNCTION.fullmatch("cublasLtMatmul"))
+        self.assertFalse(format_rules.FOREIGN_FUNCTION.fullmatch("current_stack"))
 
 
 class Text(unittest.TestCase):
     def test_comments_and_strings_have_at_most_100_columns_and_a_tab_counts_four(self):
         words = "x" * 88
-        self.assertFalse(form.is_long_text(f"\t// 56{words}\t"))
+        self.assertFalse(format_rules.is_long_text(f"\t// 56{words}\t"))
         for line in (f"\t// 56 {words} 90", f"\t * {words} 1234567", f'\t"{words} 1234567"', f"\tx; /* {words} */"):
-            self.assertTrue(form.is_long_text(line), line)
+            self.assertTrue(format_rules.is_long_text(line), line)
 
     def test_code_and_urls_may_be_long(self):
-        self.assertFalse(form.is_long_text("\tx = " + "y" * 120 + ";"))
-        self.assertFalse(form.is_long_text("// see https://example.org/" + "y" * 120))
+        self.assertFalse(format_rules.is_long_text("\tx = " + "y" * 120 + ";"))
+        self.assertFalse(format_rules.is_long_text("// see https://example.org/" + "y" * 120))
 
 
 class Markdown(unittest.TestCase):
     def long_lines(self, text):
-        return [line for line, is_prose in form.markdown_lines(text) if is_prose and form.is_too_long(line)]
+        return [
+            line for line, is_prose in format_rules.markdown_lines(text) if is_prose and format_rules.is_too_long(line)
+        ]
 
     def test_lines_of_tables_and_code_may_be_long(self):
         self.assertEqual(self.long_lines(f"| {LONG} |\n\n```sh\n{LONG}\n```\n"), [])
         self.assertEqual(len(self.long_lines(f"```sh\n```\n{LONG}\n")), 1)
 
     def test_a_long_line_is_wrapped_with_the_rest_of_its_paragraph(self):
-        wrapped = form.wrap_markdown(f"# title\n\nbefore\n{LONG}\nafter\n\nend\n")
+        wrapped = format_rules.wrap_markdown(f"# title\n\nbefore\n{LONG}\nafter\n\nend\n")
         self.assertEqual(self.long_lines(wrapped), [])
         self.assertEqual(wrapped.split(), f"# title before {LONG} after end".split())
         self.assertTrue(wrapped.startswith("# title\n\nbefore\nword") and wrapped.endswith(" after\n\nend\n"))
 
     def test_an_item_of_a_list_keeps_its_indentation(self):
-        wrapped = form.wrap_markdown(f"- {LONG}\n- next\n")
+        wrapped = format_rules.wrap_markdown(f"- {LONG}\n- next\n")
         self.assertEqual([line[:4] for line in wrapped.splitlines()], ["- wo", "  wo", "- ne"])
 
     def test_text_without_long_lines_stays_as_it_is(self):
         text = "# a\n\n- b\n  c\n\n| d |\n|---|\n\n```\n- e\n```\n"
-        self.assertEqual(form.wrap_markdown(text), text)
+        self.assertEqual(format_rules.wrap_markdown(text), text)
 
 
 class Pages(unittest.TestCase):
     def test_pages_for_users_have_at_most_150_lines(self):
         paths = ["README.md", "docs/steps.md", "docs/data/sql.md", "docs/internals/a.md", "CONTRIBUTING.md"]
         for lines, expected in ((150, []), (151, paths[:3])):
-            with unittest.mock.patch.object(form, "read", lambda _, lines=lines: "\n" * lines):
-                self.assertEqual([found.path for found in form.check_pages(paths)], expected)
+            with unittest.mock.patch.object(format_rules, "read", lambda _, lines=lines: "\n" * lines):
+                self.assertEqual([found.path for found in format_rules.check_pages(paths)], expected)
 
 
 class Links(unittest.TestCase):
     def findings(self, text):
         pages = {"README.md": text, "docs/steps.md": "# Steps, `marks`\n\n## The 2nd part\n", "docs/a.png": ""}
-        with unittest.mock.patch.object(form, "read", pages.__getitem__):
-            return [(found.path, found.line, found.text.split()[-1]) for found in form.check_links(list(pages))]
+        with unittest.mock.patch.object(format_rules, "read", pages.__getitem__):
+            return [(found.path, found.line, found.text.split()[-1]) for found in format_rules.check_links(list(pages))]
 
     def test_links_to_files_folders_headings_and_other_sites_are_right(self):
         for target in ("docs/steps.md", "docs", "#top", "docs/steps.md#steps-marks", "docs/steps.md#the-2nd-part"):
