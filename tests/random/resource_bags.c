@@ -3,12 +3,12 @@
 
 #include "random_calls.h"
 
-/* The bags with all things of the program, and random numbers. */
+/* The bags with all resources of the program, and the random numbers. */
 
 static struct bag {
-	struct thing things[BAG_CAPACITY];
+	struct resource resources[BAG_CAPACITY];
 	unsigned count;
-} bags[WHATS];
+} bags[RESOURCE_KINDS];
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -41,9 +41,10 @@ size_t draw_units(struct worker *worker)
 	return (1 + draw(worker, 6)) * UNIT_BYTES;
 }
 
-static bool pick(struct worker *worker, enum what what, bool is_taken, struct thing *ret_thing)
+static bool pick(struct worker *worker, enum resource_kind kind, bool is_taken,
+	struct resource *ret_resource)
 {
-	struct bag *bag = &bags[what];
+	struct bag *bag = &bags[kind];
 	bool found;
 
 	pthread_mutex_lock(&mutex);
@@ -51,52 +52,51 @@ static bool pick(struct worker *worker, enum what what, bool is_taken, struct th
 	if (found) {
 		unsigned index = (unsigned)draw(worker, bag->count);
 
-		*ret_thing = bag->things[index];
+		*ret_resource = bag->resources[index];
 		if (is_taken)
-			bag->things[index] = bag->things[--bag->count];
+			bag->resources[index] = bag->resources[--bag->count];
 	}
 	pthread_mutex_unlock(&mutex);
 	return found;
 }
 
-bool take(struct worker *worker, enum what what, struct thing *ret_thing)
+bool take(struct worker *worker, enum resource_kind kind, struct resource *ret_resource)
 {
-	return pick(worker, what, true, ret_thing);
+	return pick(worker, kind, true, ret_resource);
 }
 
-bool look(struct worker *worker, enum what what, struct thing *ret_thing)
+bool peek(struct worker *worker, enum resource_kind kind, struct resource *ret_resource)
 {
-	return pick(worker, what, false, ret_thing);
+	return pick(worker, kind, false, ret_resource);
 }
 
-bool bag_has_space(enum what what)
+bool bag_has_space(enum resource_kind kind)
 {
 	bool has;
 
-	/* Keeps some space for things that threads have taken out and will put back. */
+	/* Keeps some space for resources that threads took out and will put back. */
 	pthread_mutex_lock(&mutex);
-	has = bags[what].count < BAG_CAPACITY - 8;
+	has = bags[kind].count < BAG_CAPACITY - 8;
 	pthread_mutex_unlock(&mutex);
 	return has;
 }
 
-void put(enum what what, const struct thing *thing)
+void put(enum resource_kind kind, const struct resource *resource)
 {
-	struct bag *bag = &bags[what];
+	struct bag *bag = &bags[kind];
 
-	/* A thing that does not fit leaks, as in real programs. */
 	pthread_mutex_lock(&mutex);
 	if (bag->count < BAG_CAPACITY)
-		bag->things[bag->count++] = *thing;
+		bag->resources[bag->count++] = *resource;
 	pthread_mutex_unlock(&mutex);
 }
 
 void forget_context(CUcontext context)
 {
 	pthread_mutex_lock(&mutex);
-	for (int what = 0; what < WHATS; what++)
-		for (unsigned i = bags[what].count; i-- > 0;)
-			if (bags[what].things[i].context == context)
-				bags[what].things[i] = bags[what].things[--bags[what].count];
+	for (int kind = 0; kind < RESOURCE_KINDS; kind++)
+		for (unsigned i = bags[kind].count; i-- > 0;)
+			if (bags[kind].resources[i].context == context)
+				bags[kind].resources[i] = bags[kind].resources[--bags[kind].count];
 	pthread_mutex_unlock(&mutex);
 }

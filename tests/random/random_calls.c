@@ -2,9 +2,9 @@
 /*
  * usage: random-calls SEED CALLS THREADS ACCOUNTING
  *
- * Calls CUDA at random on the simulated device. At every thousandth call all threads rest. The
- * program then appends the driver's live things to the file ACCOUNTING (struct checkpoint and its
- * items), and sets a mark with the checkpoint's number.
+ * Calls CUDA at random on the simulated device. After every thousandth call all threads wait, and
+ * the program appends the driver's live items to the file ACCOUNTING (checkpoint.h). It sets a mark
+ * with the checkpoint's number.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -41,13 +41,13 @@ static unsigned thread_count;
 static uint64_t seed, rounds;
 static FILE *accounting;
 
-void be_alone(struct worker *worker)
+void lock_exclusively(struct worker *worker)
 {
-	if (worker->is_alone)
+	if (worker->has_exclusive_lock)
 		return;
 	pthread_rwlock_unlock(&lock);
 	pthread_rwlock_wrlock(&lock);
-	worker->is_alone = true;
+	worker->has_exclusive_lock = true;
 }
 
 static void act(struct worker *worker)
@@ -63,7 +63,7 @@ static void act(struct worker *worker)
 		number -= actions[i].weight;
 	}
 	pthread_rwlock_unlock(&lock);
-	worker->is_alone = false;
+	worker->has_exclusive_lock = false;
 }
 
 static void write_accounting(const void *bytes, size_t length)
@@ -74,8 +74,8 @@ static void write_accounting(const void *bytes, size_t length)
 	}
 }
 
-/* Writes a checkpoint. Call it while no other thread runs. */
-static void check_point(uint64_t number)
+/* Writes a checkpoint. Call while no other thread runs. */
+static void write_checkpoint(uint64_t number)
 {
 	static struct simcuda_item items[1 << 14];
 	struct checkpoint checkpoint = { .number = number };
@@ -83,7 +83,7 @@ static void check_point(uint64_t number)
 
 	checkpoint.count = simcuda_list(items, sizeof(items) / sizeof(*items));
 	if (checkpoint.count > sizeof(items) / sizeof(*items)) {
-		fprintf(stderr, "random-calls: %zu things live\n", (size_t)checkpoint.count);
+		fprintf(stderr, "random-calls: %zu items are too many\n", (size_t)checkpoint.count);
 		exit(1);
 	}
 	for (unsigned i = 0; i < thread_count; i++)
@@ -92,7 +92,7 @@ static void check_point(uint64_t number)
 	write_accounting(items, checkpoint.count * sizeof(*items));
 	snprintf(name, sizeof(name), "checkpoint %llu", (unsigned long long)number);
 	gpumemtrace_mark(name);
-	/* Lets the recorder's writer catch up: after a dropped event the run would prove nothing. */
+	/* Gives the recorder's writer time: if it drops an event, the run proves nothing. */
 	usleep(REST_US);
 }
 
@@ -104,7 +104,7 @@ static void *work(void *argument)
 		while (worker->calls < round * CALLS_BETWEEN / thread_count)
 			act(worker);
 		if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
-			check_point(round);
+			write_checkpoint(round);
 		pthread_barrier_wait(&barrier);
 	}
 	return NULL;
@@ -125,12 +125,12 @@ int main(int argc, char **argv)
 		perror(argv[4]);
 		return 1;
 	}
-	others_begin();
+	start_other_process();
 	if (cuInit(0)) {
 		fputs("random-calls: no driver\n", stderr);
 		return 1;
 	}
-	contexts_begin();
+	find_primary_contexts();
 	pthread_barrier_init(&barrier, NULL, thread_count);
 	for (unsigned i = 0; i < thread_count; i++) {
 		workers[i].seed = seed * 1000 + i;

@@ -3,16 +3,16 @@
 #include "random_calls.h"
 
 /*
- * Takes out a stream of some context, so that no other thread ends it. Or returns the default
- * stream, or the thread's own.
+ * Takes a stream out of its bag, so that no other thread destroys it. Or returns the default stream
+ * or the thread's own stream, and false.
  */
-static bool take_stream(struct worker *worker, struct thing *ret_stream)
+static bool take_stream(struct worker *worker, struct resource *ret_stream)
 {
 	static const CUstream special[] = { NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD };
 
 	if (!one_in(worker, 3) && take(worker, STREAM, ret_stream))
 		return true;
-	*ret_stream = (struct thing){ .address = (uintptr_t)special[draw(worker, 3)] };
+	*ret_stream = (struct resource){ .address = (uintptr_t)special[draw(worker, 3)] };
 	return false;
 }
 
@@ -20,7 +20,7 @@ static void keep(struct worker *worker, CUdeviceptr address, const void *pointer
 {
 	(void)worker;
 	put(POOLED,
-		&(struct thing){
+		&(struct resource){
 			.address = address ? address : (uintptr_t)pointer, .size_bytes = size_bytes });
 }
 
@@ -28,7 +28,7 @@ ACTION(25, allocate_async)
 {
 	size_t size_bytes = one_in(worker, 20) ? draw_wrong_size(worker) : draw_size(worker);
 	CUdeviceptr address = 0;
-	struct thing stream;
+	struct resource stream;
 	void *pointer = NULL;
 	bool done, is_taken;
 
@@ -53,7 +53,7 @@ ACTION(25, allocate_async)
 
 ACTION(25, release_async)
 {
-	struct thing block, stream;
+	struct resource block, stream;
 	bool done, is_taken;
 
 	if (!take(worker, POOLED, &block))
@@ -81,11 +81,11 @@ ACTION(25, release_async)
 		put(STREAM, &stream);
 }
 
-/* Allocates from a pool of any device, also of another device than the stream's, or of the host. */
+/* Allocates from a pool of the host or of any device, which may differ from the stream's device. */
 ACTION(8, allocate_from_pool)
 {
 	size_t size_bytes = draw_size(worker);
-	struct thing pool = { 0 }, stream;
+	struct resource pool = { 0 }, stream;
 	CUdeviceptr address = 0;
 	void *pointer = NULL;
 	bool done, is_taken, has_pool;
@@ -112,21 +112,21 @@ ACTION(8, allocate_from_pool)
 		put(POOL, &pool);
 }
 
-ACTION(3, make_pool)
+ACTION(3, create_pool)
 {
 	CUmemPoolProps properties = {
 		.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = (int)draw(worker, DEVICES) },
 		.maxSize = one_in(worker, 4) ? 4 * UNIT_BYTES : 0,
 	};
-	struct thing pool = { .device = properties.location.id };
+	struct resource pool = { .device = properties.location.id };
 
 	if (one_in(worker, 4)) {
 		properties.location = (CUmemLocation){ .type = CU_MEM_LOCATION_TYPE_HOST };
 		pool.device = -1;
 	}
 	if (!bag_has_space(POOL))
-		return end_pool(worker);
+		return destroy_pool(worker);
 	if (one_in(worker, 2)
 			? CALL(worker, cuMemPoolCreate((CUmemoryPool *)&pool.address, &properties))
 			: CALL(worker,
@@ -136,9 +136,9 @@ ACTION(3, make_pool)
 }
 
 /* Destroys a pool, whether or not blocks of it are alive. */
-ACTION(2, end_pool)
+ACTION(2, destroy_pool)
 {
-	struct thing pool;
+	struct resource pool;
 
 	if (!take(worker, POOL, &pool))
 		return;
@@ -148,9 +148,9 @@ ACTION(2, end_pool)
 }
 
 /* Sets the default pool of a device. */
-ACTION(2, choose_pool)
+ACTION(2, set_device_pool)
 {
-	struct thing pool;
+	struct resource pool;
 	CUmemoryPool usual;
 	int device = (int)draw(worker, DEVICES);
 
@@ -165,7 +165,7 @@ ACTION(2, choose_pool)
 
 ACTION(3, trim_pool)
 {
-	struct thing pool;
+	struct resource pool;
 	uint64_t threshold_bytes = one_in(worker, 2) ? UINT64_MAX : 0;
 
 	if (!take(worker, POOL, &pool))
@@ -186,9 +186,9 @@ ACTION(2, import_pool)
 {
 	CUmemoryPool pool;
 
-	be_alone(worker);
+	lock_exclusively(worker);
 	if (!CALL(worker,
-			cuMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)others.pool_file,
+			cuMemPoolImportFromShareableHandle(&pool, (void *)(intptr_t)other_process.pool_file,
 				CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0)))
 		return;
 	if (imported_pool)
@@ -200,18 +200,18 @@ ACTION(4, import_pool_block)
 {
 	CUdeviceptr address;
 
-	be_alone(worker);
+	lock_exclusively(worker);
 	/* The driver returns the size and the device only to a thread with a context. */
-	ask_context(worker);
+	update_current_context(worker);
 	if (!imported_pool || !worker->current || !bag_has_space(POOLED))
 		return;
 	if (CALL(worker,
 			cuMemPoolImportPointer(&address, imported_pool,
-				&others.blocks[draw(worker, FILES_OF_OTHERS)])))
+				&other_process.blocks[draw(worker, SHARED_COUNT)])))
 		keep(worker, address, NULL, 0);
 }
 
-ACTION(3, pool_wrong)
+ACTION(3, invalid_pool_calls)
 {
 	CUmemPoolProps nowhere = { .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
 		.location = { .type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 99 } };
@@ -252,22 +252,22 @@ ACTION(3, pool_wrong)
 	}
 }
 
-ACTION(3, make_stream)
+ACTION(3, create_stream)
 {
-	struct thing stream = { 0 };
+	struct resource stream = { 0 };
 
 	if (!bag_has_space(STREAM))
-		return end_stream(worker);
+		return destroy_stream(worker);
 	if (!CALL(worker, cuStreamCreate((CUstream *)&stream.address, CU_STREAM_NON_BLOCKING)))
 		return;
-	ask_context(worker);
+	update_current_context(worker);
 	stream.context = worker->current;
 	put(STREAM, &stream);
 }
 
-ACTION(2, end_stream)
+ACTION(2, destroy_stream)
 {
-	struct thing stream;
+	struct resource stream;
 
 	if (take(worker, STREAM, &stream))
 		CALL(worker, cuStreamDestroy_v2((CUstream)stream.address));

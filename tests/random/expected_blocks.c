@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "driver_facts.h"
+#include "expected_blocks.h"
 
 #include "format/format.h"
 
-static bool is_graphics(const struct items *items, uint64_t handle)
+static bool is_graphics(const struct checkpoint_items *items, uint64_t handle)
 {
 	for (uint64_t i = 0; i < items->count; i++)
 		if (items->list[i].kind == SIMCUDA_KIND_GRAPHICS_RESOURCE &&
@@ -13,7 +13,8 @@ static bool is_graphics(const struct items *items, uint64_t handle)
 }
 
 /* Returns the largest mapping of a handle. Counts its holders that the recorder cannot see. */
-static uint64_t largest_mapping(const struct items *items, uint64_t handle, uint32_t *ret_tiles)
+static uint64_t largest_mapping(const struct checkpoint_items *items, uint64_t handle,
+	uint32_t *ret_tiles)
 {
 	uint64_t largest = 0;
 
@@ -31,7 +32,7 @@ static uint64_t largest_mapping(const struct items *items, uint64_t handle, uint
 	return largest;
 }
 
-/* The space in which a recording has each kind of thing; 0: it has no such thing. */
+/* The space in which a recording has each kind of item; 0: the recording lacks this kind. */
 static const uint8_t space_of[] = {
 	[SIMCUDA_KIND_DEVICE] = GMT_SPACE_DEVICE,
 	[SIMCUDA_KIND_MANAGED] = GMT_SPACE_MANAGED,
@@ -54,66 +55,67 @@ static const uint8_t space_of[] = {
 	[SIMCUDA_KIND_MODULE] = GMT_SPACE_MODULE,
 };
 
-static bool physical_fact(const struct items *items, const struct simcuda_item *item,
-	struct fact *fact)
+static bool expected_physical_block(const struct checkpoint_items *items,
+	const struct simcuda_item *item, struct live_block *block)
 {
 	uint32_t tiles;
 	uint64_t mapped_bytes = largest_mapping(items, item->address, &tiles);
 
 	if (item->kind == SIMCUDA_KIND_IMPORTED_PHYSICAL)
-		fact->bytes = mapped_bytes; /* its least size; the exact one is unknown to the program */
+		block->min_bytes = mapped_bytes; /* no call returns the size; it is at least this large */
 	else if (item->device < 0)
-		fact->space = GMT_SPACE_VMM_HOST;
+		block->space = GMT_SPACE_VMM_HOST;
 	/* Descriptors and tiles of arrays also keep the memory alive, but only the driver sees that. */
 	return item->references || item->mappings != tiles;
 }
 
-bool fact_of(const struct items *items, const struct simcuda_item *item, struct fact *ret_fact)
+bool expected_block_of(const struct checkpoint_items *items, const struct simcuda_item *item,
+	struct live_block *ret_block)
 {
-	struct fact fact = { .address = item->address,
-		.bytes = item->size_bytes,
-		.most_bytes = item->size_bytes,
+	struct live_block block = { .address = item->address,
+		.min_bytes = item->size_bytes,
+		.max_bytes = item->size_bytes,
 		.device = (int16_t)item->device };
 	bool is_known = true;
 
-	fact.space = (size_t)item->kind < sizeof(space_of) ? space_of[item->kind] : 0;
+	block.space = (size_t)item->kind < sizeof(space_of) ? space_of[item->kind] : 0;
 	switch (item->kind) {
 	case SIMCUDA_KIND_IPC:
-		fact.references = item->references;
+		block.references = item->references;
 		break;
 	case SIMCUDA_KIND_MIPMAP:
 		/* A mipmap that shows a mapped resource belongs to the resource. */
 		is_known = !item->object || !is_graphics(items, item->object);
 		if (item->object) {
-			fact.space = GMT_SPACE_EXTERNAL_ARRAY;
-			fact.bytes = fact.most_bytes = 0;
+			block.space = GMT_SPACE_EXTERNAL_ARRAY;
+			block.min_bytes = block.max_bytes = 0;
 		}
 		break;
 	case SIMCUDA_KIND_GRAPHICS_RESOURCE:
 		/* No call returns its size. */
-		fact.bytes = fact.most_bytes = 0;
+		block.min_bytes = block.max_bytes = 0;
 		break;
 	case SIMCUDA_KIND_PHYSICAL:
 	case SIMCUDA_KIND_IMPORTED_PHYSICAL:
-		is_known = physical_fact(items, item, &fact);
+		is_known = expected_physical_block(items, item, &block);
 		break;
 	case SIMCUDA_KIND_MULTICAST:
-		fact.device = ANY_DEVICE;
+		block.device = ANY_DEVICE;
 		break;
 	case SIMCUDA_KIND_MODULE:
 		is_known = !item->object;
-		fact.bytes = 0;
-		fact.most_bytes = ANY_BYTES;
+		block.min_bytes = 0;
+		block.max_bytes = ANY_BYTES;
 		break;
 	case SIMCUDA_KIND_CONTEXT:
 	case SIMCUDA_KIND_GREEN_CONTEXT:
 		/* The recorder measures its size, on a device that other threads use too. */
-		fact.bytes = 0;
-		fact.most_bytes = ANY_BYTES;
+		block.min_bytes = 0;
+		block.max_bytes = ANY_BYTES;
 		break;
 	default:
 		break;
 	}
-	*ret_fact = fact;
-	return fact.space && is_known;
+	*ret_block = block;
+	return block.space && is_known;
 }

@@ -19,9 +19,9 @@ static CUmemAllocationProp properties_of(struct worker *worker, bool is_exportab
 	return properties;
 }
 
-ACTION(12, make_physical)
+ACTION(12, create_physical)
 {
-	struct thing memory = { .size_bytes = draw_units(worker), .other = one_in(worker, 3) };
+	struct resource memory = { .size_bytes = draw_units(worker), .other = one_in(worker, 3) };
 	CUmemAllocationProp properties = properties_of(worker, memory.other);
 
 	if (!bag_has_space(PHYSICAL))
@@ -35,7 +35,7 @@ ACTION(12, make_physical)
 /* Releases a handle, mapped or not. Mappings keep the memory alive. */
 ACTION(10, release_physical)
 {
-	struct thing memory;
+	struct resource memory;
 
 	if (take(worker, PHYSICAL, &memory))
 		CALL(worker, cuMemRelease(memory.address));
@@ -43,7 +43,7 @@ ACTION(10, release_physical)
 
 ACTION(8, reserve_range)
 {
-	struct thing range = { .size_bytes = 4 * draw_units(worker) };
+	struct resource range = { .size_bytes = 4 * draw_units(worker) };
 
 	if (!bag_has_space(RANGE))
 		return free_range(worker);
@@ -54,7 +54,7 @@ ACTION(8, reserve_range)
 /* Maps memory after the mapped part of a range, so that one unmapping may end several mappings. */
 ACTION(14, map_range)
 {
-	struct thing range, memory;
+	struct resource range, memory;
 	bool releases = one_in(worker, 3);
 
 	if (!take(worker, RANGE, &range))
@@ -72,10 +72,10 @@ ACTION(14, map_range)
 	put(RANGE, &range);
 }
 
-/* Unmaps all of a range, or a part. A part whose ends lie inside a mapping is refused. */
+/* Unmaps a range or a part of it. The driver refuses a part that ends inside a mapping. */
 ACTION(12, unmap_range)
 {
-	struct thing range;
+	struct resource range;
 	size_t units;
 
 	if (!take(worker, RANGE, &range))
@@ -92,10 +92,10 @@ ACTION(12, unmap_range)
 	put(RANGE, &range);
 }
 
-/* Frees a range. Refused while something is mapped in it. */
+/* Frees a range. The driver refuses while memory is mapped in it. */
 ACTION(6, free_range)
 {
-	struct thing range;
+	struct resource range;
 
 	if (take(worker, RANGE, &range) &&
 		!CALL(worker, cuMemAddressFree(range.address, range.size_bytes)))
@@ -105,7 +105,7 @@ ACTION(6, free_range)
 /* Takes another reference to a handle, which must be released too. */
 ACTION(5, retain_handle)
 {
-	struct thing range, memory = { 0 };
+	struct resource range, memory = { 0 };
 	uint64_t at;
 
 	if (!bag_has_space(PHYSICAL))
@@ -123,7 +123,7 @@ ACTION(5, retain_handle)
 
 ACTION(3, export_physical)
 {
-	struct thing memory;
+	struct resource memory;
 	int file;
 
 	if (!bag_has_space(EXPORTED))
@@ -133,23 +133,23 @@ ACTION(3, export_physical)
 	if (CALL(worker,
 			cuMemExportToShareableHandle(&file, memory.address,
 				CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0)))
-		put(EXPORTED, &(struct thing){ .other = (uint64_t)file });
+		put(EXPORTED, &(struct resource){ .other = (uint64_t)file });
 	put(PHYSICAL, &memory);
 }
 
 ACTION(3, close_exported)
 {
-	struct thing exported;
+	struct resource exported;
 
 	(void)worker;
 	if (take(worker, EXPORTED, &exported))
 		close((int)exported.other);
 }
 
-/* Imports memory of this process, which still holds it: otherwise no one could identify it. */
+/* Imports memory that this process exported and still holds. */
 ACTION(2, import_own)
 {
-	struct thing memory;
+	struct resource memory;
 	CUmemGenericAllocationHandle handle;
 	int file;
 
@@ -162,22 +162,23 @@ ACTION(2, import_own)
 				cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)file,
 					CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)))
 			put(PHYSICAL,
-				&(struct thing){ .address = handle, .size_bytes = memory.size_bytes, .other = 1 });
+				&(struct resource){
+					.address = handle, .size_bytes = memory.size_bytes, .other = 1 });
 		close(file);
 	}
 	put(PHYSICAL, &memory);
 }
 
-ACTION(4, import_of_others)
+ACTION(4, import_of_other_process)
 {
-	uint64_t number = draw(worker, FILES_OF_OTHERS);
-	struct thing memory = { .size_bytes = others.memory_bytes[number] };
+	uint64_t number = draw(worker, SHARED_COUNT);
+	struct resource memory = { .size_bytes = other_process.memory_bytes[number] };
 
 	if (!bag_has_space(PHYSICAL))
 		return release_physical(worker);
 	if (CALL(worker,
 			cuMemImportFromShareableHandle(&memory.address,
-				(void *)(intptr_t)others.memory_files[number],
+				(void *)(intptr_t)other_process.memory_files[number],
 				CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)))
 		put(PHYSICAL, &memory);
 }
@@ -187,11 +188,11 @@ ACTION(4, import_of_others)
  * ------------------------------------------------------------------------------------
  */
 
-ACTION(5, make_multicast)
+ACTION(5, create_multicast)
 {
 	CUmulticastObjectProp properties = { .numDevices = 1 + (unsigned)draw(worker, 2),
 		.size = 2 * draw_units(worker) };
-	struct thing object = { .size_bytes = properties.size };
+	struct resource object = { .size_bytes = properties.size };
 
 	if (!bag_has_space(MULTICAST))
 		return release_multicast(worker);
@@ -205,15 +206,15 @@ ACTION(5, make_multicast)
 
 ACTION(5, release_multicast)
 {
-	struct thing object;
+	struct resource object;
 
 	if (take(worker, MULTICAST, &object))
 		CALL(worker, cuMemRelease(object.address));
 }
 
-static void bind(struct worker *worker, const struct thing *object, uint64_t offset)
+static void bind(struct worker *worker, const struct resource *object, uint64_t offset)
 {
-	struct thing memory, range;
+	struct resource memory, range;
 
 	if (one_in(worker, 3)) {
 		if (!take(worker, RANGE, &range))
@@ -240,11 +241,11 @@ static void bind(struct worker *worker, const struct thing *object, uint64_t off
 
 ACTION(6, bind_multicast)
 {
-	struct thing object, range;
+	struct resource object, range;
 	uint64_t offset;
 
 	if (!take(worker, MULTICAST, &object))
-		return make_multicast(worker);
+		return create_multicast(worker);
 	offset = draw(worker, object.size_bytes / UNIT_BYTES) * UNIT_BYTES;
 	/* Sometimes maps the object itself, in the same way as memory. */
 	if (one_in(worker, 5) && take(worker, RANGE, &range)) {
@@ -260,7 +261,7 @@ ACTION(6, bind_multicast)
 
 ACTION(5, unbind_multicast)
 {
-	struct thing object;
+	struct resource object;
 
 	if (!take(worker, MULTICAST, &object))
 		return;
@@ -271,14 +272,14 @@ ACTION(5, unbind_multicast)
 }
 
 /*
- * --- what cannot be
- * -------------------------------------------------------------------------------
+ * --- invalid calls
+ * --------------------------------------------------------------------------------
  */
 
-ACTION(5, physical_wrong)
+ACTION(5, invalid_physical_calls)
 {
 	CUmemAllocationProp properties = properties_of(worker, false);
-	struct thing memory = { 0 };
+	struct resource memory = { 0 };
 	CUmemGenericAllocationHandle handle;
 
 	switch (draw(worker, 9)) {
@@ -307,8 +308,8 @@ ACTION(5, physical_wrong)
 		CALL(worker, cuMemRetainAllocationHandle(&handle, &handle));
 		break;
 	case 8:
-		/* Maps a handle after its release. Holds the lock alone, so no other thread gets it. */
-		be_alone(worker);
+		/* Maps a handle after its release. Under the exclusive lock no other thread gets it. */
+		lock_exclusively(worker);
 		if (take(worker, PHYSICAL, &memory)) {
 			CALL(worker, cuMemRelease(memory.address));
 			CALL(worker, cuMemMap(UNIT_BYTES, UNIT_BYTES, 0, memory.address, 0));

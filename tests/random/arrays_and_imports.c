@@ -9,11 +9,11 @@
 cudaError_t cudaGraphicsGLRegisterBuffer(struct cudaGraphicsResource **resource, unsigned buffer,
 	unsigned flags);
 
-static void keep(struct worker *worker, enum what what, uint64_t address, uint64_t other)
+static void keep(struct worker *worker, enum resource_kind kind, uint64_t address, uint64_t other)
 {
-	ask_context(worker);
-	put(what,
-		&(struct thing){ .address = address,
+	update_current_context(worker);
+	put(kind,
+		&(struct resource){ .address = address,
 			.other = other,
 			.context = worker->current,
 			.device = worker->device });
@@ -63,7 +63,7 @@ static struct cudaChannelFormatDesc draw_channels(struct worker *worker)
 		cudaChannelFormatKindSigned };
 }
 
-ACTION(10, make_array)
+ACTION(10, create_array)
 {
 	CUDA_ARRAY3D_DESCRIPTOR shape = draw_shape(worker);
 	CUDA_ARRAY_DESCRIPTOR flat = { shape.Width, shape.Height, shape.Format, shape.NumChannels };
@@ -76,7 +76,7 @@ ACTION(10, make_array)
 	bool done = false;
 
 	if (!bag_has_space(ARRAY))
-		return end_array(worker);
+		return destroy_array(worker);
 	switch (draw(worker, 6)) {
 	case 0:
 		done = CALL(worker, cuArrayCreate_v2((CUarray *)&array, &flat));
@@ -104,9 +104,9 @@ ACTION(10, make_array)
 		keep(worker, ARRAY, array, shape.Flags);
 }
 
-ACTION(10, end_array)
+ACTION(10, destroy_array)
 {
-	struct thing array;
+	struct resource array;
 
 	if (take(worker, ARRAY, &array) &&
 		!(one_in(worker, 2) ? CALL(worker, cuArrayDestroy((CUarray)array.address))
@@ -114,7 +114,7 @@ ACTION(10, end_array)
 		put(ARRAY, &array);
 }
 
-ACTION(6, make_mipmap)
+ACTION(6, create_mipmap)
 {
 	CUDA_ARRAY3D_DESCRIPTOR shape = draw_shape(worker);
 	struct cudaChannelFormatDesc channels = draw_channels(worker);
@@ -127,7 +127,7 @@ ACTION(6, make_mipmap)
 		shape.NumChannels = 4;
 	}
 	if (!bag_has_space(MIPMAP))
-		return end_mipmap(worker);
+		return destroy_mipmap(worker);
 	if (one_in(worker, 2)
 			? CALL(worker, cuMipmappedArrayCreate((CUmipmappedArray *)&array, &shape, levels))
 			: CALL(worker,
@@ -136,9 +136,9 @@ ACTION(6, make_mipmap)
 		keep(worker, MIPMAP, array, 0);
 }
 
-ACTION(6, end_mipmap)
+ACTION(6, destroy_mipmap)
 {
-	struct thing array;
+	struct resource array;
 
 	if (take(worker, MIPMAP, &array) &&
 		!(one_in(worker, 2)
@@ -150,7 +150,7 @@ ACTION(6, end_mipmap)
 /* Maps memory to an array that has no memory of its own. */
 ACTION(4, map_array)
 {
-	struct thing array, memory;
+	struct resource array, memory;
 
 	if (!take(worker, ARRAY, &array))
 		return;
@@ -220,7 +220,7 @@ ACTION(5, open_ipc)
 
 ACTION(5, close_ipc)
 {
-	struct thing opened;
+	struct resource opened;
 
 	if (take(worker, IPC, &opened) &&
 		!(one_in(worker, 2) ? CALL(worker, cuIpcCloseMemHandle(opened.address))
@@ -237,16 +237,16 @@ ACTION(4, import_external)
 	uint64_t memory = 0;
 
 	if (!bag_has_space(EXTERNAL))
-		return end_external(worker);
+		return destroy_external(worker);
 	if (one_in(worker, 2)
 			? CALL(worker, cuImportExternalMemory((CUexternalMemory *)&memory, &handle))
 			: CALL(worker, cudaImportExternalMemory((cudaExternalMemory_t *)&memory, &same)))
 		keep(worker, EXTERNAL, memory, 0);
 }
 
-ACTION(4, end_external)
+ACTION(4, destroy_external)
 {
-	struct thing memory;
+	struct resource memory;
 
 	if (take(worker, EXTERNAL, &memory) &&
 		!(one_in(worker, 2)
@@ -263,7 +263,7 @@ ACTION(4, map_external)
 	CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC image = { .numLevels = 2,
 		.arrayDesc = {
 			.Width = 64, .Height = 64, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 4 } };
-	struct thing memory;
+	struct resource memory;
 	CUdeviceptr address;
 
 	if (!take(worker, EXTERNAL, &memory))
@@ -288,7 +288,7 @@ ACTION(3, register_graphics)
 	bool done = false;
 
 	if (!bag_has_space(GRAPHICS))
-		return end_graphics(worker);
+		return unregister_graphics(worker);
 	switch (draw(worker, 6)) {
 	case 0:
 		done = CALL(worker, cuGraphicsGLRegisterBuffer(&resource, number, 0));
@@ -316,7 +316,7 @@ ACTION(3, register_graphics)
 
 ACTION(3, map_graphics)
 {
-	struct thing resource;
+	struct resource resource;
 
 	if (!take(worker, GRAPHICS, &resource))
 		return;
@@ -329,16 +329,16 @@ ACTION(3, map_graphics)
 	put(GRAPHICS, &resource);
 }
 
-ACTION(3, end_graphics)
+ACTION(3, unregister_graphics)
 {
-	struct thing resource;
+	struct resource resource;
 
 	if (take(worker, GRAPHICS, &resource) &&
 		!CALL(worker, cuGraphicsUnregisterResource((CUgraphicsResource)resource.address)))
 		put(GRAPHICS, &resource);
 }
 
-ACTION(4, foreign_wrong)
+ACTION(4, invalid_array_calls)
 {
 	CUDA_ARRAY3D_DESCRIPTOR empty = { .Width = 0, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1 },
 							huge = { .Width = (size_t)1 << 40,

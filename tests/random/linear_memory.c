@@ -4,12 +4,13 @@
 
 #include "random_calls.h"
 
-static void keep(struct worker *worker, enum what what, uint64_t address, size_t size_bytes)
+static void keep(struct worker *worker, enum resource_kind kind, uint64_t address,
+	size_t size_bytes)
 {
-	ask_context(worker);
+	update_current_context(worker);
 	if (address)
-		put(what,
-			&(struct thing){ .address = address,
+		put(kind,
+			&(struct resource){ .address = address,
 				.size_bytes = size_bytes,
 				.context = worker->current,
 				.device = worker->device });
@@ -30,11 +31,11 @@ ACTION(30, allocate)
 
 ACTION(30, release_block)
 {
-	struct thing block;
+	struct resource block;
 
 	if (!take(worker, BLOCK, &block))
 		return;
-	/* The current context may be another one than the block's, or there is none. */
+	/* The current context may be another context than the block's, or NULL. */
 	if (!(one_in(worker, 2) ? CALL(worker, cuMemFree_v2(block.address))
 							: CALL(worker, cudaFree((void *)block.address))))
 		put(BLOCK, &block);
@@ -80,7 +81,7 @@ ACTION(10, allocate_pitch)
 		keep(worker, BLOCK, address ? address : (uintptr_t)pointer, pitch * height);
 }
 
-/* Calls the old functions with 32-bit addresses. `other` says which function frees the block. */
+/* Calls the old functions with 32-bit addresses. */
 ACTION(10, allocate_low)
 {
 	unsigned size_bytes = (unsigned)draw(worker, 1 << 20), pitch;
@@ -99,9 +100,9 @@ ACTION(10, allocate_low)
 		done = CALL(worker, cuMemAllocHost(&pointer, size_bytes));
 	if (!done)
 		return;
-	ask_context(worker);
+	update_current_context(worker);
 	put(LOW,
-		&(struct thing){ .address = kind == 2 ? (uintptr_t)pointer : address,
+		&(struct resource){ .address = kind == 2 ? (uintptr_t)pointer : address,
 			.other = kind == 2,
 			.context = worker->current,
 			.device = worker->device });
@@ -109,7 +110,7 @@ ACTION(10, allocate_low)
 
 ACTION(10, release_low)
 {
-	struct thing low;
+	struct resource low;
 
 	if (!take(worker, LOW, &low))
 		return;
@@ -146,7 +147,7 @@ ACTION(10, allocate_pinned)
 
 ACTION(10, release_pinned)
 {
-	struct thing pinned;
+	struct resource pinned;
 
 	if (!take(worker, PINNED, &pinned))
 		return;
@@ -158,23 +159,23 @@ ACTION(10, release_pinned)
 /*
  * Registers memory of the program, which stays mapped. Or registers the memory that a handle points
  * to: then the handle of an array is also the address of registered memory. When the handle ends,
- * that memory stays registered, and malloc may return its address for the next handle: then that
- * one cannot be registered. Whether this happens depends on what other threads free meanwhile, so
- * a run that must be repeatable sets RANDOM_CALLS_WITHOUT_HANDLES.
+ * its memory stays registered. If malloc returns this address for the next handle, the next handle
+ * cannot be registered. This depends on other threads' frees, so a run that must be repeatable sets
+ * RANDOM_CALLS_WITHOUT_HANDLES.
  */
 ACTION(8, register_memory)
 {
 	static _Alignas(4096) char own[64][4096];
-	static const enum what handles[] = { ARRAY, MIPMAP, EXTERNAL, GRAPHICS, MODULE };
+	static const enum resource_kind handles[] = { ARRAY, MIPMAP, EXTERNAL, GRAPHICS, MODULE };
 	size_t size_bytes = 1 + draw(worker, sizeof(own[0]));
 	void *memory = own[draw(worker, 64)];
-	struct thing handle;
+	struct resource handle;
 
 	if (!bag_has_space(REGISTERED))
 		return unregister_memory(worker);
 	if (one_in(worker, 3) && !getenv("RANDOM_CALLS_WITHOUT_HANDLES")) {
-		be_alone(worker);
-		if (look(worker, handles[draw(worker, 5)], &handle)) {
+		lock_exclusively(worker);
+		if (peek(worker, handles[draw(worker, 5)], &handle)) {
 			memory = (void *)handle.address;
 			size_bytes = 8;
 		}
@@ -186,7 +187,7 @@ ACTION(8, register_memory)
 
 ACTION(8, unregister_memory)
 {
-	struct thing memory;
+	struct resource memory;
 
 	if (!take(worker, REGISTERED, &memory))
 		return;
@@ -196,11 +197,11 @@ ACTION(8, unregister_memory)
 }
 
 /*
- * --- what cannot be
- * -------------------------------------------------------------------------------
+ * --- invalid calls
+ * --------------------------------------------------------------------------------
  */
 
-ACTION(6, allocate_wrong)
+ACTION(6, invalid_allocations)
 {
 	size_t size_bytes = draw_wrong_size(worker), pitch;
 	CUdeviceptr address = 0;
@@ -248,15 +249,15 @@ ACTION(6, allocate_wrong)
 }
 
 /*
- * Frees wrong addresses or NULL. Whatever other threads do, these are not blocks: no block begins
- * at an odd address.
+ * Frees wrong addresses or NULL. The wrong addresses are odd, and no block begins at an odd
+ * address.
  */
-ACTION(6, free_wrong)
+ACTION(6, invalid_frees)
 {
-	struct thing block = { 0 };
+	struct resource block = { 0 };
 	uint64_t odd;
 
-	look(worker, BLOCK, &block);
+	peek(worker, BLOCK, &block);
 	odd = (block.address | 1) + 2 * draw(worker, 100);
 	switch (draw(worker, 9)) {
 	case 0:
@@ -289,53 +290,54 @@ ACTION(6, free_wrong)
 	}
 }
 
-/* Holds the lock alone: before the second free, another thread could get the same address. */
+/* Takes the lock exclusively: before the second free, another thread could get the address. */
 ACTION(3, free_twice)
 {
-	struct thing thing;
+	struct resource resource;
 
-	be_alone(worker);
-	if (one_in(worker, 2) && take(worker, BLOCK, &thing)) {
-		CALL(worker, cuMemFree_v2(thing.address));
-		CALL(worker, cuMemFree_v2(thing.address));
-	} else if (take(worker, PINNED, &thing)) {
-		CALL(worker, cuMemFreeHost((void *)thing.address));
-		CALL(worker, cudaFreeHost((void *)thing.address));
+	lock_exclusively(worker);
+	if (one_in(worker, 2) && take(worker, BLOCK, &resource)) {
+		CALL(worker, cuMemFree_v2(resource.address));
+		CALL(worker, cuMemFree_v2(resource.address));
+	} else if (take(worker, PINNED, &resource)) {
+		CALL(worker, cuMemFreeHost((void *)resource.address));
+		CALL(worker, cudaFreeHost((void *)resource.address));
 	}
 	/* A free fails if no context is current. The block then ends with its context. */
 }
 
-/* Frees a thing with the function for another kind, which may succeed. */
+/* Frees a resource with the function for another kind. This may succeed. */
 ACTION(2, free_of_other_kind)
 {
-	static const enum what kinds[] = { BLOCK, POOLED, PINNED, REGISTERED, RANGE, IPC, ARRAY };
-	enum what what = kinds[draw(worker, sizeof(kinds) / sizeof(*kinds))];
-	struct thing thing;
+	static const enum resource_kind kinds[] = { BLOCK, POOLED, PINNED, REGISTERED, RANGE, IPC,
+		ARRAY };
+	enum resource_kind kind = kinds[draw(worker, sizeof(kinds) / sizeof(*kinds))];
+	struct resource resource;
 	bool done = false;
 
-	be_alone(worker);
-	if (!take(worker, what, &thing))
+	lock_exclusively(worker);
+	if (!take(worker, kind, &resource))
 		return;
 	switch (draw(worker, 6)) {
 	case 0:
-		done = CALL(worker, cuMemFree_v2(thing.address));
+		done = CALL(worker, cuMemFree_v2(resource.address));
 		break;
 	case 1:
-		done = CALL(worker, cuMemFreeAsync(thing.address, NULL));
+		done = CALL(worker, cuMemFreeAsync(resource.address, NULL));
 		break;
 	case 2:
-		done = CALL(worker, cuMemFreeHost((void *)thing.address));
+		done = CALL(worker, cuMemFreeHost((void *)resource.address));
 		break;
 	case 3:
-		done = CALL(worker, cuMemHostUnregister((void *)thing.address));
+		done = CALL(worker, cuMemHostUnregister((void *)resource.address));
 		break;
 	case 4:
-		done = CALL(worker, cuIpcCloseMemHandle(thing.address));
+		done = CALL(worker, cuIpcCloseMemHandle(resource.address));
 		break;
 	case 5:
-		done = CALL(worker, cuMipmappedArrayDestroy((CUmipmappedArray)thing.address));
+		done = CALL(worker, cuMipmappedArrayDestroy((CUmipmappedArray)resource.address));
 		break;
 	}
 	if (!done)
-		put(what, &thing);
+		put(kind, &resource);
 }
