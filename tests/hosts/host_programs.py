@@ -1,41 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The host programs: what must behave with the recorder as without it, to the byte.
+"""The host programs, which must behave with the recorder as without it, to the byte.
 
-usage: hosts.py [--long]    prints the table for docs/internals/testing/hosts.md, with the versions of this machine
+usage: host_programs.py [--long]    prints the table for docs/internals/testing/hosts.md, with the versions of this machine
 """
 
 import os
-import shutil
 import subprocess
 
-from host import Host
-
-PROGRAMS = os.environ.get("GMT_TEST_HOSTS", "")
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
-
-
-def program(name):
-    """Returns the path of one of our programs, which Meson builds."""
-    return os.path.join(PROGRAMS, name)
-
-
-def source(name):
-    with open(os.path.join(SOURCE, name), encoding="utf-8") as file:
-        return file.read()
-
-
-def python():
-    """Returns Debian's Python if it exists: pyenv's Python starts as a shell script."""
-    return "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else shutil.which("python3") or "python3"
-
-
-def shell(script, **more):
-    return {"command": ["/bin/sh", "-c", script], **more}
-
-
-def bash(script, *needs, **more):
-    return {"command": ["bash", "-c", script], "needs": ("bash", *needs), **more}
-
+from host_program import Host, bash, program, python, shell, source
 
 GIT = """
 set -e
@@ -61,10 +33,10 @@ diff <(printf 'a\\nb\\n') <(printf 'a\\nc\\n'); cat <<< here
 ulimit -a; jobs; type -a sh; echo ${BASH_VERSINFO[0]} $SHLVL; compgen -A signal | sed -n 1,5p
 sleep 100 & kill -9 $!; wait $! 2>/dev/null; echo $?; false | true; echo ${PIPESTATUS[@]}
 exec 7> seven; echo x >&7; exec 7>&-; """
-    + "\"$INSIDE\" a b; exit 7"
+    + "\"$PROCESS_FACTS\" a b; exit 7"
 )
 
-# A program that looks up functions of the driver or the runtime gets the recorder's functions, as it must.
+# Look-ups of CUDA's functions correctly find the recorder's functions.
 WRAPPED = ((r"in lib(?:cuda\.so\.1|cudart\.so\.\d+|gpumemtrace\.so) as (cu)", r"CUDA's \1"),)
 NUMBERS = ((r"0x[0-9a-f]+", "ADDRESS"),)
 
@@ -87,14 +59,23 @@ SMALL = [
             "timeout 600 true; timeout 0.1 sleep 600; echo $?; nohup true; printf x | stdbuf -o0 cat; env -i pwd; setsid -w sh -c 'exit 4'; echo $?"
         ),
     ),
-    Host("a shell's end", ["/bin/sh", "-c", "echo out; echo err >&2; exit 3"], ends="exit 3", is_deterministic=True),
-    Host("a shell killed by a signal", ["/bin/sh", "-c", "echo before; kill -TERM $$; echo after"], ends="signal 15"),
+    Host(
+        "a shell's end",
+        ["/bin/sh", "-c", "echo out; echo err >&2; exit 3"],
+        expected_end="exit 3",
+        is_deterministic=True,
+    ),
+    Host(
+        "a shell killed by a signal",
+        ["/bin/sh", "-c", "echo before; kill -TERM $$; echo after"],
+        expected_end="signal 15",
+    ),
     Host(
         "bash",
-        **bash(BASH, environment={"INSIDE": program("inside")}),
+        **bash(BASH, environment={"PROCESS_FACTS": program("process-facts")}),
         package="bash",
         version=["bash", "--version"],
-        ends="exit 7",
+        expected_end="exit 7",
     ),
     Host(
         "git",
@@ -102,29 +83,29 @@ SMALL = [
         package="git",
         version=["git", "--version"],
         ignored=(r"\.git/index$",),
-        ends="exit 1",
-        says=b"commit 3",
+        expected_end="exit 1",
+        expected_text=b"commit 3",
     ),
     Host(
         "python with threads, processes and ctypes",
         [python(), "script.py"],
-        given={"script.py": source("host.py")},
-        environment={"INSIDE": program("inside")},
+        files={"script.py": source("python_host.py")},
+        environment={"PROCESS_FACTS": program("process-facts")},
         package="python3",
         version=[python(), "--version"],
         with_driver=True,
         normalise=((r"Thread 0x[0-9a-f]+", "Thread N"),),
-        says=b"faulthandler done",
+        expected_text=b"faulthandler done",
         ignored=(r"__pycache__",),
     ),
     Host(
         "pip install",
         [python(), "install.py"],
-        given={"install.py": source("install.py")},
+        files={"install.py": source("install_wheel.py")},
         needs=(python(),),
         package="python3-pip",
         version=[python(), "-m", "pip", "--version"],
-        says=b"Successfully installed",
+        expected_text=b"Successfully installed",
     ),
     Host(
         "gcc",
@@ -132,7 +113,7 @@ SMALL = [
             "gcc -O2 -g -Wall -c main.c && gcc -flto -O2 -o main main.c && ./main; g++ -O1 -o throws throws.cc && ./throws; "
             "gcc -c wrong.c; gcc -E -x c - -dM < /dev/null | sort | sed -n 1,3p"
         ),
-        given={
+        files={
             "main.c": "#include <stdio.h>\nint main(void) { int unused; printf(\"%d\\n\", __LINE__); return 0; }\n",
             "throws.cc": "#include <iostream>\n#include <stdexcept>\nint main() { for (int i = 0; i < 3; i++) try { throw std::runtime_error(\"thrown\"); }"
             " catch (const std::exception &e) { std::cout << e.what() << i << std::endl; } }\n",
@@ -142,28 +123,28 @@ SMALL = [
         package="g++",
         version=["gcc", "--version"],
         ignored=(r"\.o$",),
-        says=b"thrown2",
+        expected_text=b"thrown2",
     ),
     Host(
         "make -j",
         **shell("make -j4 --output-sync=target | sort; make wrong"),
-        given={
+        files={
             "Makefile": "all: a b c d\na b c d:\n\t@echo making $@ && sleep 0.01 && echo $@ > $@ && $(MAKE) --no-print-directory sub\nsub:\n\t@echo sub\nwrong:\n\t@exit 3\n"
         },
         needs=("make",),
         package="make",
         version=["make", "--version"],
-        ends="exit 2",
+        expected_end="exit 2",
     ),
     Host(
         "perl",
         ["perl", "script.pl"],
-        given={"script.pl": source("host.pl")},
-        environment={"INSIDE": program("inside")},
+        files={"script.pl": source("perl_host.pl")},
+        environment={"PROCESS_FACTS": program("process-facts")},
         needs=("perl",),
         package="perl-base",
         version=["perl", "-e", "print $^V"],
-        says=b"perl done",
+        expected_text=b"perl done",
     ),
     Host(
         "tar and gzip",
@@ -174,7 +155,7 @@ SMALL = [
         needs=("tar", "gzip"),
         package="tar",
         version=["tar", "--version"],
-        ends="exit 2",
+        expected_end="exit 2",
     ),
     Host(
         "names, locales and character sets",
@@ -191,7 +172,7 @@ SMALL = [
         **shell("ldd /bin/ls; ldd /etc/passwd"),
         needs=("ldd",),
         package="libc-bin",
-        ends="exit 1",
+        expected_end="exit 1",
         # The list names the preloaded library, as it must. The library also moves the loader up in the list.
         normalise=((r"(?m)^.*(?:libgpumemtrace\.so|/ld-linux).*\n", ""), (r" \(0x[0-9a-f]+\)", "")),
     ),
@@ -201,50 +182,55 @@ SMALL = [
         environment={"LD_BIND_NOW": "1"},
         needs=(python(),),
     ),
-    Host("what a child sees", [program("inside"), "x"], with_driver=True),
+    Host("the state of a child process", [program("process-facts"), "x"], with_driver=True),
     Host(
-        "what a child sees with no standard descriptors",
-        **shell("exec \"$INSIDE\" <&- 2>&- > seen"),
-        environment={"INSIDE": program("inside")},
+        "the state of a child process without standard descriptors",
+        **shell("exec \"$PROCESS_FACTS\" <&- 2>&- > seen"),
+        environment={"PROCESS_FACTS": program("process-facts")},
     ),
     Host(
-        "a program that asks the loader everything",
-        [program("look-ups")],
+        "a program with all kinds of symbol look-ups",
+        [program("symbol-lookups")],
         normalise=WRAPPED,
-        says=b"dlsym default cuInit: nothing",
+        expected_text=b"dlsym default cuInit: nothing",
         with_driver=True,
     ),
-    Host("the same, bound at once", [program("look-ups")], environment={"LD_BIND_NOW": "1"}, normalise=WRAPPED),
+    Host("the same, bound at once", [program("symbol-lookups")], environment={"LD_BIND_NOW": "1"}, normalise=WRAPPED),
     Host(
-        "a program at a fixed address with the loader's variables",
-        [program("stack-end")],
-        needs=(program("stack-end"),),
+        "a program with a copy relocation of a loader's variable",
+        [program("copy-relocation")],
+        needs=(program("copy-relocation"),),
         environment={"GPUMEMTRACE_OPTIONS": "exports=off"},
-        says=b"a stack, no CUDA",
+        expected_text=b"a stack, no CUDA",
     ),
     Host(
         "a program under ThreadSanitizer",
         [program("with-tsan")],
         needs=(program("with-tsan"),),
         package="gcc",
-        says=b"2000",
+        expected_text=b"2000",
     ),
     Host(
         "a program with AddressSanitizer inside",
         [program("with-asan")],
         needs=(program("with-asan"),),
         package="gcc",
-        says=b"2000",
+        expected_text=b"2000",
     ),
-    Host("a static program", [program("inside-static")], needs=(program("inside-static"),), package="libc6-dev"),
+    Host(
+        "a static program",
+        [program("process-facts-static")],
+        needs=(program("process-facts-static"),),
+        package="libc6-dev",
+    ),
     Host(
         "a static program of musl's",
         **shell("musl-gcc -static -o main main.c && ./main"),
         needs=("musl-gcc",),
         package="musl-tools",
-        given={"main.c": "#include <stdio.h>\nint main(void) { puts(\"static\"); return 3; }\n"},
-        ends="exit 3",
-        says=b"static",
+        files={"main.c": "#include <stdio.h>\nint main(void) { puts(\"static\"); return 3; }\n"},
+        expected_end="exit 3",
+        expected_text=b"static",
     ),
     Host(
         "busybox",
@@ -276,12 +262,12 @@ SMALL = [
     Host(
         "node",
         ["node", "script.js"],
-        given={"script.js": source("host.js")},
-        environment={"INSIDE": program("inside")},
+        files={"script.js": source("node_host.js")},
+        environment={"PROCESS_FACTS": program("process-facts")},
         needs=("node",),
         package="nodejs",
         version=["node", "--version"],
-        says=b"node done",
+        expected_text=b"node done",
     ),
     Host(
         "a JVM",
@@ -329,12 +315,12 @@ SMALL = [
     Host(
         "tclsh",
         ["tclsh", "script.tcl"],
-        given={
+        files={
             "script.tcl": "puts [exec sh -c {echo child}]\nputs [lsort {c a b}]\ncatch {load /nonexistent.so} why\nputs $why\nexit 4\n"
         },
         needs=("tclsh",),
         package="tcl",
-        ends="exit 4",
+        expected_end="exit 4",
     ),
     Host(
         "a terminal (script)",
@@ -363,13 +349,13 @@ SMALL = [
         as_root=True,
         needs=("setpriv", "passwd"),
         package="passwd",
-        ends="exit 1",
+        expected_end="exit 1",
     ),
     *[
         Host(
             f"an end by {how}",
-            [program("ends"), how],
-            ends=end,
+            [program("ways-to-end"), how],
+            expected_end=end,
             is_deterministic=not how.startswith(("thread", "daemon")),
         )
         for how, end in {
@@ -394,18 +380,18 @@ SMALL = [
     ],
 ]
 
-# Programs that run long, or come in large packages.
+# Programs that run for minutes, or come in large packages.
 LARGE = [
     Host(
         "a JVM with threads and processes",
         **shell("javac Host.java && java -Xmx64m Host; java -Xint -cp . Host; java Nothing"),
-        given={"Host.java": source("Host.java")},
-        environment={"INSIDE": program("inside")},
+        files={"Host.java": source("Host.java")},
+        environment={"PROCESS_FACTS": program("process-facts")},
         needs=("javac",),
         package="default-jdk-headless",
         version=["javac", "-version"],
-        says=b"java done",
-        ends="exit 1",
+        expected_text=b"java done",
+        expected_end="exit 1",
         ignored=("hsperfdata",),
     ),
     Host(
@@ -413,12 +399,12 @@ LARGE = [
         **shell(
             "go build -o host host.go && ./host; go vet host.go; CGO_ENABLED=0 go build -o static host.go && ./static"
         ),
-        given={"host.go": source("host.go")},
-        environment={"INSIDE": program("inside"), "GOFLAGS": "-mod=mod", "GO111MODULE": "off"},
+        files={"host.go": source("go_host.go")},
+        environment={"PROCESS_FACTS": program("process-facts"), "GOFLAGS": "-mod=mod", "GO111MODULE": "off"},
         needs=("go",),
         package="golang-go",
         version=["go", "version"],
-        says=b"go done",
+        expected_text=b"go done",
         ignored=(r"\.cache/go-build", r"home/go"),
     ),
     Host(
@@ -429,7 +415,7 @@ LARGE = [
         needs=("npm",),
         package="npm",
         version=["npm", "--version"],
-        given={
+        files={
             "package/package.json": '{"name": "small", "version": "1.0.0", "main": "index.js", "scripts": {"install": "node index.js > installed"}}\n',
             "package/index.js": "module.exports = 42; console.log('ran');\n",
             "package.json": '{"name": "host", "version": "1.0.0"}\n',
@@ -441,25 +427,25 @@ LARGE = [
         **shell(
             f"{python()} -m venv v && v/bin/pip -q --disable-pip-version-check install --no-index --no-build-isolation ./p && v/bin/small"
         ),
-        given={
+        files={
             "p/setup.py": "from setuptools import setup\nsetup(name='small', version='1', py_modules=['small'], entry_points={'console_scripts': ['small = small:main']})\n",
             "p/small.py": "def main():\n    print('installed')\n",
         },
         needs=(python(),),
         package="python3-venv",
-        says=b"installed",
+        expected_text=b"installed",
         ignored=(r"\.pyc$", r"__pycache__", r"RECORD$", r"direct_url"),
     ),
     Host(
         "gdb with a program",
         **shell(
-            "gdb -nx -batch -ex 'break write' -ex run -ex 'bt 1' -ex continue --args \"$ENDS\" return 2>&1 | grep -v libthread_db"
+            "gdb -nx -batch -ex 'break write' -ex run -ex 'bt 1' -ex continue --args \"$WAYS_TO_END\" return 2>&1 | grep -v libthread_db"
         ),
-        environment={"ENDS": program("ends")},
+        environment={"WAYS_TO_END": program("ways-to-end")},
         needs=("gdb",),
         package="gdb",
         normalise=(*NUMBERS, (r"process \d+", "process N")),
-        says=b"Breakpoint 1",
+        expected_text=b"Breakpoint 1",
     ),
     Host(
         "a compiler of a larger program",

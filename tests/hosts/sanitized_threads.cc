@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that share a counter and look up names. Linked to a static or shared sanitizer. */
+/* Threads share a counter and throw exceptions. Then looks up names. Built with a sanitizer. */
 #include <atomic>
 #include <cstdio>
 #include <dlfcn.h>

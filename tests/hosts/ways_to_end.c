@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: ends HOW
+ * usage: ways-to-end HOW
  *
- * Ends in one of the ways in which a process can end. Handlers of each kind print when they run.
+ * Ends in one of the ways in which a process can end. Each exit handler, signal handler,
+ * constructor and destructor prints a line.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -97,8 +98,8 @@ static void with_children(void)
 	wait_and_print(child);
 
 	/*
-	 * A child of vfork runs in this process's memory, so the recorder must not change that memory
-	 * when the child ends.
+	 * A child of vfork runs in this process's memory. The recorder must not change this memory when
+	 * the child ends.
 	 */
 	errno = EDOM;
 	child = vfork();

@@ -5,8 +5,8 @@ import os
 import re
 import unittest
 
-import compare
-import hosts
+import compare_runs
+import host_programs
 import tap
 from recorded_run import PYTORCH_ABORT, RUNS, SHIM, SIM_PYTHON, cli, sim_python
 
@@ -15,10 +15,10 @@ SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "d
 TIMES = ((r'"time_ns": \d+', '"time_ns": T'),)
 
 
-def run(host, place, preload, libraries):
+def run(host, run_folder, preload, libraries):
     """Runs the program again if PyTorch crashed at its end, which happens sometimes also without a recorder."""
     for _ in range(RUNS):
-        outcome = compare.run(host, place, preload, libraries)
+        outcome = compare_runs.run(host, run_folder, preload, libraries)
         if PYTORCH_ABORT.encode() not in outcome.err:
             break
         print("# PyTorch aborted at its own end: the program is run again", flush=True)
@@ -29,23 +29,23 @@ def run(host, place, preload, libraries):
 class DataLoader(unittest.TestCase):
     def compare(self, *arguments):
         command, libraries = sim_python(SCRIPT, *arguments)
-        host = hosts.Host(
+        host = host_programs.Host(
             "data loader",
             command,
             normalise=TIMES,
             ignored=(r"__pycache__", r"\.gmt\.gz$"),
             environment={"PYTHONDONTWRITEBYTECODE": "1"},
         )
-        with compare.RunFolder() as place:
-            plain = run(host, place, None, libraries)
-            recorded = run(host, place, SHIM, libraries)
-            files = [name for name in os.listdir(place.work) if ".gmt" in name]
-            reports = [cli("report", "--full", os.path.join(place.work, name)) for name in files]
-            again = run(host, place, None, libraries)
+        with compare_runs.RunFolder() as run_folder:
+            plain = run(host, run_folder, None, libraries)
+            recorded = run(host, run_folder, SHIM, libraries)
+            files = [name for name in os.listdir(run_folder.work) if ".gmt" in name]
+            reports = [cli("report", "--full", os.path.join(run_folder.work, name)) for name in files]
+            again = run(host, run_folder, None, libraries)
         # Only the recording process prints a line of the recorder, and only one.
         different = [line for line in recorded.err.decode().splitlines() if line.startswith("gpumemtrace")]
         recorded.err = re.sub(rb"(?m)^gpumemtrace.*\n", b"", recorded.err)
-        return compare.differences(plain, again, recorded), plain, files, reports, different
+        return compare_runs.differences(plain, again, recorded), plain, files, reports, different
 
     def check(self, method):
         differences, plain, files, reports, different = self.compare(method)

@@ -10,7 +10,7 @@ if (!isMainThread) {
 } else if (process.argv[2] === 'child') {
   process.send('from the child', () => process.exit(6));
 } else {
-  console.log(execFileSync(process.env.INSIDE, ['x'], { encoding: 'utf8' }));
+  console.log(execFileSync(process.env.PROCESS_FACTS, ['x'], { encoding: 'utf8' }));
   console.log(spawnSync('sh', ['-c', 'kill -9 $$']).signal, spawnSync('/nonexistent').error.code);
   fs.writeFileSync('written', Buffer.alloc(100000, 'x'));
   console.log(fs.readFileSync('written').length, fs.readdirSync('.').sort().join(' '));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program at a fixed address that uses a variable of the loader. So the linker copies the
- * variable into the program, and it is empty until the program is relocated. node is built this
- * way. Also prints whether CUDA seems to exist.
+ * A program at a fixed address that uses a variable of the loader. The linker makes a copy
+ * relocation: the variable lies in the program, and is empty until the program is relocated. node
+ * is built this way. Prints whether the variable is set, and whether weak CUDA symbols are found.
  */
 #include <stdio.h>
 

@@ -14,7 +14,7 @@ for my $code (0 .. 5) {
     waitpid $child, 0;
     print $? >> 8, " ";
 }
-print "\n", `"$ENV{INSIDE}" a`, system('exit 3') >> 8, "\n";
+print "\n", `"$ENV{PROCESS_FACTS}" a`, system('exit 3') >> 8, "\n";
 open my $from, '-|', 'sort', '-r', $0 or die;
 print scalar(my @lines = <$from>), "\n";
 close $from;

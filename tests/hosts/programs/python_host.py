@@ -80,8 +80,12 @@ def main():
     print(threading.active_count(), threading.main_thread().name)
     with_processes()
     with_ctypes()
-    print(subprocess.run([os.environ["INSIDE"], "x"], capture_output=True, text=True, check=True).stdout)
-    print(subprocess.run([os.environ["INSIDE"]], close_fds=False, capture_output=True, text=True, check=True).stdout)
+    print(subprocess.run([os.environ["PROCESS_FACTS"], "x"], capture_output=True, text=True, check=True).stdout)
+    print(
+        subprocess.run(
+            [os.environ["PROCESS_FACTS"]], close_fds=False, capture_output=True, text=True, check=True
+        ).stdout
+    )
     sys.stdout.flush()
     with_signals()
     child = os.fork()

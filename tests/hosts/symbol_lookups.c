@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes all kinds of look-ups, valid and invalid, and prints each answer: the symbol, its object,
- * and the results of two dlerror() calls. The output must be the same with and without a recorder.
- * So the program does not look up functions of libc that a recorder replaces, such as dlsym.
+ * Makes all kinds of symbol look-ups, valid and invalid. Prints each result: the symbol, its
+ * object, and the results of two dlerror() calls. The output must be the same with and without the
+ * recorder, so the program looks up no libc function that the recorder replaces, such as dlsym.
  */
 #include <dlfcn.h>
 #include <link.h>

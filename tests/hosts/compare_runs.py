@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs a program without the recorder and with it, and returns the differences.
 
-Each run has the same folders, newly made, and the same environment except LD_PRELOAD. The comparison leaves out lines
-that differ between two runs without the recorder.
+Each run has the same folders, which are empty at its start, and the same environment except LD_PRELOAD. The comparison
+leaves out lines that differ between two runs without the recorder.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ import tempfile
 import other_users
 from recorded_run import SHIM
 
-TIME_LIMIT_S = 900  # only a program that never ends takes so long
+TIME_LIMIT_S = 900  # more than any program needs that ends
 # The environment variables of the user that programs need. The rest must not appear in a failed test's output.
 PASSED_VARIABLES = ("PATH", "USER", "LOGNAME", "SHELL")
 
@@ -46,21 +46,21 @@ class RunFolder:
     """A folder with the same path in each run, because programs write the path into their output."""
 
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="gpumemtrace-hosts.")
-        self.work, self.home, self.temporary = (os.path.join(self.folder, name) for name in ("work", "home", "tmp"))
+        self.path = tempfile.mkdtemp(prefix="gpumemtrace-hosts.")
+        self.work, self.home, self.temporary = (os.path.join(self.path, name) for name in ("work", "home", "tmp"))
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.path, ignore_errors=True)
 
-    def clear(self, given):
-        """Empties the folder, and writes the files `given` (name: text) into its working folder."""
+    def clear(self, files):
+        """Empties the folder, and writes `files` (name: text) into its working folder."""
         for folder in (self.work, self.home, self.temporary):
             subprocess.run(["rm", "-rf", folder], check=True)
             os.mkdir(folder)
-        for name, text in given.items():
+        for name, text in files.items():
             path = os.path.join(self.work, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
@@ -78,10 +78,10 @@ class RunFolder:
     def files(self, ignored):
         """Returns everything in the folder: kind, permissions and content."""
         found = {}
-        for folder, names, others in os.walk(self.folder):
+        for folder, names, others in os.walk(self.path):
             for name in names + others:
                 path = os.path.join(folder, name)
-                short = os.path.relpath(path, self.folder)
+                short = os.path.relpath(path, self.path)
                 if not any(re.search(pattern, short) for pattern in ignored):
                     found[short] = describe(path)
         return found
@@ -105,13 +105,13 @@ def normalise(content, rules):
     return content
 
 
-def run(host, place, preload=None, libraries=None):
+def run(host, run_folder, preload=None, libraries=None):
     """Runs one row of the table."""
-    place.clear(host.given)
+    run_folder.clear(host.files)
     process = subprocess.Popen(
         host.command,
-        cwd=place.work,
-        env=place.environment(preload, libraries, host.environment),
+        cwd=run_folder.work,
+        env=run_folder.environment(preload, libraries, host.environment),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -128,11 +128,11 @@ def run(host, place, preload=None, libraries=None):
         f"exit {code}" if code >= 0 else f"signal {-code}",
         normalise(out, host.normalise),
         normalise(err, host.normalise),
-        place.files(host.ignored),
+        run_folder.files(host.ignored),
     )
 
 
-def lines_that_vary(one, other):
+def varying_lines(one, other):
     """Returns the indices of lines in which two runs differ. None: any line may differ."""
     if len(one) != len(other):
         return None
@@ -144,11 +144,11 @@ def without_lines(lines, indices):
 
 
 def differences(plain, again, recorded):
-    """Returns the differences between `recorded` and the two runs without the recorder as text, or ""."""
+    """Returns the differences between `recorded` and the two other runs as text, "" if there are none."""
     texts, texts_again, recorded_texts = plain.texts(), again.texts(), recorded.texts()
     different = []
     for part, lines in texts.items():
-        varying = lines_that_vary(lines, texts_again[part])
+        varying = varying_lines(lines, texts_again[part])
         if varying is None or (varying and len(recorded_texts[part]) != len(lines)):
             # The number of lines varies by itself. Lines in both runs without the recorder must be in `recorded`.
             expected = set(lines) & set(texts_again[part])
@@ -164,12 +164,12 @@ def differences(plain, again, recorded):
 
 
 def compare(host, libraries=None, preload=SHIM):
-    """Returns the differences of a row with and without the recorder, and the outcome without the recorder."""
+    """Returns the differences between runs with and without the recorder, and the outcome without it."""
     if host.as_root:
         # Such programs change to another user, who may have no access to the build folder.
         preload = other_users.reachable(preload)
-    with RunFolder() as place:
-        plain = run(host, place, None, libraries)
-        recorded = run(host, place, preload, libraries)
-        again = run(host, place, None, libraries)
+    with RunFolder() as run_folder:
+        plain = run(host, run_folder, None, libraries)
+        recorded = run(host, run_folder, preload, libraries)
+        again = run(host, run_folder, None, libraries)
     return differences(plain, again, recorded), plain

@@ -40,7 +40,7 @@ func main() {
 	syscall.Kill(os.Getpid(), syscall.SIGUSR1)
 	fmt.Println(<-caught)
 
-	out, err := exec.Command(os.Getenv("INSIDE"), "x").CombinedOutput()
+	out, err := exec.Command(os.Getenv("PROCESS_FACTS"), "x").CombinedOutput()
 	fmt.Println(string(out), err)
 	fmt.Println(exec.Command("sh", "-c", "exit 3").Run())
 	fmt.Println(exec.Command("/nonexistent").Run())
