@@ -10,15 +10,15 @@ import os
 import subprocess
 import sys
 
-from bench import SOURCE, Bench, Table, last_line
+from runner import SOURCE, Runner, Table, last_line
 
 sys.path.insert(1, os.path.join(SOURCE, "tests", "helpers"))
-import calls
-import exact
-import harm
+import hooked_calls
+import compare_pytorch
+import side_effects
 import compare_ledger
-import lookups
-import toolkit
+import symbol_lookups
+import toolchain
 
 SECTIONS = ["pointers", "calls", "host", "captures", "costs", "ledger", "pytorch"]
 SNIPPETS_VERSION = 12050  # the version of the CUDA headers that the snippets need
@@ -36,27 +36,29 @@ HOST_CASES = [
 class Check:
     """Runs all sections that the machine allows."""
 
-    def __init__(self, bench, table, options):
-        self.bench, self.table, self.options = bench, table, options
+    def __init__(self, runner, table, options):
+        self.runner, self.table, self.options = runner, table, options
         self.torch, self.no_torch = None, "it was not asked for"
         # find_torch also finds the folder of a runtime from PyTorch's wheels.
         if not options.runtime or {"ledger", "pytorch"} & set(options.only):
-            self.torch, self.no_torch = toolkit.find_torch(bench)
-        self.runtimes = toolkit.find_runtimes(self.torch, options.runtime)
+            self.torch, self.no_torch = toolchain.find_torch(runner)
+        self.runtimes = toolchain.find_runtimes(self.torch, options.runtime)
         headers = options.headers.split(":")
-        self.version = toolkit.headers_version(headers)
-        self.major = toolkit.runtime_for(self.runtimes, self.version)
-        self.driver = toolkit.find_driver(bench.libraries)
+        self.version = toolchain.headers_version(headers)
+        self.major = toolchain.runtime_for(self.runtimes, self.version)
+        self.driver = toolchain.find_driver(runner.libraries)
         if self.torch:
-            print(f"PyTorch {self.torch[0]} for CUDA {self.torch[1]}, {bench.python}")
+            print(f"PyTorch {self.torch[0]} for CUDA {self.torch[1]}, {runner.python}")
         print(
             f"headers of CUDA {self.version // 1000}.{self.version % 1000 // 10}, runtimes: "
             f"{', '.join(self.runtimes.values()) or 'none'}",
             flush=True,
         )
-        self.libraries = toolkit.place_libraries(bench, self.runtimes, self.major, self.driver) if self.driver else ""
-        self.missing = toolkit.build_programs(
-            bench, headers, {"cudart": self.runtimes.get(self.major), "cuda": self.driver}
+        self.libraries = (
+            toolchain.place_libraries(runner, self.runtimes, self.major, self.driver) if self.driver else ""
+        )
+        self.missing = toolchain.build_programs(
+            runner, headers, {"cudart": self.runtimes.get(self.major), "cuda": self.driver}
         )
 
     def has(self, *names):
@@ -73,26 +75,26 @@ class Check:
         return not lacking
 
     def pointers(self):
-        self.table.section("Where look-ups lead")
-        if self.has("pointers"):
-            lookups.check_lookups(self.bench, self.table, self.runtimes)
+        self.table.section("Look-ups of the driver's functions")
+        if self.has("symbol-lookups"):
+            symbol_lookups.check_lookups(self.runner, self.table, self.runtimes)
 
     def calls(self):
         self.table.section("Every hooked function, by every route")
         if self.has("snippets"):
-            if self.bench.cli:
-                calls.check_calls(self.bench, self.table, self.runtimes, self.libraries)
+            if self.runner.cli:
+                hooked_calls.check_calls(self.runner, self.table, self.runtimes, self.libraries)
             else:
-                calls.keep_calls(self.bench, self.table, self.runtimes, self.libraries)
+                hooked_calls.keep_calls(self.runner, self.table, self.runtimes, self.libraries)
 
     def host(self):
-        self.table.section("The host")
+        self.table.section("The host program")
         if self.has("bad-calls"):
-            harm.check_bad_calls(self.bench, self.table)
+            side_effects.check_bad_calls(self.runner, self.table)
         if self.has("deepbind", "libdeepbind.so"):
-            harm.check_deepbind(self.bench, self.table)
+            side_effects.check_deepbind(self.runner, self.table)
         if self.has("busy-threads", "faults", "forks"):
-            if self.bench.cli:
+            if self.runner.cli:
                 self.run_host_cases()
             else:
                 self.table.add(
@@ -101,8 +103,8 @@ class Check:
 
     def run_host_cases(self):
         variables = {
-            "GMT_TEST_PROGRAMS": self.bench.programs,
-            "GMT_TEST_BUILD": self.bench.programs,
+            "GMT_TEST_PROGRAMS": self.runner.programs,
+            "GMT_TEST_BUILD": self.runner.programs,
             "PYTHONPATH": ":".join(os.path.join(SOURCE, "tests", *parts) for parts in TEST_FOLDERS),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
@@ -114,14 +116,14 @@ class Check:
         for case in cases:
             done = subprocess.run(
                 [sys.executable, "-m", "unittest", case],
-                cwd=toolkit.SHIM_TESTS,
+                cwd=toolchain.SHIM_TESTS,
                 env=variables,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 universal_newlines=True,
                 timeout=300,
             )
-            with open(self.bench.kept_path(case + ".log"), "w", encoding="utf-8") as file:
+            with open(self.runner.kept_path(case + ".log"), "w", encoding="utf-8") as file:
                 file.write(done.stdout)
             name = case.split(".")[-1].replace("test_", "", 1).replace("_", " ")
             self.table.add(
@@ -132,20 +134,20 @@ class Check:
 
     def captures(self):
         self.table.section("Stream captures")
-        if self.has("captures"):
-            harm.check_captures(self.bench, self.table)
+        if self.has("stream-captures"):
+            side_effects.check_captures(self.runner, self.table)
 
     def costs(self):
-        self.table.section("What contexts, code and limits take")
+        self.table.section("Memory of contexts, code and limits")
         if self.has("costs"):
-            harm.check_costs(self.bench, self.table)
+            side_effects.check_costs(self.runner, self.table)
 
     def ledger(self):
         self.table.section("The ledger")
-        if self.has("holdings"):
-            compare_ledger.check_holdings(self.bench, self.table)
+        if self.has("memory-kinds"):
+            compare_ledger.check_memory_kinds(self.runner, self.table)
         if self.torch:
-            compare_ledger.check_training(self.bench, self.table)
+            compare_ledger.check_training(self.runner, self.table)
         else:
             self.table.add("the ledger of PyTorch", "skipped", self.no_torch)
 
@@ -154,17 +156,17 @@ class Check:
         if not self.torch:
             self.table.add("PyTorch", "skipped", self.no_torch)
             return
-        exact.check_demo(self.bench, self.table)
-        for case in exact.EXACT:
+        compare_pytorch.check_demo(self.runner, self.table)
+        for case in compare_pytorch.EXACT:
             if not self.options.scripts or case[0] in self.options.scripts.split(","):
-                exact.check_exact(self.bench, self.table, *case)
+                compare_pytorch.check_exact(self.runner, self.table, *case)
 
     def about(self):
         return {
             "torch": self.torch[0] if self.torch else None,
             "runtimes": sorted(self.runtimes),
             "driver": self.driver,
-            "is_simulated": self.bench.is_simulated,
+            "is_simulated": self.runner.is_simulated,
         }
 
 
@@ -178,23 +180,23 @@ def text_of(path):
         return file.read()
 
 
-def compare_kept(bench, table):
+def compare_kept(runner, table):
     """Checks the recordings of a machine without the CLI."""
-    about = json.loads(text_of(bench.kept_path("summary.json")))
-    bench.is_simulated = about["is_simulated"]
+    about = json.loads(text_of(runner.kept_path("summary.json")))
+    runner.is_simulated = about["is_simulated"]
     table.section("Kept: every hooked function")
-    calls.compare_kept(bench, table)
+    hooked_calls.compare_kept(runner, table)
     table.section("Kept: costs and the ledger")
-    for name, judge in (("costs", harm.judge_costs), ("holdings", compare_ledger.judge_holdings)):
-        files = bench.recordings(name)
+    for name, judge in (("costs", side_effects.judge_costs), ("memory-kinds", compare_ledger.judge_memory_kinds)):
+        files = runner.recordings(name)
         if files:
-            judge(bench, table, text_of(bench.kept_path(name + ".out")), files[-1])
+            judge(runner, table, text_of(runner.kept_path(name + ".out")), files[-1])
     for way in compare_ledger.WAYS:
-        expected_path, files = bench.kept_path(f"ledger-{way}.json"), bench.recordings(f"ledger-{way}")
+        expected_path, files = runner.kept_path(f"ledger-{way}.json"), runner.recordings(f"ledger-{way}")
         if os.path.exists(expected_path) and files:
-            compare_ledger.judge_training(bench, table, way, expected_path, files[-1])
+            compare_ledger.judge_training(runner, table, way, expected_path, files[-1])
     table.section("Kept: PyTorch")
-    exact.compare_kept(bench, table)
+    compare_pytorch.compare_kept(runner, table)
 
 
 def parse():
@@ -205,14 +207,14 @@ def parse():
     parser.add_argument("--python", default="")
     parser.add_argument("--libraries", default="")
     parser.add_argument("--headers", default="")
-    parser.add_argument("--runtime", default="", help="the simulated one; else it is looked for")
-    parser.add_argument("--keep", required=True)
-    parser.add_argument("--compare", action="store_true", help="only compare what is in --keep")
-    parser.add_argument("--only", default="", help="sections, with commas between them")
-    parser.add_argument("--scripts", default="", help="of the section pytorch, with commas between them")
-    parser.add_argument("--seconds", type=float, default=400, help="what is not begun after that is skipped")
+    parser.add_argument("--runtime", default="", help="the simulated CUDA runtime; by default a real one is searched")
+    parser.add_argument("--keep", required=True, help="folder for recordings and logs")
+    parser.add_argument("--compare", action="store_true", help="only compare the recordings in --keep")
+    parser.add_argument("--only", default="", help="sections, separated by commas")
+    parser.add_argument("--scripts", default="", help="scripts of the section pytorch, separated by commas")
+    parser.add_argument("--seconds", type=float, default=400, help="time limit: later checks are skipped")
     parser.add_argument("--json", default="", help="path of the summary, in addition to --keep")
-    parser.add_argument("--about", default="", help="a line on the machine")
+    parser.add_argument("--about", default="", help="a line about the machine")
     options = parser.parse_args()
     options.only = [name for name in options.only.split(",") if name] or SECTIONS
     wrong = [name for name in options.only if name not in SECTIONS]
@@ -223,16 +225,16 @@ def parse():
 
 def main():
     options = parse()
-    bench, table, about = Bench(options), Table(), {"machine": options.about}
+    runner, table, about = Runner(options), Table(), {"machine": options.about}
     if options.compare:
-        compare_kept(bench, table)
+        compare_kept(runner, table)
     else:
-        check = Check(bench, table, options)
+        check = Check(runner, table, options)
         about.update(check.about())
         for name in SECTIONS:
             if name in options.only:
                 getattr(check, name)()
-        table.save(bench.kept_path("summary.json"), about)
+        table.save(runner.kept_path("summary.json"), about)
     if options.json:
         table.save(options.json, about)
     print(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shared by the checks of scripts/gpu-check: runs programs with and without the recorder, and keeps verdicts and time.
+"""Shared by the checks of scripts/gpu-check: runs programs with and without the recorder; collects the verdicts.
 
 Needs only Python 3.8.
 """
@@ -19,11 +19,11 @@ LAST_SECONDS = 5  # reserved for the last output
 
 def last_line(text):
     lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1][:200] if lines else "no word"
+    return lines[-1][:200] if lines else "no output"
 
 
 class Run:
-    """A program that ended: its exit code, output and recordings, the largest last."""
+    """A program that ended: its exit code, its output, and the paths of its recordings, the largest last."""
 
     def __init__(self, code, out, err, files):
         self.code, self.out, self.err, self.files = code, out, err, files
@@ -37,7 +37,7 @@ class Run:
         return self.out + self.err
 
     def not_compared(self):
-        return f"recorded in {self.file}; without the CLI there is no comparing here"
+        return f"recorded in {self.file}; without the CLI it cannot be compared here"
 
     def why(self):
         ending = f"signal {-self.code}" if self.code < 0 else f"exit code {self.code}"
@@ -45,7 +45,7 @@ class Run:
 
 
 class Table:
-    """Verdicts by section, printed immediately: ok, FAILED, skipped (with the reason), noted (a fact, no judgement)."""
+    """Verdicts by section, printed immediately: ok, FAILED, skipped (with the reason), noted (a fact without verdict)."""
 
     def __init__(self):
         self.sections = []
@@ -62,7 +62,7 @@ class Table:
         print(f"{verdict:<8}{what}{': ' if detail else ''}{detail}", flush=True)
 
     def judge(self, what, wrong, detail="", **figures):
-        """Adds the verdict FAILED if `wrong` lists something, otherwise ok."""
+        """Adds the verdict ok if the list `wrong` is empty, otherwise FAILED."""
         shown = "; ".join(wrong[:6]) + (f"; and {len(wrong) - 6} more" if len(wrong) > 6 else "")
         self.add(what, "FAILED" if wrong else "ok", shown or detail, **figures)
 
@@ -76,8 +76,8 @@ class Table:
             file.write("\n")
 
 
-class Bench:
-    """Holds the programs, the shim and the recordings' folder, and runs programs."""
+class Runner:
+    """Runs programs with and without the recorder, until the time of all checks is spent."""
 
     def __init__(self, options):
         self.shim, self.cli, self.python = options.shim, options.cli, options.python
@@ -93,7 +93,7 @@ class Bench:
         return os.path.join(self.keep, name)
 
     def recordings(self, name):
-        """Returns the recordings with that name, by size. The last is the program's own, others are of its children."""
+        """Returns the recordings with that name, by size. The last is the program's own. The others are its children's."""
         return sorted(glob.glob(self.kept_path(f"{name}.*.gmt.gz")), key=os.path.getsize) if name else []
 
     def program(self, name):

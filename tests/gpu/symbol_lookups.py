@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Checks look-ups of the driver's functions, without the recorder and with it (pointers.c prints their results)."""
+"""Checks look-ups of the driver's functions, without the recorder and with it (symbol_lookups.c prints their results)."""
 
 import os
 import sys
 
-from bench import SOURCE
+from runner import SOURCE
 
 sys.path.append(os.path.join(SOURCE, "scripts"))
 import surface
@@ -24,8 +24,8 @@ def driver_rows():
     return [(row.symbol, row.base, row.since, row.mode) for row in surface.rows() if row.library == "CUDA"]
 
 
-def meant(rows, base, version, flags):
-    """Returns the row that the version rule selects for an answer, or None."""
+def expected_row(rows, base, version, flags):
+    """Returns the symbol of the row that the driver must select for this version and these flags, or None."""
     known = [row for row in rows if row[1] == base and row[2] <= version]
     if flags == PER_THREAD_FLAG:
         known = [row for row in known if row[3] == PER_THREAD] or known
@@ -34,8 +34,8 @@ def meant(rows, base, version, flags):
     return max(known, key=lambda row: row[2])[0] if known else None
 
 
-class Facts:
-    """The output of pointers.c.
+class LookUps:
+    """The output of symbol_lookups.c.
 
     `exports` is {symbol: (place, name)}, `answers` is {(route, base, version, flags): (result, place, name)}.
     """
@@ -51,13 +51,13 @@ class Facts:
                 self.answers[words[0], words[1], int(words[2]), words[3]] = (int(words[4]), words[5], words[6])
 
 
-def shown(question):
+def text_of(question):
     _, base, version, flags = question
     return f"{base} of {version or 'no version'}, flags {flags}"
 
 
 def check_plain(table, rows, plain, routes):
-    """Checks the answers without the recorder: the driver's exported functions. No exception contradicts a row."""
+    """Checks that without the recorder the answers are the exported functions of the rows. Lists all exceptions."""
     symbols = {row[0] for row in rows}
     missing = sorted(symbol for symbol, (place, _) in plain.exports.items() if place == "none")
     for route, name in routes.items():
@@ -65,26 +65,26 @@ def check_plain(table, rows, plain, routes):
         for question, (result, place, answer) in plain.answers.items():
             if question[0] != route:
                 continue
-            row = meant(rows, question[1], question[2], question[3])
+            row = expected_row(rows, question[1], question[2], question[3])
             if place == "none":
                 if row and question[2] <= plain.version and row not in missing:
-                    silent.append(f"{shown(question)} ({row}): {result}")
+                    silent.append(f"{text_of(question)} ({row}): {result}")
                 continue
             asked += 1
             if answer in symbols:
                 if question[2] and answer != row:
-                    wrong.append(f"{shown(question)} is {answer}, by the rows {row or 'not there yet'}")
+                    wrong.append(f"{text_of(question)} is {answer}, by the rows {row or 'not there yet'}")
             elif answer == "-":
-                different.append(f"{shown(question)} ({row})")
+                different.append(f"{text_of(question)} ({row})")
             else:
-                newer.append(f"{shown(question)} is {answer}")
+                newer.append(f"{text_of(question)} is {answer}")
         if not asked:
             table.add(
-                f"{name} gives what the driver exports", "skipped", "there is no such function, or it answers nothing"
+                f"{name} gives the exported function of the row", "skipped", "it does not exist, or finds nothing"
             )
             continue
         table.judge(
-            f"{name} gives what the driver exports, as the rows say",
+            f"{name} gives the exported function of the row",
             wrong,
             f"{asked} answers, {len(different) + len(newer)} of them no exports of rows",
             answers=asked,
@@ -112,7 +112,7 @@ def check_hooked(table, rows, plain, hooked, routes):
             if (place, name) != (("none", "-") if plain.exports[symbol][0] == "none" else ("shim", symbol))
         ]
         table.judge(
-            "dlsym gives our wrapper of each function that the driver has, and of no other",
+            "dlsym gives the recorder's wrapper of each function that the driver has, and of no other function",
             wrong,
             f"{len(hooked.exports)} names",
         )
@@ -125,21 +125,23 @@ def check_hooked(table, rows, plain, hooked, routes):
             if place == "none" or (answer not in symbols and answer != "-"):
                 expected = (result, place, answer)
             elif answer == "-":
-                row = meant(rows, question[1], question[2] or plain.version, question[3])
+                row = expected_row(rows, question[1], question[2] or plain.version, question[3])
                 expected = (0, "shim", row) if row else (result, place, answer)
             else:
                 expected = (0, "shim", answer)
             found = hooked.answers.get(question)
             if found != expected:
-                wrong.append(f"{shown(question)}: {found} instead of {expected}")
+                wrong.append(f"{text_of(question)}: {found} instead of {expected}")
         if asked:
-            table.judge(f"{name} gives our wrapper of exactly that function", wrong, f"{asked} answers", answers=asked)
+            table.judge(
+                f"{name} gives the recorder's wrapper of the same function", wrong, f"{asked} answers", answers=asked
+            )
 
 
-def check_lookups(bench, table, runtimes):
+def check_lookups(runner, table, runtimes):
     rows = driver_rows()
     # The simulated driver gets a version that is new enough for all rows.
-    machine = {"SIMCUDA_DRIVER_VERSION": "13040"} if bench.is_simulated else {}
+    machine = {"SIMCUDA_DRIVER_VERSION": "13040"} if runner.is_simulated else {}
     routes = ROUTES
     for major in sorted(runtimes, reverse=True) or [None]:
         tail = [runtimes[major]] if major else []
@@ -147,15 +149,17 @@ def check_lookups(bench, table, runtimes):
             table.add(
                 "the runtime that is queried, in addition to the driver", "noted", os.path.basename(runtimes[major])
             )
-        plain = bench.run([bench.program("pointers"), "", *tail], **machine)
+        plain = runner.run([runner.program("symbol-lookups"), "", *tail], **machine)
         if plain.code:
-            table.add("the driver can be asked", "FAILED", plain.why())
+            table.add("look-ups in the driver work", "FAILED", plain.why())
             continue
-        recorded = bench.run([bench.program("pointers"), bench.shim, *tail], name=f"pointers-{major}", **machine)
-        before, after = Facts(plain.out), Facts(recorded.out)
+        recorded = runner.run(
+            [runner.program("symbol-lookups"), runner.shim, *tail], name=f"symbol-lookups-{major}", **machine
+        )
+        before, after = LookUps(plain.out), LookUps(recorded.out)
         check_plain(table, rows, before, routes)
         if recorded.code or len(after.answers) != len(before.answers):
-            table.add("the driver can be asked with the recorder", "FAILED", recorded.why())
+            table.add("look-ups in the driver work with the recorder", "FAILED", recorded.why())
         else:
             check_hooked(table, rows, before, after, routes)
         routes = {route: name for route, name in ROUTES.items() if route.startswith("entry")}

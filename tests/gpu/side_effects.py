@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The recorder changes no result of bad calls, stream captures and the driver's symbols, and measures correctly."""
+"""The recorder changes no result of bad calls, stream captures and symbol look-ups, and measures costs correctly."""
 
 import re
 
@@ -10,13 +10,13 @@ MODES = ["global", "thread-local", "relaxed"]
 COST_SPACES = {"context": Space.CONTEXT, "module": Space.MODULE, "limit": Space.LIMIT}
 COSTS = {"SIMCUDA_CONTEXT_MEMORY": "300M", "SIMCUDA_MODULE_MEMORY": "3M", "SIMCUDA_LIMIT_MEMORY": "1"}
 DEEP_BYTES = 654321
-# On a real device other programs allocate and free meanwhile.
+# On a real device, other programs may allocate and free meanwhile.
 SLACK_BYTES, SLACK_SHARE = 8 * MIB, 0.05
 
 
-def check_bad_calls(bench, table):
-    command = [bench.program("bad-calls")]
-    plain, recorded = bench.run(command), bench.run(command, name="bad-calls")
+def check_bad_calls(runner, table):
+    command = [runner.program("bad-calls")]
+    plain, recorded = runner.run(command), runner.run(command, name="bad-calls")
     theirs, ours = plain.out.splitlines(), recorded.out.splitlines()
     if plain.code:
         table.add(
@@ -27,39 +27,39 @@ def check_bad_calls(bench, table):
         wrong.append(f"ends with '{recorded.why()}' instead of '{plain.why()}'")
     refused = sum(": 0 " not in line and not line.startswith("taken") for line in theirs)
     table.judge(
-        "bad calls get exactly what they get without the recorder",
+        "bad calls have the same results as without the recorder",
         wrong,
         f"{len(theirs) - 1} calls, {refused} refused",
         calls=len(theirs),
         refused=refused,
     )
-    if plain.code or recorded.code or not bench.cli:
+    if plain.code or recorded.code or not runner.cli:
         return
     if not recorded.file:
         table.add("the recording of bad calls is right", "FAILED", "nothing was recorded")
         return
-    result = bench.json_report(recorded.file)
+    result = runner.json_report(recorded.file)
     layers = [layer for device in result["devices"] for layer in device["layers"] if layer["layer"] == "cuda"]
     live = sum(layer["live_bytes"] for layer in [*layers, result["host"]])
     wrong = [] if result["complete"] else ["it is not complete"]
-    wrong += [f"{live} bytes are alive after the reset"] if live else []
+    wrong += [f"{live} bytes are live after the reset"] if live else []
     wrong += [] if result["refused"] else ["no refusal is listed"]
     table.judge(
         "the recording of bad calls is right",
         wrong,
-        f"{len(result['refused'])} refusals listed, nothing is alive at the end",
+        f"{len(result['refused'])} refusals listed, no live block at the end",
     )
 
 
 def numbers(text):
-    """Returns {name: number} from the output of captures.c."""
+    """Returns {name: number} from the output of stream_captures.c."""
     return {name: int(number) for name, number in re.findall(r"^(?:worst )?(\w+) (-?\d+)$", text, re.M)}
 
 
-def check_captures(bench, table):
-    seconds = "0.5" if bench.is_simulated else "3"
+def check_captures(runner, table):
+    seconds = "0.5" if runner.is_simulated else "3"
     for mode in MODES:
-        plain = bench.run([bench.program("captures"), "asks", mode, seconds])
+        plain = runner.run([runner.program("stream-captures"), "queries", mode, seconds])
         printed = numbers(plain.out)
         if plain.code or not printed.get("captures"):
             table.add(f"streams can be captured, mode {mode}", "FAILED", plain.why())
@@ -70,70 +70,70 @@ def check_captures(bench, table):
             if printed[name]
         ]
         table.judge(
-            f"no question from a relaxed thread spoils a capture, mode {mode}",
-            refused + ([f"{printed['spoilt']} of {printed['captures']} were spoilt"] if printed["spoilt"] else []),
-            f"{printed['captures']} captures, {printed['rounds']} rounds of questions{'' if not printed['nvml'] else ', no NVML'}",
+            f"queries from a thread in relaxed mode invalidate no capture, mode {mode}",
+            refused + ([f"{printed['spoilt']} of {printed['captures']} are invalid"] if printed["spoilt"] else []),
+            f"{printed['captures']} captures, {printed['rounds']} rounds of queries{'' if not printed['nvml'] else ', no NVML'}",
             **printed,
         )
-        check_recorded_captures(bench, table, mode, seconds)
+        check_recorded_captures(runner, table, mode, seconds)
     for mode in MODES[:2]:
-        printed = numbers(bench.run([bench.program("captures"), "blunders", mode, seconds]).out)
-        minded = ", ".join(
-            f"{name} answers {printed[name]}" for name in printed if name.startswith(("cu", "nvml")) and printed[name]
+        printed = numbers(runner.run([runner.program("stream-captures"), "queries-in-default-mode", mode, seconds]).out)
+        refused = ", ".join(
+            f"{name} returns {printed[name]}" for name in printed if name.startswith(("cu", "nvml")) and printed[name]
         )
         table.add(
-            f"what the driver minds from a thread that is not relaxed, mode {mode}",
+            f"captures that queries from a thread in default mode invalidate, mode {mode}",
             "noted",
-            f"{printed.get('spoilt')} of {printed.get('captures')} captures were spoilt; {minded or 'no question was refused'}",
+            f"{printed.get('spoilt')} of {printed.get('captures')}; {refused or 'no query was refused'}",
         )
 
 
-def check_recorded_captures(bench, table, mode, seconds):
-    what = f"no capture is spoilt while the recorder asks as often as it may, mode {mode}"
-    command = [bench.program("captures"), "works", mode, seconds]
-    plain, recorded = bench.run(command), bench.run(command, name=f"captures-{mode}")
+def check_recorded_captures(runner, table, mode, seconds):
+    what = f"no capture is invalid while the recorder queries the device as often as it may, mode {mode}"
+    command = [runner.program("stream-captures"), "allocations", mode, seconds]
+    plain, recorded = runner.run(command), runner.run(command, name=f"captures-{mode}")
     before, after = numbers(plain.out), numbers(recorded.out)
     if plain.code or recorded.code:
         table.add(what, "FAILED", (plain if plain.code else recorded).why())
     elif before["spoilt"]:
-        table.add(what, "skipped", f"{before['spoilt']} of {before['captures']} are spoilt without it too")
+        table.add(what, "skipped", f"without the recorder, {before['spoilt']} of {before['captures']} are invalid too")
     else:
-        samples = count_samples(bench, recorded.file)
-        wrong = [f"{after['spoilt']} of {after['captures']} were spoilt"] if after["spoilt"] else []
-        wrong += ["the recorder never asked"] if samples == 0 else []
+        samples = count_samples(runner, recorded.file)
+        wrong = [f"{after['spoilt']} of {after['captures']} are invalid"] if after["spoilt"] else []
+        wrong += ["the recorder made no query"] if samples == 0 else []
         table.judge(
             what,
             wrong,
-            f"{after['captures']} captures, {'?' if samples is None else samples} answers of the driver",
+            f"{after['captures']} captures, {'?' if samples is None else samples} samples",
             samples=samples,
             **after,
         )
 
 
-def count_samples(bench, recording):
-    if not bench.cli:
+def count_samples(runner, recording):
+    if not runner.cli:
         return None
-    return len(bench.call_cli("dump", "--json", "--record=sample", recording).splitlines()) if recording else 0
+    return len(runner.call_cli("dump", "--json", "--record=sample", recording).splitlines()) if recording else 0
 
 
-def check_deepbind(bench, table):
-    command = [bench.program("deepbind"), bench.program("libdeepbind.so")]
-    plain = bench.run(command)
+def check_deepbind(runner, table):
+    command = [runner.program("deepbind"), runner.program("libdeepbind.so")]
+    plain = runner.run(command)
     if plain.code:
         table.add("the driver's symbol table can be changed", "FAILED", f"without the recorder: {plain.why()}")
         return
     for setting in ("on", "off"):
         what = f"cuInit, a launch and its result are as without the recorder, dynsym={setting}"
-        run = bench.run(command, name=f"deepbind-{setting}", settings=f"dynsym={setting}")
+        run = runner.run(command, name=f"deepbind-{setting}", settings=f"dynsym={setting}")
         table.judge(what, [] if (run.code, run.out) == (plain.code, plain.out) else [run.why()], plain.out.strip())
-        if setting == "on" and bench.cli:
-            judge_deepbind(bench, table, run)
+        if setting == "on" and runner.cli:
+            judge_deepbind(runner, table, run)
 
 
-def judge_deepbind(bench, table, run):
+def judge_deepbind(runner, table, run):
     found = [
         row["name"]
-        for row in (bench.events(run.file) if run.file else [])
+        for row in (runner.events(run.file) if run.file else [])
         if row["kind"] == Kind.ALLOC and row["size_bytes"] == DEEP_BYTES
     ]
     table.judge(
@@ -142,25 +142,25 @@ def judge_deepbind(bench, table, run):
     )
 
 
-def check_costs(bench, table):
-    run = bench.run([bench.program("costs")], name="costs", **(COSTS if bench.is_simulated else {}))
-    with open(bench.kept_path("costs.out"), "w", encoding="utf-8") as file:
+def check_costs(runner, table):
+    run = runner.run([runner.program("costs")], name="costs", **(COSTS if runner.is_simulated else {}))
+    with open(runner.kept_path("costs.out"), "w", encoding="utf-8") as file:
         file.write(run.out)
     if run.code or not run.file:
         table.add("what contexts, code and limits take", "FAILED", run.why() if run.code else "nothing was recorded")
-    elif bench.cli:
-        judge_costs(bench, table, run.out, run.file)
+    elif runner.cli:
+        judge_costs(runner, table, run.out, run.file)
     else:
         table.add("what contexts, code and limits take", "skipped", run.not_compared())
 
 
-def judge_costs(bench, table, out, recording):
+def judge_costs(runner, table, out, recording):
     """Compares the recorder's measurements with the program's own."""
     printed = [line.split()[1:] for line in out.splitlines() if line.startswith("cost ")]
     events = {
         name: [
             row["size_bytes"]
-            for row in bench.events(recording)
+            for row in runner.events(recording)
             if row["space"] == space and row["kind"] in (Kind.ALLOC, Kind.SET)
         ]
         for name, space in COST_SPACES.items()
@@ -173,12 +173,15 @@ def judge_costs(bench, table, out, recording):
         for measured, (by_driver, by_nvml) in zip(events[name], theirs):
             shown.append(f"{measured} (driver {by_driver}, NVML {by_nvml})")
             known = [bytes_ for bytes_ in (by_driver, by_nvml) if bytes_ >= 0]
-            slack = 0 if bench.is_simulated else max(SLACK_BYTES, SLACK_SHARE * measured)
+            slack = 0 if runner.is_simulated else max(SLACK_BYTES, SLACK_SHARE * measured)
             if known and min(abs(measured - bytes_) for bytes_ in known) > slack:
                 wrong.append(f"measured {measured}, the driver says {by_driver}, NVML {by_nvml}")
         table.judge(
-            f"each {name} is measured as what the device has more in use", wrong, ", ".join(shown), bytes=events[name]
+            f"each {name} has the size by which the device's memory in use grew",
+            wrong,
+            ", ".join(shown),
+            bytes=events[name],
         )
     launch = [words for words in printed if words[0] == "launch"]
     if launch:
-        table.add("the first launch of a kernel takes, which no hook sees", "noted", f"{launch[0][1]} bytes")
+        table.add("memory of a kernel's first launch, which no hook records", "noted", f"{launch[0][1]} bytes")

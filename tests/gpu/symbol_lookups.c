@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pointers [SHIM [RUNTIME]]: prints the results of look-ups of the driver's functions. Does not
- * judge them.
+ * symbol-lookups [SHIM [RUNTIME]]: prints the results of look-ups of the driver's functions.
  *
  *   driver VERSION                   the result of cuDriverGetVersion
  *   export SYMBOL PLACE NAME         the result of dlsym in the driver
@@ -9,12 +8,13 @@
  *
  * ROUTE is proc_address, proc_address_v2, entry_point (cudaGetDriverEntryPoint) or
  * entry_point_by_version. The program looks up each base of hooks.def with the version of each of
- * its rows, with the version just below, and with the driver's own, and with flags 0, 1 and 2.
- * VERSION is 0 for entry_point, which has none. PLACE: driver, shim, other, or none if there is no
- * address. NAME: the hooked export at exactly this address; else the loader's name; else "-".
+ * its rows, with the version just below, and with the driver's own version, and with the flags 0, 1
+ * and 2. VERSION is 0 for entry_point, which takes no version. PLACE: driver, shim, other, or none
+ * if there is no address. NAME: the hooked export at exactly this address; else the loader's name;
+ * else "-".
  *
- * SHIM: the recorder's file, "" without it. RUNTIME: a libcudart to query as well. The program
- * needs no header of CUDA.
+ * SHIM: the recorder's file, "" without the recorder. RUNTIME: a libcudart to query as well. The
+ * program needs no CUDA header.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -82,7 +82,7 @@ static void print_answer(const char *route, const char *base, int version, int f
 		address ? name_of(address) : "-");
 }
 
-static void ask(const char *base, int version)
+static void look_up(const char *base, int version)
 {
 	for (int flags = 0; flags <= 2; flags++) {
 		void *address = NULL;
@@ -106,7 +106,7 @@ static void ask(const char *base, int version)
 	}
 }
 
-static void ask_without_version(const char *base)
+static void look_up_without_version(const char *base)
 {
 	for (int flags = 0; entry && flags <= 2; flags++) {
 		void *address = NULL;
@@ -140,9 +140,9 @@ int main(int argument_count, char **arguments)
 		runtime = dlopen(arguments[2], RTLD_NOW);
 
 	int (*start)(unsigned) = (int (*)(unsigned))dlsym(driver, "cuInit");
-	int (*print_version)(int *) = (int (*)(int *))dlsym(driver, "cuDriverGetVersion");
+	int (*get_version)(int *) = (int (*)(int *))dlsym(driver, "cuDriverGetVersion");
 	int result = start ? start(0) : 3;
-	if (result || !print_version || print_version(&version)) {
+	if (result || !get_version || get_version(&version)) {
 		fprintf(stderr, "cuInit: %d\n", result);
 		return 2;
 	}
@@ -165,11 +165,11 @@ int main(int argument_count, char **arguments)
 			continue;
 		printf("export %s %s %s\n", rows[i].symbol, place_of(rows[i].exported),
 			rows[i].exported ? name_of(rows[i].exported) : "-");
-		ask(rows[i].base, rows[i].since - 1);
-		ask(rows[i].base, rows[i].since);
+		look_up(rows[i].base, rows[i].since - 1);
+		look_up(rows[i].base, rows[i].since);
 		if (is_first_of_its_base(i)) {
-			ask(rows[i].base, version);
-			ask_without_version(rows[i].base);
+			look_up(rows[i].base, version);
+			look_up_without_version(rows[i].base);
 		}
 	}
 	return 0;

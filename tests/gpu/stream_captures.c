@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * captures HOW MODE SECONDS: captures streams repeatedly, while another thread does HOW. Prints the
- * number of captures, of invalidated captures, and of the other thread's rounds, and the results of
- * the thread's calls. HOW is:
+ * stream-captures CALLS MODE SECONDS: captures streams repeatedly, while another thread makes
+ * calls. Prints the number of captures, of invalidated captures ("spoilt"), and of the thread's
+ * rounds of calls, and the worst result of each call. CALLS is:
  *
- * - asks: makes the queries of the recorder's thread, in relaxed capture mode as the recorder does
- * - works: allocates, is refused, makes contexts, all in relaxed mode, so that the recorder queries
- *   the device as often as it may
- * - blunders: makes the same queries in the default mode of threads, to see which ones invalidate a
- *   capture in this driver
+ * - queries: the queries of the recorder's thread, in relaxed capture mode as in the recorder
+ * - allocations: allocations, refused requests and new contexts, in relaxed capture mode. They make
+ *   the recorder query the device as often as it may
+ * - queries-in-default-mode: the queries in the default capture mode of threads. This shows which
+ *   queries invalidate a capture in this driver
  *
- * MODE: global, thread-local or relaxed.
+ * MODE: the capture mode of the streams: global, thread-local or relaxed.
  */
 #include "device.h"
 
@@ -22,12 +22,12 @@ static atomic_bool done;
 static atomic_int rounds;
 static CUcontext context;
 static CUmemoryPool pool;
-static const char *how;
+static const char *calls;
 
-static struct question {
+static struct call {
 	const char *name;
-	int worst;
-} questions[] = {
+	int worst_result;
+} call_results[] = {
 	{ "cuMemGetInfo", 0 },
 	{ "cuMemPoolGetAttribute", 0 },
 	{ "cuDeviceGetGraphMemAttribute", 0 },
@@ -40,13 +40,13 @@ enum { MIN_CAPTURES = 20, EACH_CONTEXT = 16, MIN_ROUNDS = 10 * EACH_CONTEXT };
 
 enum { MEM_INFO, POOL, GRAPHS, NVML, ALLOC, CONTEXT };
 
-static void note(int question, int result)
+static void note(int call, int result)
 {
 	if (result)
-		questions[question].worst = result;
+		call_results[call].worst_result = result;
 }
 
-static void ask(void)
+static void make_queries(void)
 {
 	size_t free_bytes, total_bytes;
 	cuuint64_t bytes;
@@ -57,7 +57,7 @@ static void ask(void)
 	note(NVML, used_bytes_from_nvml() < 0 ? -1 : 0);
 }
 
-static void work(void)
+static void make_allocations(void)
 {
 	CUdeviceptr block = 0, refused;
 	CUcontext other = NULL;
@@ -81,19 +81,19 @@ static void work(void)
 	cuCtxSetCurrent(context);
 }
 
-static void *disturb(void *unused)
+static void *make_calls(void *unused)
 {
 	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
 
 	(void)unused;
 	CHECK(cuCtxSetCurrent(context));
-	if (strcmp(how, "blunders"))
+	if (strcmp(calls, "queries-in-default-mode"))
 		CHECK(cuThreadExchangeStreamCaptureMode(&mode));
 	while (!atomic_load(&done)) {
-		if (strcmp(how, "works") == 0)
-			work();
+		if (strcmp(calls, "allocations") == 0)
+			make_allocations();
 		else
-			ask();
+			make_queries();
 		atomic_fetch_add(&rounds, 1);
 	}
 	return NULL;
@@ -130,27 +130,27 @@ int main(int argument_count, char **arguments)
 {
 	CUstream stream;
 	pthread_t thread;
-	int captured = 0, spoilt = 0;
+	int captured = 0, invalidated = 0;
 
 	if (argument_count != 4)
 		return 2;
-	how = arguments[1];
+	calls = arguments[1];
 	context = use_device_0();
 	CHECK(cuDeviceGetDefaultMemPool(&pool, 0));
 	CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	used_bytes_from_nvml();
 
 	int64_t end_ns = realtime_ns() + (int64_t)(atof(arguments[3]) * 1e9);
-	pthread_create(&thread, NULL, disturb, NULL);
+	pthread_create(&thread, NULL, make_calls, NULL);
 	/* On a busy machine one of the two threads may not run in this time. */
 	for (; realtime_ns() < end_ns || captured < MIN_CAPTURES || atomic_load(&rounds) < MIN_ROUNDS;
 		captured++)
-		spoilt += !capture(stream, mode_of(arguments[2]));
+		invalidated += !capture(stream, mode_of(arguments[2]));
 	atomic_store(&done, true);
 	pthread_join(thread, NULL);
 
-	printf("captures %d\nspoilt %d\nrounds %d\n", captured, spoilt, atomic_load(&rounds));
-	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++)
-		printf("worst %s %d\n", questions[i].name, questions[i].worst);
+	printf("captures %d\nspoilt %d\nrounds %d\n", captured, invalidated, atomic_load(&rounds));
+	for (size_t i = 0; i < sizeof(call_results) / sizeof(*call_results); i++)
+		printf("worst %s %d\n", call_results[i].name, call_results[i].worst_result);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * holdings [BLOCK_MIB]: holds memory of every kind on device 0. At two moments it prints the memory
- * that the device has in use; between them it frees some. BLOCK_MIB: size of the linear block, by
+ * memory-kinds [BLOCK_MIB]: holds memory of every kind on device 0. Prints the device's memory in
+ * use, frees a block, and prints the memory in use again. BLOCK_MIB: size of the linear block, by
  * default 256.
  */
 #include "device.h"
@@ -15,22 +15,22 @@ static CUmemAllocationProp on_device = {
 	.location.type = CU_MEM_LOCATION_TYPE_DEVICE,
 };
 
-static void ask(void)
+static void query_driver(void)
 {
 	used_bytes_from_driver();
 }
 
-/* Waits until the recorder has measured the current state. This takes longer on a busy machine. */
+/* Waits until the recorder has measured the current state, also on a busy machine. */
 static void wait_for_recorder(void)
 {
 	const char *preloaded = getenv("LD_PRELOAD");
 
 	sleep_seconds(WAIT_MS / 2e3);
 	if (preloaded && strstr(preloaded, "gpumemtrace"))
-		wait_for_turn_of("gmt-sampler", ask);
+		wait_for_turn_of("gmt-sampler", query_driver);
 }
 
-static void print_holdings(const char *moment)
+static void print_moment(const char *moment)
 {
 	size_t free_bytes, total_bytes;
 
@@ -42,13 +42,13 @@ static void print_holdings(const char *moment)
 	sleep_seconds(WAIT_MS / 2e3);
 }
 
-/* Holds 32 MiB that are mapped, and an unmapped handle of 16 MiB. */
+/* Holds 32 MiB of mapped memory, and 16 MiB of unmapped memory. */
 static void hold_virtual(void)
 {
-	CUmemGenericAllocationHandle mapped, loose;
+	CUmemGenericAllocationHandle mapped, unmapped;
 	CUdeviceptr address;
 
-	CHECK(cuMemCreate(&loose, 16 * MIB, &on_device, 0));
+	CHECK(cuMemCreate(&unmapped, 16 * MIB, &on_device, 0));
 	CHECK(cuMemCreate(&mapped, 32 * MIB, &on_device, 0));
 	CHECK(cuMemAddressReserve(&address, 64 * MIB, 0, 0, 0));
 	CHECK(cuMemMap(address, 32 * MIB, 0, mapped, 0));
@@ -135,8 +135,8 @@ int main(int argument_count, char **arguments)
 	hold_array();
 	run_kernel(block);
 	CHECK(cuMemAlloc(&more, block_bytes));
-	print_holdings("peak");
+	print_moment("peak");
 	CHECK(cuMemFree(more));
-	print_holdings("end");
+	print_moment("end");
 	return 0;
 }

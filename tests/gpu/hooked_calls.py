@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Calls every hooked function once by every route, as tests/shim does, on the machine's device.
+"""Calls every hooked function once by every route, as tests/shim/hooks does, on the machine's device.
 
-A run without the recorder first calls each function alone. If this call fails, the device or driver does not support
-the function: the check prints the reason and leaves the function out.
+First, each function is called alone without the recorder. If this call fails, the device or driver does not support the
+function. The check then prints the reason and leaves the function out.
 """
 
 import concurrent.futures
@@ -12,11 +12,11 @@ import re
 import sys
 import tempfile
 
-from bench import SOURCE, Run
+from runner import SOURCE, Run
 from definitions import Layer
 
 WORKERS = 4
-MEANINGS = {
+ERROR_TEXTS = {
     "1": "invalid value",
     "2": "out of memory",
     "101": "no such device",
@@ -24,7 +24,7 @@ MEANINGS = {
     "800": "not permitted",
     "801": "not supported",
 }
-MAKES_NO_SENSE_HERE = {
+NOT_ON_REAL_DEVICES = {
     # The simulated driver accepts any number or pointer as a resource of the other interface.
     "cuGraphicsEGLRegisterImage": "needs an image of EGL",
     "cuGraphicsGLRegisterBuffer": "needs OpenGL",
@@ -49,9 +49,9 @@ MAKES_NO_SENSE_HERE = {
 }
 
 
-def load_shim_test(bench):
+def load_shim_test(runner):
     """Loads tests/shim/hooks/test_routes.py, which knows the expected events."""
-    os.environ["GMT_TEST_PROGRAMS"] = os.environ["GMT_TEST_BUILD"] = bench.programs
+    os.environ["GMT_TEST_PROGRAMS"] = os.environ["GMT_TEST_BUILD"] = runner.programs
     sys.path[:0] = [os.path.join(SOURCE, "tests", "shim", "hooks"), os.path.join(SOURCE, "tests", "helpers")]
     import test_routes
 
@@ -59,16 +59,18 @@ def load_shim_test(bench):
 
 
 class Snippets:
-    def __init__(self, bench, expectations, libraries):
-        self.bench, self.expectations, self.libraries = bench, expectations, libraries
-        self.machine = expectations.MACHINE if bench.is_simulated else {}
+    """Runs the program snippets, which calls functions by one route, and compares the events of its recording."""
+
+    def __init__(self, runner, expectations, libraries):
+        self.runner, self.expectations, self.libraries = runner, expectations, libraries
+        self.machine = expectations.MACHINE if runner.is_simulated else {}
 
     def run(self, route, symbols, name=None):
-        others = self.bench.libraries or os.environ.get("LD_LIBRARY_PATH", "")
+        others = self.runner.libraries or os.environ.get("LD_LIBRARY_PATH", "")
         # Several programs run at the same time, and they write files.
         with tempfile.TemporaryDirectory() as folder:
-            return self.bench.run(
-                [self.bench.program("snippets"), route, *symbols],
+            return self.runner.run(
+                [self.runner.program("snippets"), route, *symbols],
                 name=name,
                 folder=folder,
                 LD_LIBRARY_PATH=self.libraries + (":" + others if others else ""),
@@ -76,10 +78,10 @@ class Snippets:
             )
 
     def why_not(self, symbol):
-        """Returns why a function cannot be called here, also without the recorder, or ''."""
-        if not self.bench.is_simulated and symbol in MAKES_NO_SENSE_HERE:
-            return MAKES_NO_SENSE_HERE[symbol]
-        if self.bench.seconds_left() < 0:
+        """Returns why a function cannot be called here even without the recorder, or ''."""
+        if not self.runner.is_simulated and symbol in NOT_ON_REAL_DEVICES:
+            return NOT_ON_REAL_DEVICES[symbol]
+        if self.runner.seconds_left() < 0:
             return "no time is left"
         plain = self.run("dlsym", [symbol])
         if f"none {symbol}" in plain.out:
@@ -89,7 +91,7 @@ class Snippets:
             _, expression, code = failed[0]
             inside = re.match(r"D\((\w+)\)|(\w+)\(", expression)
             name = (inside.group(1) or inside.group(2)) if inside else expression
-            return f"error {code} ({MEANINGS.get(code, 'see cuda.h')})" + (
+            return f"error {code} ({ERROR_TEXTS.get(code, 'see cuda.h')})" + (
                 "" if name == "call" else f" of {name}, which it needs"
             )
         return plain.why() if plain.code else ""
@@ -102,8 +104,8 @@ class Snippets:
     def differences(self, run):
         """Returns the events that the recording lacks or has too many, compared with the program's output."""
         expected = self.expected(run.out)
-        recorded = [self.expectations.recorded_event(row) for row in self.bench.events(run.file)] if run.file else []
-        if not self.bench.is_simulated:
+        recorded = [self.expectations.recorded_event(row) for row in self.runner.events(run.file)] if run.file else []
+        if not self.runner.is_simulated:
             # The real runtime makes contexts and loads code by itself, and the test cannot know their sizes.
             expected, recorded = (
                 [event for event in events if event[2] != Layer.DRIVER] for events in (expected, recorded)
@@ -117,16 +119,16 @@ class Snippets:
             return [f"{len(expected) - len(recorded)} events are missing, first {expected[len(recorded)]}"]
         return []
 
-    def left_over(self, run):
+    def leftovers(self, run):
         """Returns the live blocks and unmatched events at the end of the run."""
-        result = self.bench.json_report(run.file)
+        result = self.runner.json_report(run.file)
         wrong = [] if result["complete"] else ["the recording is not complete"]
-        if not self.bench.is_simulated:
+        if not self.runner.is_simulated:
             layers = [layer for device in result["devices"] for layer in device["layers"] if layer["layer"] == "cuda"]
         else:
             layers = [layer for device in result["devices"] for layer in device["layers"]]
         wrong += [
-            f"{layer['live_bytes']} bytes of {layer.get('layer', 'the host')} are alive at the end"
+            f"{layer['live_bytes']} bytes of {layer.get('layer', 'the host')} are live at the end"
             for layer in [*layers, result["host"]]
             if layer["live_bytes"] or layer["live_blocks"]
         ]
@@ -152,11 +154,11 @@ class Snippets:
         nowhere = {line.split()[1] for line in printed[0] if line.startswith("none ")}
         if not recorded.file:
             return [*wrong, "nothing was recorded"], 0, nowhere
-        wrong += self.differences(recorded) + self.left_over(recorded)
+        wrong += self.differences(recorded) + self.leftovers(recorded)
         return wrong, recorded.out.count("\nevent "), nowhere
 
 
-def routes_of(bench, runtimes):
+def routes_of(runner, runtimes):
     routes = ["export", "dlsym", "handle", "default", "proc_address", "proc_address_v2"]
     if 13 in runtimes:
         routes += ["dlvsym", "entry_point"]
@@ -167,11 +169,11 @@ def routes_of(bench, runtimes):
 
 def compare_route(snippets, route, usable):
     """Returns the result of Snippets.compare for the route."""
-    if snippets.bench.seconds_left() < 10:
+    if snippets.runner.seconds_left() < 10:
         return None
     wrong, events, nowhere = snippets.compare(route, usable, f"snippets-{route}")
     if wrong and wrong[0].startswith("without the recorder") and len(usable) > 1:
-        # One call breaks another one, so each runs in its own process.
+        # A call breaks another call, so each function gets its own process.
         each = [(symbol, *snippets.compare(route, [symbol], f"snippets-{route}-{symbol}")) for symbol in usable]
         wrong = [f"{symbol}: {ours[0]}" for symbol, ours, _, _ in each if ours]
         events, nowhere = sum(row[2] for row in each), set().union(*(row[3] for row in each))
@@ -195,13 +197,13 @@ def usable_symbols(snippets, table):
     return usable
 
 
-def keep_calls(bench, table, runtimes, libraries):
+def keep_calls(runner, table, runtimes, libraries):
     """Records each route for compare_kept, when there is no CLI."""
-    snippets = Snippets(bench, load_shim_test(bench), libraries)
+    snippets = Snippets(runner, load_shim_test(runner), libraries)
     usable = usable_symbols(snippets, table)
-    for route in routes_of(bench, runtimes) if usable else []:
+    for route in routes_of(runner, runtimes) if usable else []:
         run = snippets.run(route, usable, f"snippets-{route}")
-        with open(bench.kept_path(f"snippets-{route}.out"), "w", encoding="utf-8") as file:
+        with open(runner.kept_path(f"snippets-{route}.out"), "w", encoding="utf-8") as file:
             file.write(run.out)
         table.add(
             f"each function is one exact event, by {route}",
@@ -210,23 +212,23 @@ def keep_calls(bench, table, runtimes, libraries):
         )
 
 
-def compare_kept(bench, table):
-    snippets = Snippets(bench, load_shim_test(bench), "")
-    for path in sorted(glob.glob(bench.kept_path("snippets-*.out"))):
+def compare_kept(runner, table):
+    snippets = Snippets(runner, load_shim_test(runner), "")
+    for path in sorted(glob.glob(runner.kept_path("snippets-*.out"))):
         route = os.path.basename(path)[len("snippets-") : -len(".out")]
-        files = bench.recordings(f"snippets-{route}")
+        files = runner.recordings(f"snippets-{route}")
         with open(path, encoding="utf-8") as file:
             run = Run(0, file.read(), "", files)
         table.judge(
             f"each function is one exact event, by {route}",
-            snippets.differences(run) + snippets.left_over(run) if files else ["nothing was recorded"],
+            snippets.differences(run) + snippets.leftovers(run) if files else ["nothing was recorded"],
         )
 
 
-def check_calls(bench, table, runtimes, libraries):
-    snippets = Snippets(bench, load_shim_test(bench), libraries)
+def check_calls(runner, table, runtimes, libraries):
+    snippets = Snippets(runner, load_shim_test(runner), libraries)
     usable = usable_symbols(snippets, table)
-    routes = routes_of(bench, runtimes) if usable else []
+    routes = routes_of(runner, runtimes) if usable else []
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         results = list(pool.map(lambda route: compare_route(snippets, route, usable), routes))
     for route, result in zip(routes, results):

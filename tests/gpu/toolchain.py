@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 
-from bench import HERE, SOURCE, last_line
+from runner import HERE, SOURCE, last_line
 
 sys.path.append(os.path.join(SOURCE, "scripts"))
 import surface
@@ -18,11 +18,11 @@ SHIM_TESTS = os.path.join(SOURCE, "tests", "shim")
 SNIPPETS = os.path.join(SHIM_TESTS, "hooks", "programs")
 # Name: sources (in this folder or in SHIM_TESTS), libraries to link, more arguments.
 PROGRAMS = {
-    "pointers": (["pointers.c"], [], []),
+    "symbol-lookups": (["symbol_lookups.c"], [], []),
     "bad-calls": (["bad_calls.c"], ["cuda"], []),
-    "captures": (["captures.c"], ["cuda"], []),
+    "stream-captures": (["stream_captures.c"], ["cuda"], []),
     "costs": (["costs.c"], ["cuda"], []),
-    "holdings": (["holdings.c"], ["cuda"], []),
+    "memory-kinds": (["memory_kinds.c"], ["cuda"], []),
     "deepbind": (["deepbind.c"], [], []),
     "libdeepbind.so": (["deepbind_plugin.c"], ["cuda"], ["-shared", "-fPIC"]),
     "snippets": ("snippets", ["cudart", "cuda"], []),
@@ -32,15 +32,15 @@ PROGRAMS = {
 }
 
 
-def find_torch(bench):
+def find_torch(runner):
     """Returns (version, CUDA version, folder) of a PyTorch that can use the GPU, or why there is none."""
     program = (
         "import torch, os; print(torch.__version__, torch.version.cuda, torch.cuda.is_available(), "
         "os.path.dirname(torch.__file__), sep='\\n')"
     )
-    if not bench.python:
+    if not runner.python:
         return None, "there is no python3"
-    done = bench.run([bench.python, "-c", program])
+    done = runner.run([runner.python, "-c", program])
     if done.code:
         return None, last_line(done.err)
     version, cuda, available, folder = done.out.splitlines()[-4:]
@@ -105,9 +105,9 @@ def runtime_for(runtimes, version):
     return version // 1000 if version // 1000 in runtimes else max(runtimes, default=None)
 
 
-def write_weak_names(bench):
+def write_weak_names(runner):
     """Declares the functions weak: older drivers and runtimes lack some of them, but linked programs must start."""
-    with open(bench.program("weak.h"), "w", encoding="utf-8") as file:
+    with open(runner.program("weak.h"), "w", encoding="utf-8") as file:
         file.write("".join(f"#pragma weak linked_{row.symbol}\n" for row in surface.wrapped_rows()))
 
 
@@ -121,29 +121,29 @@ def sources_of(name):
     ]
 
 
-def place_libraries(bench, runtimes, major, driver):
+def place_libraries(runner, runtimes, major, driver):
     """Makes a folder with the runtime and the driver under the names that programs use."""
-    folder = os.path.join(bench.programs, "simcuda")  # as tests/helpers/recorded_run.py has it
+    folder = os.path.join(runner.programs, "simcuda")  # as tests/helpers/recorded_run.py has it
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     for number, path in runtimes.items():
         os.symlink(path, os.path.join(folder, f"libcudart.so.{number}"))
     if 13 not in runtimes and major:
         os.symlink(runtimes[major], os.path.join(folder, "libcudart.so.13"))  # the name in tests/shim
-    if os.path.dirname(driver) in search_path(bench.libraries):
+    if os.path.dirname(driver) in search_path(runner.libraries):
         # The loader finds the driver and its libraries only by the search path, and tests/shim sets its own path.
         for pattern in ("libcuda.so.1", "libnvidia-*.so*"):
             for path in glob.glob(os.path.join(os.path.dirname(driver), pattern)):
                 os.symlink(path, os.path.join(folder, os.path.basename(path)))
     for entry in ("preload", "tools"):
-        link = os.path.join(bench.programs, entry)
+        link = os.path.join(runner.programs, entry)
         if os.path.islink(link):
             os.unlink(link)
-        os.symlink(os.path.join(bench.build, entry), link)
+        os.symlink(os.path.join(runner.build, entry), link)
     return folder
 
 
-def compile_one(bench, headers, paths, name):
+def compile_one(runner, headers, paths, name):
     _, needs, more = PROGRAMS[name]
     command = [
         os.environ.get("CC", "cc"),
@@ -154,15 +154,15 @@ def compile_one(bench, headers, paths, name):
         "-w",
         *more,
         "-o",
-        bench.program(name),
+        runner.program(name),
         "-include",
-        bench.program("weak.h"),
+        runner.program("weak.h"),
         *sources_of(name),
         "-I" + os.path.join(SOURCE, "preload"),
         "-I" + SNIPPETS,
         "-I" + SOURCE,
     ]
-    command += [] if bench.is_simulated else ["-DIS_REAL_DEVICE"]
+    command += [] if runner.is_simulated else ["-DIS_REAL_DEVICE"]
     command += [argument for path in headers for argument in ("-isystem", path)]
     # The linker ignores symbols that the driver itself needs, or that an older driver lacks.
     command += [
@@ -184,10 +184,10 @@ def first_error(text):
     return (errors[0] if errors else last_line(text))[:200]
 
 
-def build_programs(bench, headers, paths):
+def build_programs(runner, headers, paths):
     """Compiles all programs. Returns {name: reason} for missing programs."""
-    write_weak_names(bench)
+    write_weak_names(runner)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         return {
-            name: why for name, why in pool.map(lambda name: compile_one(bench, headers, paths, name), PROGRAMS) if why
+            name: why for name, why in pool.map(lambda name: compile_one(runner, headers, paths, name), PROGRAMS) if why
         }

@@ -5,7 +5,7 @@ import json
 import os
 import re
 
-from bench import SOURCE, last_line
+from runner import SOURCE, last_line
 
 TORCH = os.path.join(SOURCE, "tests", "torch", "programs")
 
@@ -58,13 +58,13 @@ def compare_device(result, counts, reserved_by_malloc):
     ]
 
 
-def check_exact(bench, table, script, arguments, reserved_by_malloc):
+def check_exact(runner, table, script, arguments, reserved_by_malloc):
     what = f"{script} equals PyTorch's own counts"
     name = os.path.splitext(script)[0]
-    expected_path = bench.kept_path(name + ".json")
-    if bench.seconds_left() < 20:
+    expected_path = runner.kept_path(name + ".json")
+    if runner.seconds_left() < 20:
         return table.add(what, "skipped", "no time is left")
-    run = bench.run([bench.python, os.path.join(TORCH, script), *arguments, expected_path], name=name)
+    run = runner.run([runner.python, os.path.join(TORCH, script), *arguments, expected_path], name=name)
     if run.code:
         for sign, meaning in LACKS:
             if sign in run.said:
@@ -72,17 +72,17 @@ def check_exact(bench, table, script, arguments, reserved_by_malloc):
         return table.add(what, "FAILED", run.why())
     if not run.file:
         return table.add(what, "FAILED", "nothing was recorded")
-    if not bench.cli:
+    if not runner.cli:
         return table.add(what, "skipped", run.not_compared())
-    return compare(bench, table, what, expected_path, run.file, reserved_by_malloc)
+    return compare(runner, table, what, expected_path, run.file, reserved_by_malloc)
 
 
-def compare(bench, table, what, expected_path, recording, reserved_by_malloc):
+def compare(runner, table, what, expected_path, recording, reserved_by_malloc):
     with open(expected_path, encoding="utf-8") as file:
         printed = json.load(file)
     try:
-        result = bench.json_report(recording, "--until", str(printed["time_ns"]))
-        whole = bench.json_report(recording)
+        result = runner.json_report(recording, "--until", str(printed["time_ns"]))
+        whole = runner.json_report(recording)
     except ValueError as error:
         return table.add(what, "FAILED", str(error))
     wrong = [] if whole["complete"] else ["the recording is not complete"]
@@ -101,25 +101,27 @@ def compare(bench, table, what, expected_path, recording, reserved_by_malloc):
     )
 
 
-def compare_kept(bench, table):
+def compare_kept(runner, table):
     """Compares recordings of another machine that could not compare them itself."""
     for script, _, reserved_by_malloc in EXACT:
         name = os.path.splitext(script)[0]
-        expected_path = bench.kept_path(name + ".json")
-        files = bench.recordings(name)
+        expected_path = runner.kept_path(name + ".json")
+        files = runner.recordings(name)
         if os.path.exists(expected_path) and files:
-            compare(bench, table, f"{script} equals PyTorch's own counts", expected_path, files[-1], reserved_by_malloc)
+            compare(
+                runner, table, f"{script} equals PyTorch's own counts", expected_path, files[-1], reserved_by_malloc
+            )
 
 
-def check_demo(bench, table):
+def check_demo(runner, table):
     what = "docs/examples/train.py is recorded"
-    run = bench.run([bench.python, os.path.join(SOURCE, "docs", "examples", "train.py")], name="demo")
+    run = runner.run([runner.python, os.path.join(SOURCE, "docs", "examples", "train.py")], name="demo")
     if run.code or not run.file:
         return table.add(what, "FAILED", run.why() if run.code else "nothing was recorded")
-    if not bench.cli:
+    if not runner.cli:
         return table.add(what, "ok", run.file)
-    report = bench.report(run.file)
-    with open(bench.kept_path("demo.txt"), "w", encoding="utf-8") as file:
+    report = runner.report(run.file)
+    with open(runner.kept_path("demo.txt"), "w", encoding="utf-8") as file:
         file.write(report)
     lines = sorted(set(re.findall(r"train\.py:\d+ in \w+", report)))
     table.add(f"{what}, and its own lines are named", "ok" if lines else "FAILED", f"{len(lines)} lines of it")
