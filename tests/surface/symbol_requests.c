@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: ask_runtime LIBCUDART [FILE]      (with STATIC_RUNTIME: ask_runtime - [FILE])
+ * usage: symbol_requests LIBCUDART [FILE]      (with STATIC_RUNTIME: symbol_requests - [FILE])
  *
- * Starts one of NVIDIA's CUDA runtimes, which gives up on the driver that it finds. Prints each
- * symbol that the runtime asked for by dlsym and cuGetProcAddress, with the answer. Then asks
- * itself for each line "NAME VERSION" of FILE, with the flags 0, 1 and 2, through both forms of
+ * Starts one of NVIDIA's CUDA runtimes on a fake driver, with which the start fails. Prints each
+ * symbol that the runtime requested by dlsym and cuGetProcAddress, with the answer. Then requests
+ * by itself each line "NAME VERSION" of FILE, with the flags 0, 1 and 2, through both forms of
  * cuGetProcAddress. A line of the output is
  *
  *	WHO ROUTE NAME VERSION FLAGS RESULT OBJECT OFFSET
  *
- * WHO is "runtime" or "self". OBJECT is the file of the answer, "-" if there is no answer. The
- * program defines dlsym itself: this comes before the dlsym of a preload, and calls that.
+ * WHO is "runtime" or "self". OBJECT is the file that has the answer, "-" if there is no answer.
+ * The program defines its own dlsym, which comes before the dlsym of a preload and calls it.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -32,11 +32,11 @@ struct request {
 static struct request *requests;
 static size_t count, capacity;
 static int is_recording;
-static proc_address *real_proc_address;
-static proc_address_v2 *real_proc_address_v2;
+static proc_address *original_proc_address;
+static proc_address_v2 *original_proc_address_v2;
 
-static void note(const char *who, const char *route, const char *name, int version, uint64_t flags,
-	int result, void *answer)
+static void add_request(const char *who, const char *route, const char *name, int version,
+	uint64_t flags, int result, void *answer)
 {
 	if (count == capacity) {
 		capacity = capacity ? 2 * capacity : 1024;
@@ -48,50 +48,50 @@ static void note(const char *who, const char *route, const char *name, int versi
 		(struct request){ who, route, strdup(name), version, result, flags, answer };
 }
 
-static void *ours_instead(void *answer, const char *name, int version);
+static void *replace_proc_address(void *answer, const char *name, int version);
 
 static int record_proc_address(const char *name, void **address, int version, uint64_t flags)
 {
-	int result = real_proc_address(name, address, version, flags);
+	int result = original_proc_address(name, address, version, flags);
 
-	note("runtime", "v1", name, version, flags, result, result ? NULL : *address);
+	add_request("runtime", "v1", name, version, flags, result, result ? NULL : *address);
 	if (!result)
-		*address = ours_instead(*address, name, version);
+		*address = replace_proc_address(*address, name, version);
 	return result;
 }
 
 static int record_proc_address_v2(const char *name, void **address, int version, uint64_t flags,
 	int *status)
 {
-	int result = real_proc_address_v2(name, address, version, flags, status);
+	int result = original_proc_address_v2(name, address, version, flags, status);
 
-	note("runtime", "v2", name, version, flags, result, result ? NULL : *address);
+	add_request("runtime", "v2", name, version, flags, result, result ? NULL : *address);
 	if (!result)
-		*address = ours_instead(*address, name, version);
+		*address = replace_proc_address(*address, name, version);
 	return result;
 }
 
 /*
- * Returns the program's own cuGetProcAddress in place of the driver's. The runtime asks for it by
- * dlsym or by an earlier cuGetProcAddress.
+ * Returns the program's own cuGetProcAddress if the runtime requested the driver's, by dlsym or by
+ * an earlier cuGetProcAddress. Returns other answers unchanged.
  */
-static void *ours_instead(void *answer, const char *name, int version)
+static void *replace_proc_address(void *answer, const char *name, int version)
 {
 	if (!answer)
 		return NULL;
 	if (strcmp(name, "cuGetProcAddress_v2") == 0 ||
 		(strcmp(name, "cuGetProcAddress") == 0 && version >= 12000)) {
-		real_proc_address_v2 = (proc_address_v2 *)answer;
+		original_proc_address_v2 = (proc_address_v2 *)answer;
 		return (void *)record_proc_address_v2;
 	}
 	if (strcmp(name, "cuGetProcAddress") == 0) {
-		real_proc_address = (proc_address *)answer;
+		original_proc_address = (proc_address *)answer;
 		return (void *)record_proc_address;
 	}
 	return answer;
 }
 
-/* Calls the next dlsym, of a preload or of libc. Finds it by libc's own dlsym. */
+/* Calls the next dlsym, which is that of a preload or of libc. Finds it by libc's own dlsym. */
 static void *next_dlsym(void *handle, const char *name)
 {
 	static void *(*next)(void *, const char *);
@@ -113,11 +113,11 @@ __attribute__((visibility("default"))) void *dlsym(void *restrict handle, const 
 
 	if (!is_recording || strncmp(name, "cu", 2) != 0)
 		return answer;
-	note("runtime", "dlsym", name, 0, 0, answer ? 0 : 500, answer);
-	return ours_instead(answer, name, 0);
+	add_request("runtime", "dlsym", name, 0, 0, answer ? 0 : 500, answer);
+	return replace_proc_address(answer, name, 0);
 }
 
-static void ask(void *driver, const char *path)
+static void request_names(void *driver, const char *path)
 {
 	proc_address *v1 = (proc_address *)next_dlsym(driver, "cuGetProcAddress");
 	proc_address_v2 *v2 = (proc_address_v2 *)next_dlsym(driver, "cuGetProcAddress_v2");
@@ -130,10 +130,10 @@ static void ask(void *driver, const char *path)
 			void *answer = NULL;
 			int status, result = v1(name, &answer, version, flags);
 
-			note("self", "v1", name, version, flags, result, result ? NULL : answer);
+			add_request("self", "v1", name, version, flags, result, result ? NULL : answer);
 			answer = NULL;
 			result = v2(name, &answer, version, flags, &status);
-			note("self", "v2", name, version, flags, result, result ? NULL : answer);
+			add_request("self", "v2", name, version, flags, result, result ? NULL : answer);
 		}
 	if (file)
 		fclose(file);
@@ -171,14 +171,14 @@ int main(int argc, char **argv)
 	}
 	free_nothing = (int (*)(void *))next_dlsym(runtime, "cudaFree");
 #endif
-	/* A runtime that gives up unloads the driver. This reference keeps the answers valid. */
+	/* A runtime whose start fails unloads the driver. This reference keeps the answers valid. */
 	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
 	is_recording = 1;
 	/* The runtime starts at the first call that needs the driver. */
 	int result = free_nothing(NULL);
 	is_recording = 0;
 	if (argc > 2)
-		ask(driver, argv[2]);
+		request_names(driver, argv[2]);
 	for (size_t i = 0; i < count; i++)
 		print(&requests[i]);
 	printf("ended %d\n", result);

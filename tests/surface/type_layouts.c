@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the size of each type that missing_cuda_types.h may have to define, and the offsets of the
- * members that wrappers read. The test compiles this file with old and new headers and compares the
- * output.
+ * Prints the size of each type that missing_cuda_types.h defines for old headers, and the offsets
+ * of the members that wrappers read. The test compiles this file with old and new CUDA headers, and
+ * compares the output.
  */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
