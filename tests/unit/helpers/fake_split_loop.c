@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replaces an interpreter whose loop a compiler cut in two. The cold part lies apart, and a
- * stripped file has no name for it.
+ * Replaces an interpreter whose main loop the compiler split in two parts. The cold part lies
+ * elsewhere, and a stripped file has no name for it.
  */
 
 typedef void callback(void);

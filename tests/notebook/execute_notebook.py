@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Runs in the environment with Jupyter: executes cells in a kernel, and writes the notebook and its HTML.
+"""Executes cells in a kernel, and writes the notebook and its HTML. Needs the environment with Jupyter.
 
-usage: execute.py KERNEL CELLS.json OUTPUT (without suffix)
+usage: execute_notebook.py KERNEL CELLS.json OUTPUT (without suffix)
 """
 
 import json

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_TESTS_LEAKING_H
-#define GMT_TESTS_LEAKING_H
+#ifndef GMT_TESTS_LEAKING_PROGRAM_H
+#define GMT_TESTS_LEAKING_PROGRAM_H
 
 /*
- * A program of three lines whose memory a test leaks. Each test program includes this after
- * cmocka.h.
+ * The recording of a program of three lines, which a test lets leak. Each test program includes
+ * this file after cmocka.h.
  */
 
-#include "recording.h"
+#include "synthetic_recording.h"
 #include "temporary_file.h"
 
-#define ONE(NAME) (UINT32_C(1) << GMT_LEAK_##NAME)
+#define DEFINITION(NAME) (UINT32_C(1) << GMT_LEAK_##NAME)
 
 static struct recording recording;
-static uint32_t line, second_line,
-	same_line; /* stacks; `same_line` is another stack of the same place as `line` */
+/* Stacks. `same_line` is another stack of the line of `line`. */
+static uint32_t line, second_line, same_line;
 
-static inline struct gmt_leaks_options requested(uint32_t definitions)
+static inline struct gmt_leaks_options options_for(uint32_t definitions)
 {
 	return (struct gmt_leaks_options){
 		.definitions = definitions,
@@ -42,7 +42,7 @@ static inline void judge(void)
 
 static inline void judge_by(uint32_t definitions)
 {
-	struct gmt_leaks_options options = requested(definitions);
+	struct gmt_leaks_options options = options_for(definitions);
 
 	recording_judge(&recording, GMT_REPLAY_TO_END, &options);
 }
@@ -52,23 +52,24 @@ static inline void step(void)
 	MARK(&recording, STEP, PROGRAM, "");
 }
 
-static inline size_t found(void)
+static inline size_t leak_count(void)
 {
 	return recording.leaks.rows.count;
 }
 
 static inline const struct gmt_leak *leak(size_t index)
 {
-	assert_true(index < found());
+	assert_true(index < leak_count());
 	return &recording.leaks.rows.items[index];
 }
 
+/* Allocates a block and returns its address. */
 static inline uint64_t keep(uint32_t stack, uint64_t size_bytes)
 {
 	return ALLOC(&recording, .size_bytes = size_bytes, .stack = stack);
 }
 
-static inline void forget(uint64_t address, uint64_t size_bytes)
+static inline void release(uint64_t address, uint64_t size_bytes)
 {
 	recording_free(&recording, GMT_LAYER_TORCH, address, size_bytes);
 }

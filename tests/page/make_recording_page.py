@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""usage: make_fixture.py [--kind KIND] TEMPLATE OUTPUT.html
+"""usage: make_recording_page.py [--kind KIND] TEMPLATE OUTPUT.html
 
 Fills the template of page/build with the data of a simulated run. KIND is one of the names in KINDS.
 """
@@ -7,7 +7,7 @@ Fills the template of page/build with the data of a simulated run. KIND is one o
 import argparse
 import dataclasses
 
-import fixture_report
+import simulated_report
 import page_data
 from simulated_run import Block, Frame, Run, simulate
 
@@ -24,7 +24,7 @@ HOSTILE = (
 
 
 def one(*runs, **options):
-    entry, packets = fixture_report.recording(0, list(runs), **options)
+    entry, packets = simulated_report.recording(0, list(runs), **options)
     return [entry], packets
 
 
@@ -80,7 +80,7 @@ def many():
     entries, packets = [], {}
     for number in range(64):
         run = simulate(steps=6, layers=2, seed=number + 1, scale=1 + number % 5 / 10, oom=number == 17)
-        entry, found = fixture_report.recording(number, [run], rank=number, file=f"rank-{number}.gmt.gz")
+        entry, found = simulated_report.recording(number, [run], rank=number, file=f"rank-{number}.gmt.gz")
         entries.append(entry)
         packets |= found
     entries[9] = {**entries[9], "error": "the file is not a recording", "devices": []}
@@ -91,7 +91,7 @@ def two_recordings():
     entries, packets = [], {}
     for number, layers in enumerate((6, 8)):
         file = ("before.gmt.gz", "after.gmt.gz")[number]
-        entry, found = fixture_report.recording(number, [simulate(steps=16, layers=layers)], file=file)
+        entry, found = simulated_report.recording(number, [simulate(steps=16, layers=layers)], file=file)
         entries.append(entry)
         packets |= found
     return entries, packets

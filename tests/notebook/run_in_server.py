@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Runs in the environment with Jupyter: runs cells in the kernel `memory` of a Jupyter server, as a browser does.
+"""Runs cells in the kernel `memory` of a Jupyter server, as a browser does. Needs the environment with Jupyter.
 
-usage: use_server.py URL TOKEN CELL...
-Prints JSON: what the server says about the kernel, the status of each cell, and the HTML of the last one.
+usage: run_in_server.py URL TOKEN CELL...
+Prints JSON: the server's data about the kernel, the status of each cell, and the HTML of all cells.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "recording.h"
+#include "synthetic_recording.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ uint64_t recording_alloc(struct recording *recording, struct block block)
 	if (layer == GMT_LAYER_TORCH)
 		*allocated += block.size_bytes;
 	RECORDING_PUT(&recording->file, EVENT, gmt_event, .stamp = now(recording),
-		.thread = block.thread ? block.thread : PROGRAM, .kind = GMT_KIND_ALLOC, .layer = layer,
+		.thread = block.thread ? block.thread : MAIN_THREAD, .kind = GMT_KIND_ALLOC, .layer = layer,
 		.space = block.space ? block.space : GMT_SPACE_DEVICE, .device = block.device,
 		.address = address, .size_bytes = block.size_bytes, .frames = block.stack,
 		.stack = block.native,
@@ -110,9 +110,9 @@ void recording_free(struct recording *recording, uint8_t layer, uint64_t address
 	bool is_torch = layer == GMT_LAYER_TORCH;
 
 	recording->allocated_bytes[0] -= is_torch ? size_bytes : 0;
-	RECORDING_PUT(&recording->file, EVENT, gmt_event, .stamp = now(recording), .thread = PROGRAM,
-		.kind = GMT_KIND_FREE, .layer = layer, .space = GMT_SPACE_DEVICE, .address = address,
-		.size_bytes = size_bytes,
+	RECORDING_PUT(&recording->file, EVENT, gmt_event, .stamp = now(recording),
+		.thread = MAIN_THREAD, .kind = GMT_KIND_FREE, .layer = layer, .space = GMT_SPACE_DEVICE,
+		.address = address, .size_bytes = size_bytes,
 		.allocated_bytes = is_torch ? (int64_t)recording->allocated_bytes[0] : 0,
 		.reserved_bytes = is_torch ? (int64_t)recording->allocated_bytes[0] + 4096 : 0);
 	recording->events++;
@@ -137,7 +137,7 @@ void recording_mark(struct recording *recording, struct mark mark)
 	uint32_t name = name_id(recording, mark.name);
 
 	RECORDING_PUT(&recording->file, MARK, gmt_mark, .stamp = now(recording),
-		.thread = mark.thread ? mark.thread : PROGRAM, .kind = (uint8_t)mark.kind,
+		.thread = mark.thread ? mark.thread : MAIN_THREAD, .kind = (uint8_t)mark.kind,
 		.source = (uint8_t)mark.source, .name = name, .object = mark.object);
 }
 

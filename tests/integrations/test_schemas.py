@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The files of the recipes keep the schemas and rules of the tools that read them, and a broken file does not."""
+"""The recipes' files pass the schemas and linters of the tools that read them. Broken copies of the files fail."""
 
 import os
 import re
@@ -12,14 +12,14 @@ import unittest
 import recipes
 import tap
 from recipes import SOURCE, read
-from workflow import steps
+from github_action import steps
 
 INTEGRATIONS = os.path.join(SOURCE, "integrations")
 
 
-class Forms(unittest.TestCase):
+class Schemas(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="gpumemtrace-forms.")
+        self.folder = tempfile.mkdtemp(prefix="gpumemtrace-schemas.")
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def check(self, name, *options):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs in each Python: the modules of the magics without Jupyter. Prints `done`."""
+"""Checks the modules of the magics without Jupyter. Runs in each Python version. Prints `done`."""
 
 import sys
 import time
@@ -31,7 +31,7 @@ def account(layer="torch", device=0, **more):
     return {"layer": layer, "device": device, **dict.fromkeys(names, 0), **more}
 
 
-# Phases begin when IPython compiles a cell, and end with it. Code inside of a cell has none of its own.
+# A phase begins when IPython compiles a cell, and ends with the cell. Code that a cell runs begins no phase.
 events = []
 cells = _cells.Cells(events.append, lambda: events.append("pop"))
 cells.end()  # the cell that loaded the extension

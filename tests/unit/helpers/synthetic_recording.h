@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_TESTS_RECORDING_H
-#define GMT_TESTS_RECORDING_H
+#ifndef GMT_TESTS_SYNTHETIC_RECORDING_H
+#define GMT_TESTS_SYNTHETIC_RECORDING_H
 
 /*
- * A recording that a test makes event by event, and the reader's conclusions. Each event takes 10
- * ticks of a nanosecond. A failure ends the program.
+ * A recording that a test makes event by event, and what the reader and the analyses make of it.
+ * A tick is a nanosecond, and an event comes 10 ticks after the one before. A failure ends the
+ * program.
  */
 
 #include <stdbool.h>
@@ -22,11 +23,8 @@
 #define TORCH_FOLDER "/env/site-packages/torch"
 #define MODULE_FRAME TORCH_FOLDER "/nn/modules/module.py:1 Module._call_impl"
 
-enum {
-	PROGRAM = 1,
-	AUTOGRAD = 2,
-	OTHER_THREAD = 3
-}; /* threads; the second is called pt_autograd_0 */
+/* Numbers of threads. AUTOGRAD_THREAD is called pt_autograd_0. */
+enum { MAIN_THREAD = 1, AUTOGRAD_THREAD = 2, OTHER_THREAD = 3 };
 
 struct recording {
 	const char *path;
@@ -50,11 +48,11 @@ struct block {
 	uint64_t size_bytes;
 	uint32_t stack; /* the Python stack; 0: none */
 	uint32_t native; /* the native stack; 0: none */
-	uint32_t thread; /* 0: PROGRAM */
+	uint32_t thread; /* 0: MAIN_THREAD */
 	uint8_t layer; /* 0: PyTorch */
 	uint8_t space;   /* 0: device */
 	int16_t device;
-	uint64_t address; /* 0: a new one */
+	uint64_t address; /* 0: a new address */
 };
 
 void recording_begin(struct recording *recording, const char *path);
@@ -75,9 +73,9 @@ void recording_free(struct recording *recording, uint8_t layer, uint64_t address
 struct mark {
 	enum gmt_mark_kind kind;
 	enum gmt_mark_source source;
-	const char *name; /* NULL: none */
+	const char *name; /* NULL: no name */
 	uint64_t object;
-	uint32_t thread; /* 0: PROGRAM */
+	uint32_t thread; /* 0: MAIN_THREAD */
 };
 
 void recording_mark(struct recording *recording, struct mark mark);
@@ -89,13 +87,14 @@ void recording_mark(struct recording *recording, struct mark mark);
 
 void recording_option(struct recording *recording, const char *key, const char *value);
 
-/* Ends the file and reads it: loaded, traces, timeline. */
+/* Ends the file, loads it, and computes its traces and its timeline. */
 void recording_read(struct recording *recording);
 
-/* Does the same and also judges leaks. `options` may be NULL: the defaults. */
+/* Same as recording_read, and also finds leaks. `options` may be NULL for the defaults. */
 void recording_judge(struct recording *recording, uint64_t until_ns,
 	const struct gmt_leaks_options *options);
 
+/* Frees the results of recording_read or recording_judge. */
 void recording_end(struct recording *recording);
 
 #endif

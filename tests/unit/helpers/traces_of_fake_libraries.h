@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_TESTS_UNIT_TRACES_STORY_H
-#define GMT_TESTS_UNIT_TRACES_STORY_H
+#ifndef GMT_TESTS_TRACES_OF_FAKE_LIBRARIES_H
+#define GMT_TESTS_TRACES_OF_FAKE_LIBRARIES_H
 
 /*
  * Recordings with stacks through two fake libraries, and the reader's traces of them. One file at a
@@ -36,7 +36,7 @@ struct library {
 
 static struct library python, framework;
 
-static inline int look(struct dl_phdr_info *info, size_t size, void *user)
+static inline int find_loaded(struct dl_phdr_info *info, size_t size, void *user)
 {
 	struct library *library = user;
 
@@ -60,7 +60,7 @@ static inline int look(struct dl_phdr_info *info, size_t size, void *user)
 static inline void find_library(struct library *library, const char *name)
 {
 	snprintf(library->path, sizeof(library->path), "%s", name);
-	assert_int_equal(dl_iterate_phdr(look, library), 1);
+	assert_int_equal(dl_iterate_phdr(find_loaded, library), 1);
 
 	struct gmt_symbols_elf *elf = gmt_symbols_elf_open(library->path);
 	assert_non_null(elf);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a reader meets: one number for one leak, reasons for empty pictures, keys, contrast, names that stay readable.
+// The page is usable: views agree on each leak, empty views say why, keys work, text has contrast, names stay readable.
 import { findContrastFaults } from "./contrast_checks.mjs";
-import { check, closeBrowser, equal, fixture, go, open, packetOf, runTests, settle, test } from "./harness.mjs";
+import { check, closeBrowser, equal, recordingPage, go, open, packetOf, runTests, settle, test } from "./harness.mjs";
 
 const text = (tab, selector = "main") => tab.$eval(selector, (element) => element.textContent);
 const hashOf = async (tab) => new URLSearchParams((await tab.evaluate(() => location.hash)).slice(1));
@@ -21,7 +21,7 @@ function size(bytes) {
 }
 
 test("summary, leaks, growth, lines and flame graph show the same size of a leak", async () => {
-  const path = fixture("freed");
+  const path = recordingPage("freed");
   const { report } = packetOf(path, "recording-0").header;
   check(report.leaks.length > 0, "the run has no leak");
   const { tab, problems } = await open(path);
@@ -46,7 +46,7 @@ test("summary, leaks, growth, lines and flame graph show the same size of a leak
 });
 
 test("after the last step, the flame graph, the lines and the steps have the report's total", async () => {
-  const path = fixture("freed");
+  const path = recordingPage("freed");
   const { report } = packetOf(path, "recording-0").header;
   const counted = report.steps.at(-1).devices.find((each) => each.layer === "torch").end_live_bytes;
   const { tab } = await open(path, { hash: "#view=flame&metric=last" });
@@ -59,7 +59,7 @@ test("after the last step, the flame graph, the lines and the steps have the rep
 });
 
 test("where nothing is live at the end, the page says why and offers another moment", async () => {
-  const { tab, problems } = await open(fixture("freed"), { hash: "#view=flame&metric=left" });
+  const { tab, problems } = await open(recordingPage("freed"), { hash: "#view=flame&metric=left" });
   const reason = await text(tab, ".nothing");
   check(/the last block was freed .* after the last step/.test(reason), reason);
   await tab.click(".nothing button:first-of-type");
@@ -77,7 +77,7 @@ test("where nothing is live at the end, the page says why and offers another mom
 });
 
 test("the summary says how well the device is used, with the program's numbers", async () => {
-  const path = fixture("plain");
+  const path = recordingPage("plain");
   const { report } = packetOf(path, "recording-0").header;
   const { tab } = await open(path);
   const usage = await text(tab, ".usage");
@@ -87,14 +87,14 @@ test("the summary says how well the device is used, with the program's numbers",
   await tab.click(".usage button");
   await tab.waitForSelector(".view-segments");
   await tab.close();
-  const second = await open(fixture("one-event"));
+  const second = await open(recordingPage("one-event"));
   check(!(await text(second.tab)).includes("cached by PyTorch and unused"), "a recording without segments has none");
   await second.tab.close();
 });
 
 test("a line number is never cut, a path loses its front", async () => {
   for (const [width, hash, selector] of [[1280, "#view=timeline&by=line", ".legend .path"], [390, "#view=leaks", "main .path"], [390, "#view=lines", "main .path"], [390, "#view=oom", "main .path"]]) {
-    const { tab } = await open(fixture("plain"), { width, hash });
+    const { tab } = await open(recordingPage("plain"), { width, hash });
     await tab.$$eval(selector, (paths) => paths.forEach((each) => each.querySelector("bdi")?.append("a/very/long/folder/that/does/not/fit/anywhere/at/all/")));
     const lines = await tab.$$(`${selector} .path-line`);
     check(lines.length > 0, `no path in ${hash}`);
@@ -111,7 +111,7 @@ test("a line number is never cut, a path loses its front", async () => {
 });
 
 test("the height of the timeline fits what is visible, and a key keeps the full height", async () => {
-  const path = fixture("plain");
+  const path = recordingPage("plain");
   const { report } = packetOf(path, "recording-0").header;
   const first = report.steps[0];
   const { tab } = await open(path, { hash: "#view=timeline&axis=time" });
@@ -128,7 +128,7 @@ test("the height of the timeline fits what is visible, and a key keeps the full 
 });
 
 test("an arrow key moves the cursor by one step on the axis of steps, with Shift by ten", async () => {
-  const path = fixture("plain");
+  const path = recordingPage("plain");
   const { report } = packetOf(path, "recording-0").header;
   const stepOf = (ns) => report.steps.find((each) => ns >= each.begin_ns && ns <= each.end_ns)?.index;
   const start = report.steps[12];
@@ -143,7 +143,7 @@ test("an arrow key moves the cursor by one step on the axis of steps, with Shift
 });
 
 test("bars are reached by the tab key, have names, and choose a range by Enter", async () => {
-  const path = fixture("plain");
+  const path = recordingPage("plain");
   const { report } = packetOf(path, "recording-0").header;
   const { tab, problems } = await open(path, { hash: "#view=steps" });
   for (let i = 0; i < 60 && (await tab.evaluate(() => document.activeElement.getAttribute("role"))) !== "slider"; i++) await tab.keyboard.press("Tab");
@@ -162,7 +162,7 @@ test("bars are reached by the tab key, have names, and choose a range by Enter",
 });
 
 test("on a narrow screen lines are cards with the names of their columns; else a hint says that there are more", async () => {
-  const { tab } = await open(fixture("plain"), { width: 390, hash: "#view=lines" });
+  const { tab } = await open(recordingPage("plain"), { width: 390, hash: "#view=lines" });
   const faults = await tab.$$eval("main .scroll-x", (boxes) => boxes.filter((each) => each.scrollWidth > each.clientWidth + 1).length);
   equal(faults, 0, "a table is wider than the screen");
   const label = await tab.$eval("main tbody td[data-label]", (cell) => getComputedStyle(cell, "::before").content);
@@ -179,7 +179,7 @@ test("on a narrow screen lines are cards with the names of their columns; else a
 });
 
 test("the flame graph begins with Python frames, and one click shows native ones", async () => {
-  const { tab } = await open(fixture("plain"), { hash: "#view=flame" });
+  const { tab } = await open(recordingPage("plain"), { hash: "#view=flame" });
   const frames = async () => {
     await tab.$eval("main details", (box) => (box.open = true));
     await tab.waitForSelector("main details tbody tr");
@@ -195,7 +195,7 @@ test("the flame graph begins with Python frames, and one click shows native ones
 });
 
 test("the flame graph of a range is the same after other ranges were shown", async () => {
-  const path = fixture("plain");
+  const path = recordingPage("plain");
   const { report } = packetOf(path, "recording-0").header;
   const { tab } = await open(path);
   const range = (step) => `#view=flame&metric=made&from=${report.steps[step].begin_ns}&to=${report.steps[step].end_ns}`;
@@ -215,7 +215,7 @@ test("the flame graph of a range is the same after other ranges were shown", asy
 
 for (const theme of ["light", "dark"]) {
   test(`text has enough contrast in ${theme}${theme === "dark" ? ", and areas" : ""}`, async () => {
-    const { tab } = await open(fixture("plain"));
+    const { tab } = await open(recordingPage("plain"));
     const faults = [];
     for (const view of ["summary", "timeline", "flame", "lines", "leaks", "segments", "steps", "oom", "ledger", "modules", "recordings", "recording"]) {
       await go(tab, `#view=${view}&theme=${theme}&by=line`);
@@ -227,7 +227,7 @@ for (const theme of ["light", "dark"]) {
 }
 
 test("a dark system has the colours of the dark theme, unless the user chose the light one", async () => {
-  const { tab } = await open(fixture("plain"));
+  const { tab } = await open(recordingPage("plain"));
   const surface = () => tab.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--surface"));
   const light = await surface();
   await go(tab, "#theme=dark");
@@ -242,7 +242,7 @@ test("a dark system has the colours of the dark theme, unless the user chose the
 });
 
 test("categories and layers are explained where they are shown", async () => {
-  const path = fixture("plain");
+  const path = recordingPage("plain");
   const { report } = packetOf(path, "recording-0").header;
   const { tab } = await open(path);
   const names = report.peaks.find((each) => each.layer === "torch").by_category.map((each) => each.name);
@@ -254,7 +254,7 @@ test("categories and layers are explained where they are shown", async () => {
 });
 
 test("views without content say what would be there, and their tabs are less prominent", async () => {
-  const { tab } = await open(fixture("freed"), { hash: "#view=recordings" });
+  const { tab } = await open(recordingPage("freed"), { hash: "#view=recordings" });
   check((await text(tab)).includes("gpumemtrace report --html=job.html"), "no command");
   await go(tab, "#view=oom");
   check((await text(tab)).includes("If CUDA refuses a request"), "no explanation");
@@ -263,7 +263,7 @@ test("views without content say what would be there, and their tabs are less pro
 });
 
 test("segments are apart by pool, and the refused request is next to the holes of its pool", async () => {
-  const path = fixture("plain");
+  const path = recordingPage("plain");
   const { report } = packetOf(path, "recording-0").header;
   const { tab } = await open(path, { hash: "#view=segments" });
   const page = await text(tab);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Opens a notebook in JupyterLab, runs its cells as a user does, and prints what it shows: use_lab.mjs NODE_MODULES URL
+// usage: run_in_jupyterlab.mjs NODE_MODULES URL
+//
+// Opens a notebook in JupyterLab, runs its cells as a user does, and prints its tables and errors as JSON.
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
@@ -12,7 +14,7 @@ tab.on("console", (message) => message.type() === "error" && problems.push(messa
 tab.on("pageerror", (error) => problems.push(error.message));
 await tab.goto(url);
 await tab.waitForSelector(".jp-Notebook .jp-Cell", { timeout: 120000 });
-// JupyterLab ignores the menu until its session with the kernel is ready, and does not show when that is: ask again.
+// JupyterLab ignores the menu until its session with the kernel is ready, and does not show this. So try repeatedly.
 for (let left = 10, done = false; left > 0 && !done; left--) {
   await tab.keyboard.press("Escape");
   await tab.click("text=Run");

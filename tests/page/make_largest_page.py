@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""usage: make_large.py TEMPLATE OUTPUT.html
+"""usage: make_largest_page.py TEMPLATE OUTPUT.html
 
-Makes a page of the largest size that the contract allows: 4,096 buckets, 500,000 entries, 4,096 sites, 30,000 blocks,
-65,536 fine intervals, 20,000 steps. Its numbers are random and do not fit together; the sums of sites do.
+Makes a page of the largest size that docs/internals/page-data.md allows: 4,096 buckets, 500,000 entries, 4,096 sites,
+30,000 blocks, 65,536 fine intervals, 20,000 steps. The numbers are random. Only the sums of sites are consistent.
 """
 
 import random
 import sys
 
-import fixture_report
+import simulated_report
 import page_data
 from simulated_run import Frame, simulate
 
@@ -64,7 +64,7 @@ def device():
 
 def main(template_path, output_path):
     run = simulate(steps=4, oom=False)
-    report = fixture_report.make_report([run])
+    report = simulated_report.make_report([run])
     head, columns, peak = device()
     frames = [
         Frame(f"function_{at}", f"/home/user/project/part_{at % 97}.py", at % 400 + 1, own=at % 3 == 0)
@@ -90,7 +90,7 @@ def main(template_path, output_path):
             layer |= {"peak_bytes": peak, "peak_time_ns": head["layers"][0]["peak_ns"]}
     packets = {"recording-0": page_data.recording_packet([run], report, steps),
                "device-0-0": page_data.packet(head, columns)}  # fmt: skip
-    entry = fixture_report.index_entry([run], report)
+    entry = simulated_report.index_entry([run], report)
     entry["devices"][0] |= {"layer": "torch", "peak_bytes": peak, "packet": True}
     index = {"schema": "gpumemtrace.page/1", "made_by": "gpumemtrace 0.1.0", "recordings": [entry]}
     with open(template_path, encoding="utf-8") as file:
