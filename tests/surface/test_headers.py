@@ -190,13 +190,13 @@ class Headers(unittest.TestCase):
                     self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_types_that_older_headers_lack_are_laid_out_as_in_newer_ones(self):
-        said = {}
+        outputs = {}
         for version in runtimes.folders():
-            target = os.path.join(runtimes.folder(), f"layouts-{version}")
-            done = compile_with(version, "-o", target, os.path.join(runtimes.HERE, "layouts.c"))
+            target = os.path.join(runtimes.folder(), f"type-layouts-{version}")
+            done = compile_with(version, "-o", target, os.path.join(runtimes.HERE, "type_layouts.c"))
             self.assertEqual((done.returncode, done.stderr), (0, ""), version)
-            said[version] = subprocess.run([target], capture_output=True, text=True, timeout=60, check=True).stdout
-        self.assertEqual(len(set(said.values())), 1, said)
+            outputs[version] = subprocess.run([target], capture_output=True, text=True, timeout=60, check=True).stdout
+        self.assertEqual(len(set(outputs.values())), 1, outputs)
 
 
 if __name__ == "__main__":
