@@ -3,9 +3,10 @@
 #define GMT_LIBRARY_ARROW_H
 
 /*
- * Arrow schemas and arrays of a table's rows. In the flow: rows -> columns (struct gmt_batch) ->
- * struct ArrowArray. Each column owns its memory, because a consumer may move it out of its batch.
- * The batches of a stream share the dictionaries of their columns: users are counted atomically.
+ * Arrow schemas and arrays of a table's rows. In the flow: rows -> columns (struct
+ * gmt_column_data) -> struct ArrowArray. Each column owns its memory, because a consumer may move
+ * the column out of its batch. The batches of a stream share the dictionaries of their columns,
+ * with an atomic reference count.
  */
 
 #include <stdatomic.h>
@@ -13,7 +14,7 @@
 #include "gpumemtrace-read.h"
 #include "library/tables/cursor.h"
 
-/* The texts of a column. Freed with its last user. */
+/* The texts of a column, with a reference count. */
 struct gmt_dictionary {
 	atomic_size_t users;
 	size_t count;
@@ -22,33 +23,33 @@ struct gmt_dictionary {
 	const void *buffers[3];
 };
 
-/* Returns a dictionary with one user; NULL: out of memory, or more than 2 GiB of text. */
+/* Returns a dictionary with one reference; NULL: out of memory, or more than 2 GiB of text. */
 struct gmt_dictionary *gmt_dictionary_new(const struct gmt_intern *texts);
 
-/* Removes a user; `dictionary` may be NULL. */
-void gmt_dictionary_drop(struct gmt_dictionary *dictionary);
+/* Removes a reference, and frees the dictionary after the last one. It may be NULL. */
+void gmt_dictionary_unref(struct gmt_dictionary *dictionary);
 
-/* A wanted column of a stream. */
+/* A column that the stream contains. */
 struct gmt_stream_column {
-	const struct gmt_read_column *about;
-	int number; /* in the table */
+	const struct gmt_read_column *description;
+	int number; /* column number in the table */
 	struct gmt_dictionary *dictionary; /* of TEXT columns */
 };
 
 /* A column of a batch while it is filled. */
 struct gmt_column_data {
 	void *values;
-	uint8_t *validity; /* a bit for each row: 1: it has a value */
+	uint8_t *validity; /* a bit for each row; 1: the row has a value */
 	size_t null_count;
-	size_t max; /* rows for which there is room */
+	size_t max_rows;
 };
 
 /*
- * Makes room for `max` rows. False: out of memory. End it with gmt_column_fini, unless
- * gmt_column_export took it.
+ * Makes room for `max_rows` rows. Returns false when out of memory. The caller ends the column with
+ * gmt_column_fini, unless gmt_array_export took it.
  */
 bool gmt_column_init(struct gmt_column_data *ret_column, const struct gmt_stream_column *column,
-	size_t max);
+	size_t max_rows);
 
 /* Adds the column's values of `count` rows after the first `done` rows. */
 void gmt_column_add(struct gmt_column_data *column, const struct gmt_stream_column *stream_column,
@@ -57,16 +58,16 @@ void gmt_column_add(struct gmt_column_data *column, const struct gmt_stream_colu
 void gmt_column_fini(struct gmt_column_data *column);
 
 /*
- * Makes an array of the columns, which it owns from then on: `columns` are all zeros. False: out of
- * memory; then the columns are unchanged.
+ * Makes an array that takes ownership of the columns: `columns` are all zeros afterwards. Returns
+ * false when out of memory; the columns not yet taken are unchanged.
  */
 bool gmt_array_export(struct gmt_column_data *columns,
 	const struct gmt_stream_column *stream_column, size_t column_count, size_t rows,
 	struct ArrowArray *ret_array);
 
 /*
- * Makes the schema of such arrays. `metadata` is pairs of keys and values, and ends with NULL.
- * False: out of memory.
+ * Makes the schema of these arrays. `metadata` is pairs of keys and values, ended by NULL. Returns
+ * false when out of memory.
  */
 bool gmt_schema_export(const struct gmt_stream_column *columns, size_t column_count,
 	const char *const *metadata, struct ArrowSchema *ret_schema);

@@ -38,9 +38,9 @@ static int load(struct gpumemtrace_recording *recording, const char *path,
 	int status = GPUMEMTRACE_READ_OK;
 
 	pthread_mutex_lock(&gmt_read_process_lock);
-	/* Half of the machine's memory, as for the program. */
+	/* The same default as the program: half of the memory that the process may use. */
 	if (!has_memory_limit)
-		has_memory_limit = gmt_memory_limit(NULL);
+		has_memory_limit = gmt_memory_limit_set(NULL);
 	gmt_messages_clear();
 	if (stream ? gmt_input_load_stream(stream, loaded) : gmt_input_load(path, loaded)) {
 		status = gmt_read_recording_status(gmt_messages_failure()->status);
@@ -73,7 +73,7 @@ static int open_recording(const char *path, const struct gmt_source_stream *stre
 	}
 	status = load(recording, path, stream, error, error_bytes);
 	if (status)
-		gmt_read_recording_drop(recording);
+		gmt_read_recording_unref(recording);
 	else
 		*ret_recording = recording;
 	return status;
@@ -82,7 +82,7 @@ static int open_recording(const char *path, const struct gmt_source_stream *stre
 int gpumemtrace_read_open(const char *path, gpumemtrace_recording **ret_recording, char *error,
 	size_t error_bytes)
 {
-	/* The program reads standard input for `-`. In the library, it is a name like any other. */
+	/* In the program, `-` means standard input. In the library, it is a file name. */
 	return open_recording(strcmp(path, "-") ? path : "./-", NULL, ret_recording, error,
 		error_bytes);
 }

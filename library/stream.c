@@ -140,10 +140,10 @@ static void free_stream(struct stream *stream)
 	gmt_cursor_fini(&stream->cursor);
 	pthread_mutex_unlock(&recording->lock);
 	for (size_t i = 0; i < stream->column_count; i++)
-		gmt_dictionary_drop(stream->columns[i].dictionary);
+		gmt_dictionary_unref(stream->columns[i].dictionary);
 	free(stream->rows);
 	free(stream);
-	gmt_read_recording_drop(recording);
+	gmt_read_recording_unref(recording);
 }
 
 static void release(struct ArrowArrayStream *arrow)
@@ -160,8 +160,8 @@ static enum gmt_status open_table(struct stream *stream, struct gmt_error *error
 	enum gmt_status status;
 
 	for (size_t i = 0; i < stream->column_count; i++)
-		if (stream->columns[i].about->work > work)
-			work = stream->columns[i].about->work;
+		if (stream->columns[i].description->work > work)
+			work = stream->columns[i].description->work;
 	if (work == GMT_WORK_FILE && cursor->filter.wanted & GMT_FILTER_STEP)
 		work = GMT_WORK_NAMES;
 	if ((status = gmt_read_recording_prepare(cursor->recording, work, error)))
@@ -174,7 +174,7 @@ static enum gmt_status open_table(struct stream *stream, struct gmt_error *error
 	for (size_t i = 0; i < stream->column_count; i++) {
 		struct gmt_stream_column *column = &stream->columns[i];
 
-		if (column->about->type == GMT_TYPE_TEXT &&
+		if (column->description->type == GMT_TYPE_TEXT &&
 			!(column->dictionary = gmt_dictionary_new(&cursor->texts[column->number])))
 			return gmt_error_set(error, GMT_NO_MEMORY, "%s: out of memory",
 				cursor->recording->pipeline.recording->path);
@@ -182,7 +182,7 @@ static enum gmt_status open_table(struct stream *stream, struct gmt_error *error
 	return GMT_OK;
 }
 
-static enum gmt_status make_stream(gpumemtrace_recording *recording, const char *table,
+static enum gmt_status new_stream(gpumemtrace_recording *recording, const char *table,
 	const struct gpumemtrace_read_options *options, struct ArrowArrayStream *ret_stream,
 	struct gmt_error *error)
 {
@@ -194,7 +194,7 @@ static enum gmt_status make_stream(gpumemtrace_recording *recording, const char 
 		return status;
 	if (!stream)
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	gmt_read_recording_share(recording);
+	gmt_read_recording_ref(recording);
 	stream->cursor.recording = recording;
 	stream->cursor.table = checked.table;
 	stream->cursor.filter = checked.filter;
@@ -202,7 +202,7 @@ static enum gmt_status make_stream(gpumemtrace_recording *recording, const char 
 	stream->column_count = checked.column_count;
 	for (size_t i = 0; i < checked.column_count; i++) {
 		stream->columns[i].number = checked.columns[i];
-		stream->columns[i].about = &checked.table->columns[checked.columns[i]];
+		stream->columns[i].description = &checked.table->columns[checked.columns[i]];
 		stream->cursor.columns |= UINT64_C(1) << checked.columns[i];
 	}
 	pthread_mutex_lock(&recording->lock);
@@ -230,7 +230,7 @@ int gpumemtrace_read_stream(gpumemtrace_recording *recording, const char *table,
 	enum gmt_status status;
 
 	*ret_stream = (struct ArrowArrayStream){ 0 };
-	status = make_stream(recording, table, options, ret_stream, &failure);
+	status = new_stream(recording, table, options, ret_stream, &failure);
 	if (status && error && error_bytes)
 		snprintf(error, error_bytes, "%s", failure.text);
 	return gmt_read_recording_status(status);
@@ -250,7 +250,7 @@ int gpumemtrace_read_schema(const char *table, const struct gpumemtrace_read_opt
 	*ret_schema = (struct ArrowSchema){ 0 };
 	snprintf(version, sizeof(version), "%d", GMT_READ_TABLES_VERSION);
 	for (size_t i = 0; !status && i < checked.column_count; i++)
-		columns[i].about = &checked.table->columns[checked.columns[i]];
+		columns[i].description = &checked.table->columns[checked.columns[i]];
 	if (!status && !gmt_schema_export(columns, checked.column_count, metadata, ret_schema))
 		status = gmt_error_set(&failure, GMT_NO_MEMORY, "out of memory");
 	if (status && error && error_bytes)

@@ -9,7 +9,7 @@
 
 struct gmt_stream_options {
 	const struct gmt_read_table *table;
-	int columns[GMT_READ_MAX_COLUMNS]; /* their numbers, in the wanted order */
+	int columns[GMT_READ_MAX_COLUMNS]; /* column numbers, in the order of the stream */
 	size_t column_count;
 	struct gmt_read_filter filter;
 	uint32_t batch_rows;

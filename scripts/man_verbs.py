@@ -11,7 +11,7 @@ import re
 
 @dataclasses.dataclass(frozen=True)
 class About:
-    """What a verb's page says in addition to the section of gpumemtrace.1."""
+    """The text of a verb's page in addition to the section of gpumemtrace.1."""
 
     exits: tuple  # names of EXITS, in the order of their codes
     examples: tuple  # (sentence, command line)

@@ -27,30 +27,33 @@ static const char *take_value(const char *name, int *argc, char ***argv)
 	return **argv + length;
 }
 
-/* Takes the options before the verb, which apply to all verbs. Returns 0 or an exit code. */
-static int take_limits(int *argc, char ***argv)
+/*
+ * Parses and removes the options before the verb, which apply to all verbs. Returns 0 or an exit
+ * code.
+ */
+static int take_common_options(int *argc, char ***argv)
 {
 	const char *memory = NULL, *work = NULL;
 
 	while ((!memory && (memory = take_value("--max-memory=", argc, argv))) ||
 		(!work && (work = take_value("--max-work=", argc, argv))))
 		;
-	if (!gmt_memory_limit(memory)) {
+	if (!gmt_memory_limit_set(memory)) {
 		gmt_message_error("--max-memory: invalid value `%s`: give a size such as 20GiB, or none",
 			memory);
-		return 2;
+		return GMT_EXIT_USAGE;
 	}
-	if (work && !gmt_work_limit(work)) {
+	if (work && !gmt_work_limit_set(work)) {
 		gmt_message_error("--max-work: invalid value `%s`: give a number from 1 to 999999, or none",
 			work);
-		return 2;
+		return GMT_EXIT_USAGE;
 	}
 	return 0;
 }
 
 static int dispatch(int argc, char **argv)
 {
-	int code = take_limits(&argc, &argv);
+	int code = take_common_options(&argc, &argv);
 	if (code)
 		return code;
 
@@ -58,7 +61,7 @@ static int dispatch(int argc, char **argv)
 
 	if (!verb) {
 		gmt_command_help_all();
-		return 2;
+		return GMT_EXIT_USAGE;
 	}
 	if (strcmp(verb, "-h") == 0 || strcmp(verb, "--help") == 0)
 		verb = "help";

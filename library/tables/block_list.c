@@ -99,7 +99,7 @@ static bool push_change(struct gmt_block_list *list, const struct gmt_replay *re
 	};
 
 	/* The totals of a compacted prefix are known only at its end. */
-	return list->is_in_compacted || pack_change(&list->changes, &change);
+	return list->is_in_compacted_prefix || pack_change(&list->changes, &change);
 }
 
 /* `event` ended the block; NULL: it lives. */
@@ -168,7 +168,7 @@ static bool on_compacted(void *user, const struct gmt_replay *replay)
 {
 	struct gmt_block_list *list = user;
 
-	list->is_in_compacted = false;
+	list->is_in_compacted_prefix = false;
 	for (uint32_t i = 0; i < replay->accounting.accounts.count; i++)
 		if (!push_change(list, replay, list->loaded->compacted.cut_stamp, i))
 			return false;
@@ -221,7 +221,7 @@ void gmt_block_list_init(struct gmt_block_list *ret_list, const struct gmt_recor
 {
 	ret_list->loaded = loaded;
 	ret_list->blocks.shapes = ret_list->changes.shapes = &ret_list->shapes;
-	ret_list->is_in_compacted = loaded->compacted.exists;
+	ret_list->is_in_compacted_prefix = loaded->compacted.exists;
 	ret_list->observer = (struct gmt_replay_observer){
 		.before = on_before,
 		.next_needed_stamp = &gmt_replay_quiet,

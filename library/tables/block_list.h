@@ -3,10 +3,9 @@
 #define GMT_LIBRARY_TABLES_BLOCK_LIST_H
 
 /*
- * All blocks of a recording, and all changes of what each account holds, collected while the events
- * are replayed. Both are packed as if they were events (reader/load/events.h): about 20 bytes each,
- * and in a temporary file if they are many. gmt_listed_block and gmt_listed_change read one of
- * them.
+ * All blocks of a recording, and all changes of each account's memory, collected while the events
+ * are replayed. Both are stored like events (reader/load/events.h): about 20 bytes each, and in a
+ * temporary file if there are many. gmt_listed_block and gmt_listed_change read one of them.
  */
 
 #include "reader/load/events.h"
@@ -23,7 +22,7 @@ struct gmt_listed_block {
 	uint8_t layer, space;
 };
 
-/* What an account holds after a change. */
+/* The memory of an account after a change. */
 struct gmt_listed_change {
 	uint64_t stamp, live_bytes, live_blocks;
 	uint32_t account; /* index in the accounting's accounts */
@@ -37,12 +36,12 @@ struct gmt_block_list {
 	/* Packed; read them by gmt_listed_block and gmt_listed_change. */
 	struct gmt_events blocks;  /* in order of their end */
 	struct gmt_events changes; /* in order of time */
-	uint64_t live_blocks; /* the last blocks: those that live after the last event */
+	uint64_t live_blocks; /* blocks that live after the last event; at the end of `blocks` */
 	/* for blocks of the program's heaps: from the number to the address */
 	struct gmt_map heap_addresses;
 	const struct gmt_recording *loaded;
 	uint64_t event_address; /* address that the current event names */
-	bool is_in_compacted;       /* the replay is still in the compacted prefix */
+	bool is_in_compacted_prefix;       /* the replay is still in the compacted prefix */
 };
 
 /* Prepares the list (zeroed), which must not move. Borrows the recording. */

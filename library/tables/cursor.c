@@ -7,7 +7,7 @@
 #include "base/text.h"
 
 /* Returns a copy with U+FFFD for each byte that is not UTF-8, from malloc; NULL: out of memory. */
-static char *repaired(const char *text, size_t length)
+static char *with_replacement_characters(const char *text, size_t length)
 {
 	static const char replacement[] = "\xef\xbf\xbd";
 	char *copy = malloc(3 * length + 1), *to = copy;
@@ -39,7 +39,7 @@ static bool is_utf8(const char *text, size_t length)
 int32_t gmt_cursor_intern_text(struct gmt_read_cursor *cursor, int column, const char *text)
 {
 	size_t length = strlen(text);
-	char *copy = is_utf8(text, length) ? NULL : repaired(text, length);
+	char *copy = is_utf8(text, length) ? NULL : with_replacement_characters(text, length);
 	bool done = copy || is_utf8(text, length);
 	uint32_t id = 0;
 

@@ -3,17 +3,18 @@
 #define GMT_LIBRARY_TABLES_CURSOR_H
 
 /*
- * A cursor passes once over the rows of one table. It has the choice of rows and columns, and the
- * texts that the rows refer to. The caller of each function here holds the recording's lock.
+ * A cursor reads the rows of one table once, from first to last. It contains the filter, the
+ * columns, and the texts that the rows refer to. The caller of each function here holds the
+ * recording's lock.
  */
 
 #include "containers/intern.h"
 #include "containers/vec.h"
 #include "library/tables/recording.h"
 
-/* The rows that are wanted. */
+/* Selects rows. */
 struct gmt_read_filter {
-	unsigned wanted; /* enum gmt_read_filters: the filters that are in force */
+	unsigned wanted; /* enum gmt_read_filters: the filters that apply */
 	int64_t begin_time_ns, end_time_ns; /* begin <= time < end */
 	int64_t begin_step, end_step;       /* begin <= step < end */
 	int32_t device;
@@ -24,7 +25,7 @@ struct gmt_read_cursor {
 	struct gpumemtrace_recording *recording;
 	const struct gmt_read_table *table;
 	struct gmt_read_filter filter;
-	uint64_t columns; /* the wanted columns: bit n is column n */
+	uint64_t columns; /* columns to read: bit n is column n */
 	struct gmt_intern texts[GMT_READ_MAX_COLUMNS]; /* of each TEXT column */
 	/* for tables that make all rows in `open`: these rows, and the next row to read */
 	GMT_VEC(uint8_t) rows;

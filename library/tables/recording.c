@@ -20,7 +20,7 @@ struct gpumemtrace_recording *gmt_read_recording_new(void)
 	return recording;
 }
 
-void gmt_read_recording_share(struct gpumemtrace_recording *recording)
+void gmt_read_recording_ref(struct gpumemtrace_recording *recording)
 {
 	atomic_fetch_add_explicit(&recording->users, 1, memory_order_relaxed);
 }
@@ -36,7 +36,7 @@ static void free_recording(struct gpumemtrace_recording *recording)
 	free(recording);
 }
 
-void gmt_read_recording_drop(struct gpumemtrace_recording *recording)
+void gmt_read_recording_unref(struct gpumemtrace_recording *recording)
 {
 	if (atomic_fetch_sub_explicit(&recording->users, 1, memory_order_acq_rel) == 1)
 		free_recording(recording);
@@ -109,7 +109,7 @@ int gmt_read_recording_status(enum gmt_status status)
 void gpumemtrace_read_close(gpumemtrace_recording *recording)
 {
 	if (recording)
-		gmt_read_recording_drop(recording);
+		gmt_read_recording_unref(recording);
 }
 
 const char *gpumemtrace_read_warning(gpumemtrace_recording *recording, size_t index)

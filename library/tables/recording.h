@@ -3,8 +3,8 @@
 #define GMT_LIBRARY_TABLES_RECORDING_H
 
 /*
- * An open recording, with what was computed about it so far. Streams and the program's handle
- * share it; the last of them frees it.
+ * An open recording, with the results of its analyses so far. The caller's handle and its streams
+ * share it by a reference count.
  *
  * Locks: `lock` protects everything in the recording. Loading and analyses also hold a lock of the
  * whole process, because they use state of the process (work budget, messages).
@@ -20,13 +20,13 @@
 #include "tools/pipeline/pipeline.h"
 
 struct gpumemtrace_recording {
-	atomic_size_t users; /* the handle, and each stream */
+	atomic_size_t users; /* references: the handle, and each stream */
 	pthread_mutex_t lock;
 	struct gmt_pipeline pipeline;
 	struct gmt_block_list blocks; /* from GMT_WORK_REPLAY on */
-	enum gmt_read_work done;      /* the work that is done */
+	enum gmt_read_work done;      /* the analyses that were run */
 	struct gmt_error failure;     /* of the work; GMT_OK: it did not fail */
-	struct gmt_budget budget; /* what its analyses may still spend */
+	struct gmt_budget budget; /* remaining work limit for its analyses */
 	GMT_VEC(char *) warnings; /* from malloc */
 };
 
@@ -34,20 +34,20 @@ struct gpumemtrace_recording {
 extern pthread_mutex_t gmt_read_process_lock;
 
 /*
- * Returns a recording with one user, for a recording that the caller loads into its pipeline. NULL:
+ * Returns a recording with one reference. The caller loads a file into its pipeline. NULL:
  * out of memory.
  */
 struct gpumemtrace_recording *gmt_read_recording_new(void);
 
-/* Adds a user. Any thread that is a user may call it. */
-void gmt_read_recording_share(struct gpumemtrace_recording *recording);
+/* Adds a reference. Any thread that has a reference may call it. */
+void gmt_read_recording_ref(struct gpumemtrace_recording *recording);
 
-/* Removes a user. Frees the recording after the last one. */
-void gmt_read_recording_drop(struct gpumemtrace_recording *recording);
+/* Removes a reference, and frees the recording after the last one. */
+void gmt_read_recording_unref(struct gpumemtrace_recording *recording);
 
 /*
- * Does the work, unless it is done. The caller holds recording->lock. After a failure, each later
- * call fails in the same way.
+ * Runs the analyses of `work` that were not run yet. The caller holds recording->lock. After a
+ * failure, each later call fails in the same way.
  */
 enum gmt_status gmt_read_recording_prepare(struct gpumemtrace_recording *recording,
 	enum gmt_read_work work, struct gmt_error *error);

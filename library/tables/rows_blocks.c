@@ -5,7 +5,7 @@
 #include "analysis/history/categories.h"
 #include "library/tables/table_texts.h"
 
-/* What the blocks of a site have in common. Texts below 0: none. */
+/* The texts of all blocks of a site. Below 0: no text. */
 struct site_texts {
 	struct gmt_stack_texts stack;
 	int32_t layer, space, owner, category, heap;
@@ -19,7 +19,7 @@ struct blocks_state {
 	struct gmt_stack_text_table names;
 	GMT_VEC(struct site_texts) sites; /* by site id */
 	struct gmt_phase_texts phases;          /* by index in the timeline */
-	uint32_t made_step, freed_step;   /* the last look-ups */
+	uint32_t made_step, freed_step;   /* results of the last look-ups */
 };
 
 GMT_TABLE_FUNCTIONS(blocks)

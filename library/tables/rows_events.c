@@ -12,7 +12,7 @@ struct thread_texts {
 	uint32_t tid;
 };
 
-/* Each text of the table has its number here before the first row is made. */
+/* The numbers of all texts. They are interned before the first row is made. */
 struct events_state {
 	struct gmt_events_reader reader;
 	size_t next, end; /* events */
@@ -106,7 +106,7 @@ static bool intern_threads(struct gmt_read_cursor *cursor, struct events_state *
 	return true;
 }
 
-/* Stacks that no event has get no text: dictionaries have only what occurs. */
+/* Interns only the texts of stacks that an event has, so that the dictionaries are small. */
 static bool intern_stacks(struct gmt_read_cursor *cursor, struct events_state *state)
 {
 	const struct gmt_traces *traces = &cursor->recording->pipeline.traces;

@@ -13,11 +13,11 @@
 
 enum {
 	GMT_READ_TABLES_VERSION = 1, /* increases if a column changes its meaning, type or name */
-	GMT_READ_MAX_COLUMNS = 32,   /* more than any table has */
+	GMT_READ_MAX_COLUMNS = 32,   /* at least the columns of any table */
 	GMT_READ_NO_COLUMN = -1,
 };
 
-/* What must be known before rows can be made. Each one includes those before it. */
+/* The analyses that a table needs before it makes rows. Each value includes the previous ones. */
 enum gmt_read_work { GMT_WORK_FILE, GMT_WORK_NAMES, GMT_WORK_REPLAY };
 
 enum gmt_read_filters {
@@ -76,7 +76,7 @@ typedef int32_t gmt_cell_TEXT;
 #define GMT_SET_NULL(row, table, column) \
 	((row)->nulls |= UINT64_C(1) << GMT_COLUMN_##table##_##column)
 
-/* Sets a cell of a row to a value, or to null where it is not known. */
+/* Sets a cell of a row to a value, or to null if the value is unknown. */
 #define GMT_SET_KNOWN(row, table, column, is_known, value) \
 	do { \
 		if (is_known) \

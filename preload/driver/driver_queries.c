@@ -93,7 +93,7 @@ static void find_functions(void)
 	}
 }
 
-GMT_AT_STAGE(driver_learnt, DRIVER, find_functions);
+GMT_AT_STAGE(driver_found, DRIVER, find_functions);
 
 static void restore_errno(const int *kept)
 {

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "runtime/cancelling.h"
+#include "runtime/cancellation.h"
 #include "runtime/config.h"
 #include "producer/clock.h"
 #include "producer/event.h"
@@ -54,9 +54,9 @@ void gmt_oom_query_free_memory(const struct gmt_ring_event *event,
 		return;
 
 	/* A driver may reach a cancellation point while the recorder is in the middle of an event. */
-	int cancelling = gmt_cancelling_hold();
+	int cancelling = gmt_cancellation_disable();
 	gmt_driver_memory_of_device(event->device, &ret_answer->address, &ret_answer->size_bytes);
-	gmt_cancelling_release(cancelling);
+	gmt_cancellation_restore(cancelling);
 }
 
 void gmt_oom_wait(void)

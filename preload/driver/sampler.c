@@ -25,7 +25,7 @@
 #include "producer/session_state.h"
 #include "driver/contexts.h"
 #include "driver/driver_queries.h"
-#include "producer/thread.h"
+#include "producer/thread_state.h"
 #include "runtime/stages.h"
 
 enum {
@@ -270,7 +270,7 @@ static void take_samples(bool is_round)
 static void *run(void *unused)
 {
 	(void)unused;
-	gmt_this_thread.is_ours = true;
+	gmt_this_thread.is_recorder_thread = true;
 	gmt_recorder_stack_not_needed();
 	gmt_this_thread.in_recorder = GMT_IN_RECORDER_RECORDING;
 	prctl(PR_SET_NAME, "gmt-sampler", 0, 0, 0);

@@ -28,8 +28,8 @@ static inline void gmt_call_counts_add_shared(enum gmt_hook hook)
 
 /*
  * Counts a call in the calling thread's block `own`, or in the shared block if `own` is NULL. Call
- * this only while the thread is `in_recorder` or `closed` (thread.h). Then a signal handler that
- * interrupts the thread does not count in the same block.
+ * this only while the thread is `in_recorder` or `closed` (thread_state.h). Then a signal handler
+ * that interrupts the thread does not count in the same block.
  */
 static inline void gmt_call_counts_add(struct gmt_call_counts *own, enum gmt_hook hook)
 {

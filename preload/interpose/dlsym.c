@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "hooks/hooks.h"
-#include "runtime/load.h"
+#include "runtime/initialize.h"
 #include "interpose/dlerror.h"
 #include "interpose/patch_dynsym.h"
 #include "interpose/patched_originals.h"
@@ -106,12 +106,12 @@ static void *replacement_of(enum gmt_hook hook, void *found, const void *caller)
 	case GMT_LIBRARY_CUDA:
 		if (!gmt_path_name_begins_with(object.path, "libcuda.so"))
 			return NULL;
-		if (!gmt_config.records || is_driver_part(caller))
+		if (!gmt_config.records_process || is_driver_part(caller))
 			return found; /* the driver's table may already have the wrapper */
 		gmt_original_store(hook, found);
 		return gmt_hooks[hook].wrapper;
 	case GMT_LIBRARY_CUDART:
-		return gmt_config.records && gmt_path_is_runtime(object.path) &&
+		return gmt_config.records_process && gmt_path_is_runtime(object.path) &&
 				gmt_original_store_runtime(hook, found)
 			? gmt_hooks[hook].wrapper
 			: NULL;
@@ -272,7 +272,7 @@ struct gmt_dlsym_decision gmt_dlsym_filter(struct gmt_dlsym_request *request, co
 		return pass_on(wanted.next);
 	}
 	/* Only for hooked names: other preloads look names up before the recorder may load. */
-	gmt_load();
+	gmt_initialize();
 	if (gmt_hooks[wanted.hook].library == GMT_LIBRARY_CUDA)
 		gmt_dynsym_patch_driver();
 	return is_in_global_scope(request->handle) ? decide_in_global_scope(&wanted)

@@ -59,7 +59,7 @@ void gmt_driver_library_open(const void *function)
 			gmt_original_store(hook, driver.exported[hook]);
 	}
 	driver.library = handle;
-	GMT_RUN_STAGE(driver_learnt);
+	GMT_RUN_STAGE(driver_found);
 	/* Pairs with the acquire in gmt_driver_is_known. */
 	atomic_store_explicit(&gmt_driver_state, GMT_DRIVER_KNOWN, memory_order_release);
 }

@@ -24,12 +24,12 @@ static inline bool gmt_driver_is_known(void)
 	return atomic_load_explicit(&gmt_driver_state, memory_order_acquire) == GMT_DRIVER_KNOWN;
 }
 
-/* Returns the library's handle for gmt_original_dlsym. Call it at the stage driver_learnt. */
+/* Returns the library's handle for gmt_original_dlsym. Call it at the stage driver_found. */
 void *gmt_driver_library(void);
 
 /*
  * Learns the driver from the address of any function in it. Keeps the library loaded for ever, and
- * finds all hooked functions. Runs the stage driver_learnt (runtime/stages.h). Idempotent, and
+ * finds all hooked functions. Runs the stage driver_found (runtime/stages.h). Idempotent, and
  * cheap after the first call. Do not call it inside dlsym.
  */
 void gmt_driver_library_open(const void *function);

@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <stddef.h>
 
-#include "runtime/call_free_text.h"
+#include "runtime/text_without_calls.h"
 
 /* Returns the address that an entry of the dynamic section holds. */
 static const void *address_in(uint64_t base, uint64_t value)

@@ -22,7 +22,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "runtime/early_text.h"
+#include "runtime/text_before_relocation.h"
 #include "hooks/hooks.h"
 
 extern void *__libc_stack_end; /* a variable of the loader: the address of argc */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/call_free_text.h"
+#include "runtime/text_without_calls.h"
 #include "runtime/hidden.h"
 
 enum { GMT_OBJECT_PATH_BYTES = 1024 };

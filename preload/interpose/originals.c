@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "runtime/recorder_stack.h"
-#include "runtime/load.h"
+#include "runtime/initialize.h"
 #include "interpose/dlerror.h"
 #include "interpose/patched_originals.h"
 #include "interpose/libc_dlsym.h"
@@ -407,7 +407,7 @@ void *gmt_original_find(enum gmt_hook hook, const void *caller)
 	void *original = NULL;
 
 	/* The first call of every wrapper calls this function. */
-	gmt_load();
+	gmt_initialize();
 	if (__builtin_expect(atomic_load_explicit(&gmt_namespaces_are_used, memory_order_acquire), 0))
 		original = gmt_namespaces_original(hook, caller);
 	if (!original && gmt_hooks[hook].library == GMT_LIBRARY_CUDA && !originals.is_interposed[hook])

@@ -51,7 +51,7 @@ static void *wrapper_or_self(const char *symbol, void *answered, int version, ui
 static void replace_answer(const char *symbol, void **address, int version, uint64_t flags,
 	const void *original)
 {
-	if (!gmt_config.records)
+	if (!gmt_config.records_process)
 		return;
 	gmt_driver_library_open(original);
 	GMT_RUN_STAGE(driver_reached);

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "runtime/call_free_text.h"
+#include "runtime/text_without_calls.h"
 
 static const char *const allocation_parts[] = {
 #define GMT_ALLOCATION_LIKE(part) part,

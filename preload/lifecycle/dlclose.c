@@ -7,7 +7,7 @@
 #include "unwind/object_map.h"
 #include "producer/session_state.h"
 #include "interpose/originals.h"
-#include "producer/thread.h"
+#include "producer/thread_state.h"
 
 /*
  * The recorder replaces dlclose, because other objects may later use the addresses of an unloaded
@@ -17,7 +17,7 @@
  */
 __attribute__((visibility("default"))) int dlclose(void *handle)
 {
-	if (gmt_this_thread.is_ours)
+	if (gmt_this_thread.is_recorder_thread)
 		return gmt_original_dlclose(handle);
 
 	uint64_t before = gmt_object_map_unload_count();
@@ -31,7 +31,7 @@ __attribute__((visibility("default"))) int dlclose(void *handle)
 	bool was_unloaded = gmt_object_map_unload_count() != before;
 
 	if (was_unloaded) {
-		gmt_object_map_unloaded();
+		gmt_object_map_on_unload();
 		gmt_original_forget_callers();
 	}
 	gmt_rule_cache_resume(was_unloaded);

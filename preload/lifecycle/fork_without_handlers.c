@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "runtime/process.h"
+#include "runtime/fork_detection.h"
 #include "interpose/originals.h"
 
 static pid_t (*original_fork)(void);
@@ -35,7 +35,7 @@ __attribute__((visibility("default"))) pid_t _Fork(void)
 	if (!child) {
 		int kept_errno = errno;
 
-		gmt_process_reset_in_child();
+		gmt_fork_detection_reset_child();
 		errno = kept_errno;
 	}
 	return child;

@@ -12,15 +12,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "unwind/native.h"
-#include "unwind/own_stack.h"
+#include "unwind/native_capture.h"
+#include "unwind/stack_bounds.h"
 #include "python/python_capture.h"
 #include "python/python_code_frees.h"
 #include "python/python_selftest.h"
 #include "unwind/rule_cache.h"
 #include "runtime/config.h"
 #include "runtime/stderr_messages.h"
-#include "marks/nvtx_environment.h"
+#include "marks/nvtx_getenv.h"
 #include "marks/open_phases.h"
 #include "driver/sampler.h"
 #include "producer/clock.h"
@@ -29,8 +29,8 @@
 #include "runtime/stages.h"
 #include "writer/session.h"
 #include "hooks/hooks.h"
-#include "runtime/load.h"
-#include "runtime/process.h"
+#include "runtime/initialize.h"
+#include "runtime/fork_detection.h"
 #include "runtime/recorder_stack.h"
 #include "lifecycle/exec.h"
 #include "driver/contexts.h"
@@ -75,7 +75,7 @@ static void look_for_unwinder(void)
 {
 	enum gmt_unwinder found;
 
-	gmt_own_stack_find_end(find_anywhere);
+	gmt_stack_bounds_find_end(find_anywhere);
 	gmt_rule_cache_init(find_anywhere);
 	found = gmt_native_init();
 	if (!gmt_config.native_stacks)
@@ -164,7 +164,7 @@ static void stop_sampler(void)
 static void start_sampler_on_recorder_stack(void *unused)
 {
 	(void)unused;
-	if (!gmt_process_is_child())
+	if (!gmt_fork_detection_is_child())
 		gmt_sampler_start();
 }
 
@@ -197,7 +197,7 @@ static void prepare(void *unused)
 	bool is_held = gmt_dlerror_hold();
 
 	(void)unused;
-	gmt_process_watch();
+	gmt_fork_detection_begin();
 	gmt_config_warn(report_option);
 	gmt_python_selftest_every = gmt_config.selftest;
 	gmt_python_watches_code = gmt_config.watch_code;
@@ -207,7 +207,7 @@ static void prepare(void *unused)
 	gmt_session_call_each_second(look_each_second);
 	gmt_session_call_each_round(gmt_sampler_tick, count_other_threads);
 	gmt_session_call_when_alone(is_last_thread, stop_sampler);
-	gmt_session_call_at_thread(start_sampler);
+	gmt_session_call_at_claim(start_sampler);
 	gmt_contexts_on_new(start_sampler);
 }
 
@@ -263,7 +263,7 @@ static void end_recording(bool is_driver_usable)
 {
 	char line[128];
 
-	if (gmt_process_is_child())
+	if (gmt_fork_detection_is_child())
 		return;
 	if (gmt_session_has_begun()) {
 		warn_of_read_only_tables();
@@ -299,7 +299,7 @@ static void on_last_exit(void *unused)
  */
 __attribute__((destructor)) static void on_exit_of_process(void)
 {
-	if (gmt_session_has_begun() && !gmt_process_is_child())
+	if (gmt_session_has_begun() && !gmt_fork_detection_is_child())
 		gmt_sampler_stop(false);
 }
 
@@ -316,7 +316,7 @@ static void find_pthread_exit(void)
 	*(void **)&lifecycle.original_pthread_exit = gmt_original_dlsym(RTLD_NEXT, "pthread_exit");
 }
 
-/* Does the work of the stage `load` (runtime/load.h). */
+/* Does the work of the stage `initialize` (runtime/initialize.h). */
 static void load(void)
 {
 	/* A set-uid program must not write files for its caller, who lacks its rights. */
@@ -324,17 +324,17 @@ static void load(void)
 
 	gmt_stderr_init();
 	gmt_config_init(is_inert ? NULL : getenv("GPUMEMTRACE_OPTIONS"));
-	is_inert |= !gmt_config.records;
+	is_inert |= !gmt_config.records_process;
 	gmt_hide_exports();
 	gmt_object_self();
-	gmt_own_stack_init();
+	gmt_stack_bounds_init();
 	gmt_libc_init();
 	gmt_original_scan_global_scope();
 	gmt_dlsym_init();
 	gmt_clock_init();
-	gmt_process_init();
+	gmt_fork_detection_init();
 	gmt_session_init(!is_inert);
-	gmt_nvtx_environment_init(!is_inert);
+	gmt_nvtx_getenv_init(!is_inert);
 	if (is_inert)
 		return;
 	gmt_dynsym_patch_libc();
@@ -343,7 +343,7 @@ static void load(void)
 	if (gmt_config.help)
 		gmt_config_help(gmt_stderr_print);
 	gmt_phase_init();
-	pthread_atfork(before_fork, in_parent_of_fork, gmt_process_reset_in_child);
+	pthread_atfork(before_fork, in_parent_of_fork, gmt_fork_detection_reset_child);
 	/* libc calls the handler that was registered first as the last one. */
 	at_quick_exit(on_quick_exit);
 	__cxa_atexit(on_last_exit, NULL, NULL);
@@ -356,11 +356,11 @@ static void load(void)
 		reach_driver();
 }
 
-GMT_AT_STAGE(load, LIFECYCLE, load);
+GMT_AT_STAGE(initialize, LIFECYCLE, load);
 
 __attribute__((constructor)) static void on_load(void)
 {
-	gmt_load();
+	gmt_initialize();
 }
 
 /* Replaces pthread_exit, by which the main thread may end while the process continues. */

@@ -7,8 +7,8 @@
  *
  *   loading          The recorder reads its options and finds the original dlsym: in its
  *                    constructor, or in the first hooked call, if another library's constructor
- *                    makes that call earlier (load.h). If the program is linked to CUDA, the next
- *                    phase follows at once.
+ *                    makes that call earlier (initialize.h). If the program is linked to CUDA, the
+ *                    next phase follows at once.
  *   reaching driver  The recorder looks for the unwinder and Python (dlopen is allowed here).
  *   first event      The recorder creates the files and the writer's thread (writer/session.h).
  *   destructor       The recorder makes no more calls to the driver.

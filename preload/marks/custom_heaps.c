@@ -22,12 +22,12 @@ static struct heap {
 	_Atomic uint32_t number; /* 0: the entry is free or being filled */
 	_Atomic bool is_taken;
 	_Atomic bool is_recorded;    /* the recording contains the heap */
-	_Atomic int16_t
-		device;  /* device of the heap's memory; or GMT_DEVICE_HOST or DEVICE_NOT_ASKED */
+	/* The device of the heap's memory, GMT_DEVICE_HOST or DEVICE_NOT_ASKED. */
+	_Atomic int16_t device;
 	uint8_t source;
 	uint16_t name_length;
 	uint32_t uses;           /* how often this table entry was used */
-	_Atomic uint32_t order;  /* age order among all heaps; never 0 after the first use */
+	_Atomic uint32_t order;  /* a younger heap has a larger number; never 0 after the first use */
 	uint64_t address;
 	_Atomic uint64_t size_bytes;
 	_Atomic uintptr_t handle;
@@ -250,7 +250,7 @@ void gmt_custom_heap_set_handle(uint32_t number, const void *handle)
 		atomic_store_explicit(&heap->handle, (uintptr_t)handle, memory_order_release);
 }
 
-uint32_t gmt_custom_heap_of_handle(const void *handle)
+uint32_t gmt_custom_heap_by_handle(const void *handle)
 {
 	uint32_t used = atomic_load_explicit(&entries_used, memory_order_acquire);
 	uint32_t found = 0, youngest = 0;
@@ -268,7 +268,7 @@ uint32_t gmt_custom_heap_of_handle(const void *handle)
 	return found;
 }
 
-/* Call in the child of a fork: the child's own recording must record its heaps again. */
+/* Marks all heaps as not recorded, because the child of a fork has its own recording. */
 static void after_fork(void)
 {
 	for (uint32_t i = 0; i < atomic_load(&entries_used); i++)

@@ -3,13 +3,14 @@
 #define GMT_MARKS_CUSTOM_HEAPS_H
 
 /*
- * Pools of the program's own (heaps), and the blocks that they hand out. In the flow:
- * gpumemtrace.h, NVTX -> heaps -> ring. A heap may exist before the recording starts. The recorder
- * records the heap before the first of its blocks. Blocks of heaps do not start a recording.
+ * Custom heaps: memory pools that the program declares, and the blocks that they hand out. In the
+ * flow: gpumemtrace.h, NVTX -> heaps -> ring. A heap may exist before the recording starts. The
+ * recorder records the heap before the first of its blocks. Blocks of heaps do not start a
+ * recording.
  *
  * All functions: any thread, any time, no lock, no allocation. At most GMT_HEAPS_MAX heaps exist at
- * one time. Any further heap gets number 0. Its blocks are not recorded, and the recording contains
- * a note about this.
+ * one time. Any further heap gets number 0: its blocks are not recorded, and a note in the
+ * recording says so.
  */
 
 #include <stdbool.h>
@@ -41,15 +42,15 @@ struct gmt_heap_block {
 void gmt_custom_heap_alloc(uint32_t number, const struct gmt_heap_block *blocks, size_t count,
 	uint64_t stream);
 
-/* Records that a heap is about to take a block back. `number` 0: whichever heap has the block. */
+/* Records that a heap is about to take a block back. `number` 0: the heap that has the block. */
 void gmt_custom_heap_free(uint32_t number, uint64_t address);
 
-/* Records a new size of the block at `address`, in whichever heap has it. */
+/* Records a new size of the block at `address`, in the heap that has the block. */
 void gmt_custom_heap_resize_block(uint64_t address, uint64_t size_bytes);
 
-/* Stores the handle by which NVTX names the heap. */
+/* Stores the handle by which NVTX identifies the heap. */
 void gmt_custom_heap_set_handle(uint32_t number, const void *handle);
 /* Returns the newest heap with that handle, or 0. */
-uint32_t gmt_custom_heap_of_handle(const void *handle);
+uint32_t gmt_custom_heap_by_handle(const void *handle);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * The program must not notice the registration. PyTorch's own function for it is Python code. While
  * it runs, another thread may run, the user's Ctrl-C may arrive, or a tracer of the program may be
- * called. Garbage may also be collected on our thread. Therefore we store our hook directly where
- * that function would store it, with the garbage collector off. No line of Python runs. Only if
- * PyTorch no longer has that place, we call its function.
+ * called. Garbage may also be collected on our thread. Therefore the recorder stores its hook
+ * directly in PyTorch's dictionary of hooks, with the garbage collector off. No line of Python
+ * runs. Only if PyTorch does not have this dictionary, the recorder calls PyTorch's function.
  */
 #include "marks/install_optimizer_hook.h"
 
@@ -36,10 +36,11 @@ struct method {
 };
 
 static const struct gmt_interpreter *const py = &gmt_interpreter;
-static bool is_hooked; /* Both need the GIL. */
+/* Both need the GIL. */
+static bool is_step_hooked;
 static bool is_end_hooked;
 
-static void *none(void)
+static void *new_none(void)
 {
 	py->inc_ref(py->none);
 	return py->none;
@@ -59,11 +60,11 @@ static bool is_step_of(void *frame, void *optimizer)
 }
 
 /*
- * A step that calls `super().step()` counts once. PyTorch wraps both methods, and both wrappers run
- * the hooks. The inner wrapper has the same code as a frame a few levels above it, for the same
- * optimizer.
+ * Returns whether this step is a call of `super().step()` in a step of the same optimizer. The two
+ * count once, but PyTorch wraps both methods, and both wrappers run the hooks. Then a frame a few
+ * levels above the inner wrapper has the same code, for the same optimizer.
  */
-static bool is_part_of_a_step(void *optimizer)
+static bool is_inside_own_step(void *optimizer)
 {
 	void *frame = py->this_frame();
 	void *code = frame ? py->frame_code(frame) : NULL;
@@ -91,8 +92,8 @@ static void *on_step(void *self, void *const *arguments, intptr_t count, void *k
 {
 	(void)self;
 	(void)keywords;
-	if (count < 1 || is_part_of_a_step(arguments[0]))
-		return none();
+	if (count < 1 || is_inside_own_step(arguments[0]))
+		return new_none();
 
 	void *type = py->type_of(arguments[0]);
 	void *name = gmt_interpreter_attribute(type, "__name__");
@@ -109,7 +110,7 @@ static void *on_step(void *self, void *const *arguments, intptr_t count, void *k
 		number);
 	gmt_interpreter_release(name);
 	gmt_interpreter_release(type);
-	return none();
+	return new_none();
 }
 
 static void *on_end(void *self, void *const *arguments, intptr_t count, void *keywords)
@@ -123,13 +124,14 @@ static void *on_end(void *self, void *const *arguments, intptr_t count, void *ke
 		gmt_tensor_roles_on_end();
 	gmt_mark(GMT_MARK_KIND_TEARDOWN, GMT_MARK_SOURCE_INTERPRETER, NULL, 0, 0);
 	gmt_python_end();
-	return none();
+	return new_none();
 }
 
 static struct method step_method = { "gpumemtrace_step", on_step, FASTCALL_WITH_KEYWORDS, NULL };
 static struct method end_method = { "gpumemtrace_end", on_end, FASTCALL_WITH_KEYWORDS, NULL };
 
-static bool has_code_of(void *code, void *file)
+/* Returns whether `code` is PyTorch's wrapper of a step: a function "wrapper" in `file`. */
+static bool is_step_wrapper(void *code, void *file)
 {
 	void *its_file = gmt_interpreter_attribute(code, "co_filename");
 	void *name = gmt_interpreter_attribute(code, "co_name");
@@ -143,7 +145,7 @@ static bool has_code_of(void *code, void *file)
 	return has;
 }
 
-static bool is_on_stack(void *frame, void *file)
+static bool has_step_wrapper(void *frame, void *file)
 {
 	bool is_there = false;
 
@@ -152,7 +154,7 @@ static bool is_on_stack(void *frame, void *file)
 		void *code = py->frame_code(frame);
 		void *back = py->frame_back(frame);
 
-		is_there = has_code_of(code, file);
+		is_there = is_step_wrapper(code, file);
 		gmt_interpreter_release(code);
 		gmt_interpreter_release(frame);
 		frame = back;
@@ -176,7 +178,7 @@ static bool is_any_thread_in_a_step(void *add_function)
 	bool is_in = false;
 
 	while (file && frames && !is_in && py->dict_next(frames, &at, &thread, &frame))
-		is_in = is_on_stack(frame, file);
+		is_in = has_step_wrapper(frame, file);
 	py->clear_error();
 	gmt_interpreter_release(frames);
 	gmt_interpreter_release(file);
@@ -184,7 +186,7 @@ static bool is_any_thread_in_a_step(void *add_function)
 	return is_in;
 }
 
-static enum gmt_optimizer_hooking add_to(void *hooks, void *hook, void *add_function)
+static enum gmt_optimizer_hooking add_directly(void *hooks, void *hook, void *add_function)
 {
 	if (py->size_of(hooks) != 0 && is_any_thread_in_a_step(add_function))
 		return GMT_OPTIMIZER_LATER;
@@ -197,7 +199,7 @@ static enum gmt_optimizer_hooking add_to(void *hooks, void *hook, void *add_func
 	return is_added ? GMT_OPTIMIZER_HOOKED : GMT_OPTIMIZER_UNKNOWN;
 }
 
-static enum gmt_optimizer_hooking add_by(void *add_function, void *hook)
+static enum gmt_optimizer_hooking add_by_function(void *add_function, void *hook)
 {
 	void *handle = py->call(add_function, hook, NULL);
 	bool is_added = handle != NULL;
@@ -222,9 +224,9 @@ static enum gmt_optimizer_hooking hook_optimizers(void *module, const char **ret
 	else if (!add_function)
 		*ret_why = "this PyTorch has no global optimizer hooks";
 	else if (hook && hooks && py->is_instance(hooks, py->dict_type) > 0)
-		hooking = add_to(hooks, hook, add_function);
+		hooking = add_directly(hooks, hook, add_function);
 	else if (hook)
-		hooking = add_by(add_function, hook);
+		hooking = add_by_function(add_function, hook);
 	if (hooking != GMT_OPTIMIZER_INTERRUPTED)
 		py->clear_error();
 	gmt_interpreter_release(hook);
@@ -235,8 +237,8 @@ static enum gmt_optimizer_hooking hook_optimizers(void *module, const char **ret
 }
 
 /*
- * Registers the atexit hook even if no optimizer exists yet. It closes the interpreter to our
- * threads before the interpreter ends. If the registration fails, the recording only lacks the
+ * Registers the atexit hook, even if no optimizer exists yet. The hook keeps our threads out of the
+ * interpreter before the interpreter ends. If the registration fails, the recording only lacks the
  * teardown mark.
  */
 static void hook_end(void *modules)
@@ -259,7 +261,7 @@ static enum gmt_optimizer_hooking hook_optimizers_and_end(const char **ret_why)
 	void *modules = py->modules(); /* borrowed, like the module found in it */
 	void *module = modules ? py->dict_find(modules, "torch.optim.optimizer") : NULL;
 
-	if (is_hooked)
+	if (is_step_hooked)
 		return GMT_OPTIMIZER_HOOKED;
 	if (modules)
 		hook_end(modules);
@@ -270,14 +272,14 @@ static enum gmt_optimizer_hooking hook_optimizers_and_end(const char **ret_why)
 	enum gmt_optimizer_hooking hooking = hook_optimizers(module, ret_why);
 
 	py->dec_ref(module);
-	is_hooked = hooking == GMT_OPTIMIZER_HOOKED;
+	is_step_hooked = hooking == GMT_OPTIMIZER_HOOKED;
 	return hooking;
 }
 
 enum gmt_optimizer_hooking gmt_install_optimizer_hook(const char **ret_why)
 {
 	void *type, *value, *traceback;
-	int collected = py->gc_disable && py->gc_enable ? py->gc_disable() : 0;
+	int was_collecting = py->gc_disable && py->gc_enable ? py->gc_disable() : 0;
 
 	py->fetch_error(&type, &value, &traceback);
 
@@ -285,7 +287,7 @@ enum gmt_optimizer_hooking gmt_install_optimizer_hook(const char **ret_why)
 
 	if (hooking != GMT_OPTIMIZER_INTERRUPTED)
 		py->restore_error(type, value, traceback);
-	if (collected)
+	if (was_collecting)
 		py->gc_enable();
 	return hooking;
 }

@@ -22,8 +22,8 @@ enum {
 	ENTER_WAIT_NS = 1000000000,
 };
 
-/* The wait of the interpreter's end for our thread, which works for some milliseconds. */
-#define GONE_WAIT_NS UINT64_C(10000000000)
+/* How long the end of the interpreter waits for our thread, which works for some milliseconds. */
+#define END_WAIT_NS UINT64_C(10000000000)
 
 enum stage {
 	STAGE_IDLE,
@@ -36,7 +36,7 @@ struct gmt_interpreter gmt_interpreter;
 
 static struct {
 	_Atomic uint32_t stage; /* enum stage */
-	_Atomic bool is_wait_requested; /* the main thread was asked to wait, and has not begun to */
+	_Atomic bool is_wait_requested; /* the main thread is to wait, and has not begun to */
 	/*
 	 * No thread may enter any more. gmt_interpreter_close stores this and then reads `stage`. An
 	 * entering thread stores `stage` and then reads this. So at least one of them sees the other.
@@ -57,7 +57,7 @@ static void *find_either(const char *name, const char *other)
  * Returns why the recorder cannot enter this Python, or NULL. `version` looks like "3.11.7 (main,
  * ..." or "3.13.0 experimental free-threading build (main, ..."
  */
-static const char *unsupported_reason(const char *version)
+static const char *why_unsupported(const char *version)
 {
 	char *rest;
 	unsigned long major = strtoul(version, &rest, 10);
@@ -83,7 +83,7 @@ static enum gmt_interpreter_state find_functions(const char **ret_why)
 	found.is_initialized = gmt_elf_symbol_in_objects(NULL, "Py_IsInitialized");
 	if (!get_version || !found.is_initialized || !found.is_initialized())
 		return GMT_INTERPRETER_ABSENT;
-	*ret_why = unsupported_reason(get_version());
+	*ret_why = why_unsupported(get_version());
 	if (*ret_why)
 		return GMT_INTERPRETER_UNSUPPORTED;
 
@@ -147,15 +147,15 @@ bool gmt_interpreter_call_soon(int (*work)(void *unused))
  * state. So the interpreter must not end before our thread is gone.
  *
  * Only the main thread can ensure this. Before it ends anything, it runs pending calls and then the
- * atexit callbacks. One of these callbacks is ours (gmt_interpreter_close), once we have been
- * inside. One case remains: the very first block comes from a daemon thread while those callbacks
+ * atexit callbacks. After our first work in the interpreter, gmt_interpreter_close is among these
+ * callbacks. One case remains: the very first block comes from a daemon thread while the callbacks
  * run.
  *
- * After finalization has begun, our thread never returns; then nothing must wait for it.
+ * After finalization has begun, our thread never returns, so no thread may wait for it.
  */
 static void wait_until_gone(void)
 {
-	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(GONE_WAIT_NS);
+	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(END_WAIT_NS);
 
 	if (atomic_load(&interpreter.stage) == STAGE_IDLE || !gmt_interpreter_is_alive())
 		return;
@@ -170,7 +170,7 @@ static void wait_until_gone(void)
 static int wait_as_requested(void *unused)
 {
 	(void)unused;
-	/* first: a thread that asks from now on schedules another call */
+	/* Reset first: a thread that requests a wait from now on schedules another call. */
 	atomic_store(&interpreter.is_wait_requested, false);
 	wait_until_gone();
 	return 0;
@@ -197,10 +197,10 @@ static bool request_wait_before_end(void)
 
 /*
  * Does not use PyGILState_Ensure: if the interpreter has ended meanwhile, that function uses freed
- * memory. The thread state is created while guard() keeps the interpreter from ending. This does
- * not need the GIL.
+ * memory. The thread state is created while request_wait_before_end keeps the interpreter from
+ * ending. This does not need the GIL.
  *
- * is_ours stays false: if an object is destroyed here, its memory belongs to the program.
+ * is_recorder_thread stays false: if an object is destroyed here, its memory is the program's.
  */
 static void *run_on_new_thread(void *unused)
 {
@@ -264,7 +264,7 @@ static void wait_for_thread(bool holds_gil)
 		!(stage == STAGE_INSIDE && holds_gil)) {
 		uint32_t starting = STAGE_STARTING;
 
-		/* Gives up. If the thread has not entered yet, STAGE_IDLE makes it end at once. */
+		/* The time is over. If the thread has not entered yet, STAGE_IDLE makes it end at once. */
 		if (!gmt_bounded_wait_rest(&wait) &&
 			(stage == STAGE_INSIDE ||
 				atomic_compare_exchange_strong(&interpreter.stage, &starting, STAGE_IDLE) ||
@@ -295,13 +295,13 @@ void gmt_interpreter_forget_threads(void)
 	atomic_store(&interpreter.is_wait_requested, false);
 }
 
-void *gmt_interpreter_imported(const char *module, const char *name)
+void *gmt_interpreter_module_attribute(const char *module, const char *name)
 {
 	return gmt_interpreter_attribute(gmt_interpreter.dict_find(gmt_interpreter.modules(), module),
 		name);
 }
 
-void *gmt_interpreter_own_value(void *object, const char *name)
+void *gmt_interpreter_dict_value(void *object, const char *name)
 {
 	const struct gmt_interpreter *py = &gmt_interpreter;
 	void *dictionary = py->generic_dict(object, NULL);
@@ -314,7 +314,7 @@ void *gmt_interpreter_own_value(void *object, const char *name)
 	return value;
 }
 
-void *gmt_interpreter_result_of(void *object, const char *method)
+void *gmt_interpreter_call_method(void *object, const char *method)
 {
 	void *function = gmt_interpreter_attribute(object, method);
 	void *result = function ? gmt_interpreter.call(function, NULL) : NULL;

@@ -3,8 +3,8 @@
 #define GMT_MARKS_INTERPRETER_H
 
 /*
- * Enters a Python interpreter to which the recorder is not linked. In the flow: a hook wants to do
- * work with the GIL -> interpreter -> the work runs on a thread that may take the GIL.
+ * Calls the C API of Python, to which the recorder is not linked, and runs work that needs the GIL
+ * on a thread that may take the GIL. In the flow: hook -> interpreter -> work.
  *
  * A hook must not take the GIL itself. PyTorch reports a block while it holds its allocator's lock,
  * and the thread that holds the GIL may be waiting for that lock.
@@ -114,22 +114,22 @@ static inline bool gmt_interpreter_is_a(void *object, void *type)
  * Returns an attribute of an imported module as a new reference. Returns NULL if the module is not
  * imported or has no such attribute. Needs the GIL.
  */
-void *gmt_interpreter_imported(const char *module, const char *name);
+void *gmt_interpreter_module_attribute(const char *module, const char *name);
 
 /*
- * Returns a value from the object's own dictionary, without running any code of its class. The
- * reference is borrowed. NULL: no such value. Needs the GIL.
+ * Returns a value from the object's __dict__, without running any code of its class. The reference
+ * is borrowed. NULL: no such value. Needs the GIL.
  */
-void *gmt_interpreter_own_value(void *object, const char *name);
+void *gmt_interpreter_dict_value(void *object, const char *name);
 
 /*
  * Calls a method without arguments. Returns its result as a new reference, or NULL without an
  * exception set. Needs the GIL.
  */
-void *gmt_interpreter_result_of(void *object, const char *method);
+void *gmt_interpreter_call_method(void *object, const char *method);
 
 enum gmt_interpreter_state {
-	GMT_INTERPRETER_ABSENT, /* not there, or not yet */
+	GMT_INTERPRETER_ABSENT, /* the process has no interpreter, or not yet */
 	GMT_INTERPRETER_SUPPORTED,
 	GMT_INTERPRETER_UNSUPPORTED,  /* the recorder cannot enter it; *ret_why is the reason */
 };
@@ -142,8 +142,8 @@ enum gmt_interpreter_state gmt_interpreter_find(const char **ret_why);
 
 /*
  * Returns whether the interpreter runs and its finalization has not begun. Call it before any other
- * function, with or without the GIL. If a Python thread asks outside of Python code, finalization
- * may begin right after the answer; Python itself has the same race.
+ * function, with or without the GIL. Without the GIL, finalization may begin right after the
+ * answer; Python itself has the same race.
  */
 bool gmt_interpreter_is_alive(void);
 
@@ -157,25 +157,27 @@ bool gmt_interpreter_call_soon(int (*work)(void *unused));
 /*
  * Runs `work` with the GIL on a new thread, which then ends. Call it from a Python thread.
  *
- * The calling thread waits for `work` if it may: at most 20 ms, or 1 s while the new thread creates
- * its Python state. If the calling thread itself holds the GIL, it waits only until the new thread
- * waits for the GIL.
+ * The calling thread waits for `work`: at most 20 ms, or 1 s while the new thread creates its
+ * Python state. If the calling thread holds the GIL, it waits only until the new thread waits for
+ * the GIL.
  *
- * The interpreter does not end before the new thread has ended. The main thread waits for it,
- * without the GIL, before its next line of Python or, at the latest, before the atexit callbacks.
+ * The interpreter does not end before the new thread has ended. The main thread waits for the new
+ * thread, without the GIL: before its next line of Python or, at the latest, before the atexit
+ * callbacks.
  *
  * Returns false if another such call is in progress, or if no thread could be started.
  */
 bool gmt_interpreter_call_on_new_thread(void (*work)(void));
 
 /*
- * Forbids further gmt_interpreter_call_on_new_thread calls. No such call is in progress when it
- * returns. Call it from atexit, on the main thread, with the GIL.
+ * Makes further calls of gmt_interpreter_call_on_new_thread return false. When the function
+ * returns, no such call is in progress. Call it from atexit, on the main thread, with the GIL.
  */
 void gmt_interpreter_close(void);
 
 /*
- * Call in the child of a fork: threads that were inside the interpreter do not exist in the child.
+ * Forgets threads that were inside the interpreter. Call it in the child of a fork, which does not
+ * have these threads.
  */
 void gmt_interpreter_forget_threads(void);
 

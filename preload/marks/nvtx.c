@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Records NVTX ranges and marks. Each binary that uses NVTX has its own copy of NVTX. On its first
- * use, a copy loads the library that NVTX_INJECTION64_PATH names; nvtx_environment.c answers with
- * this library. The copy then calls InitializeInjectionNvtx2 in it, with tables of the addresses of
+ * use, a copy loads the library that NVTX_INJECTION64_PATH names, which is the recorder
+ * (nvtx_getenv.c). The copy then calls InitializeInjectionNvtx2, with tables of the addresses of
  * its function pointers.
  *
- * If the variable really names another tool, that tool is initialized first. If the tool set a
- * function pointer, our function calls the tool's function too, and returns the tool's result to
- * the program. All copies share our functions. Therefore a function that a tool set in one copy is
+ * If the environment names another tool, that tool is initialized first. If the tool set a function
+ * pointer, our function also calls the tool's function, and returns the tool's result to the
+ * program. All copies share our functions. Therefore a function that a tool set in one copy is
  * called for all copies. Tools set the same functions in each copy.
  */
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "marks/nvtx_environment.h"
+#include "marks/nvtx_getenv.h"
 #include "marks/nvtx_memory.h"
 #include "marks/nvtx_names.h"
 #include "marks/open_phases.h"
@@ -98,7 +98,7 @@ static const struct {
 	HOOKS(ROW)
 };
 
-/* the other tool's functions */
+/* The other tool's functions. */
 static function *_Atomic next[HOOK_COUNT];
 
 #define NEXT(name) \
@@ -150,7 +150,8 @@ static void stop(uint64_t id)
 }
 
 /*
- * The callbacks differ only in how they get the text. `recorded` evaluates to our own return value.
+ * Calls the recorder's code and the other tool's function. `recorded` evaluates to the recorder's
+ * own return value.
  */
 #define PASS_ON(name, recorded, ...) \
 	do { \
@@ -313,7 +314,7 @@ int InitializeInjectionNvtxExtension(void *module) __attribute__((visibility("de
 /* Finds a function of the tool that the environment names, unless that tool is this library. */
 static function *find_in_tool(const char *name, function *ours)
 {
-	const char *path = gmt_nvtx_environment_tool();
+	const char *path = gmt_nvtx_getenv_tool();
 	bool is_held = gmt_dlerror_hold();
 	void *tool = path ? dlopen(path, RTLD_LAZY) : NULL;
 	function *found = tool ? (function *)dlsym(tool, name) : NULL;
@@ -342,8 +343,7 @@ int InitializeInjectionNvtx2(get_table_function *get_table)
 	const struct callbacks *callbacks = get_table ? get_table(CALLBACKS_TABLE) : NULL;
 	function *before[HOOK_COUNT];
 
-	if (!gmt_nvtx_environment_is_answering() || !callbacks ||
-		callbacks->size_bytes < sizeof(*callbacks))
+	if (!gmt_nvtx_getenv_is_replaced() || !callbacks || callbacks->size_bytes < sizeof(*callbacks))
 		return 0;
 
 	initialize_function *initialize =
@@ -363,7 +363,7 @@ int InitializeInjectionNvtx2(get_table_function *get_table)
 			continue;
 		/*
 		 * A pointer that the tool did not change leads to NVTX's own initialization, and from there
-		 * back to us.
+		 * back to the recorder.
 		 */
 		if (has_next && *slot != before[hook] && *slot != hooks[hook].ours)
 			/* Pairs with the acquire in NEXT. */

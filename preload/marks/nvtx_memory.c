@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The regions of a heap are its blocks. Regions of the process-wide heap (handle 0) are not blocks:
- * they describe memory that the driver handed out, and which the recorder counts there. Names and
- * permissions are ignored; they are for other tools.
+ * the driver handed out their memory, and the recorder already counts it. Names and permissions are
+ * ignored.
  *
  * A region is identified by its address, or by the handle from another tool if the program asked
  * for a handle.
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "marks/nvtx_environment.h"
+#include "marks/nvtx_getenv.h"
 #include "marks/custom_heaps.h"
 #include "marks/nvtx_names.h"
 
@@ -114,7 +114,7 @@ static function *const ours[HOOK_COUNT] = {
 	HOOKS(ROW)
 };
 
-/* the other tool's functions */
+/* The other tool's functions. */
 static function *_Atomic next[HOOK_COUNT];
 
 #define NEXT(name) \
@@ -157,7 +157,7 @@ static void on_heap_unregister(const void *domain, const void *heap)
 {
 	heap_unregister_function *theirs = NEXT(heap_unregister);
 
-	gmt_custom_heap_end(gmt_custom_heap_of_handle(heap));
+	gmt_custom_heap_end(gmt_custom_heap_by_handle(heap));
 	if (theirs)
 		theirs(domain, heap);
 }
@@ -166,7 +166,7 @@ static void on_heap_reset(const void *domain, const void *heap)
 {
 	heap_reset_function *theirs = NEXT(heap_reset);
 
-	gmt_custom_heap_reset(gmt_custom_heap_of_handle(heap));
+	gmt_custom_heap_reset(gmt_custom_heap_by_handle(heap));
 	if (theirs)
 		theirs(domain, heap);
 }
@@ -183,7 +183,7 @@ static void on_regions_register(const void *domain, const struct regions *region
 	if (!IS_KNOWN(regions) || regions->type != TYPE_VIRTUAL_ADDRESS || !regions->ranges ||
 		regions->stride_bytes < sizeof(struct range))
 		return;
-	heap = gmt_custom_heap_of_handle(regions->heap);
+	heap = gmt_custom_heap_by_handle(regions->heap);
 	for (size_t i = 0, filled = 0; i < regions->count; i++) {
 		const struct range *range = (const void *)(regions->ranges + i * regions->stride_bytes);
 		const void *handle = range->address;
@@ -246,7 +246,7 @@ static intptr_t *slots_of(const struct module *module)
 
 int gmt_nvtx_memory_init(void *module, gmt_nvtx_extension_function *tool)
 {
-	intptr_t *slots = gmt_nvtx_environment_is_answering() ? slots_of(module) : NULL;
+	intptr_t *slots = gmt_nvtx_getenv_is_replaced() ? slots_of(module) : NULL;
 	int has_tool = tool ? tool(module) : 0;
 
 	if (!slots)

@@ -15,15 +15,15 @@ enum {
 
 static struct {
 	/*
-	 * Our own handles are addresses of names in this array. The first byte is the empty name, for
-	 * all that have no name.
+	 * The recorder's handles are addresses of names in this array. The first byte is the empty
+	 * name.
 	 */
 	char texts[TEXT_BYTES];
 	_Atomic uint32_t used_bytes; /* behind the first byte */
 } names; /* all zero: it takes no room in the library's file */
 static const char *_Atomic by_name[SLOTS];
 
-/* handles of another tool */
+/* Handles of another tool. */
 static struct {
 	_Atomic uintptr_t handle;
 	const char *_Atomic name;
@@ -132,7 +132,7 @@ void gmt_nvtx_register_handle(const void *handle, const char *name)
 			atomic_compare_exchange_strong(&by_handle[slot % SLOTS].handle, &seen,
 				(uintptr_t)handle);
 		/*
-		 * Also if the handle is known: a destroyed domain may have left its handle to a new domain.
+		 * Replaces the name of a known handle: a new domain may have the handle of a destroyed one.
 		 */
 		if (!seen || seen == (uintptr_t)handle) {
 			/* Pairs with the acquire in gmt_nvtx_name. */

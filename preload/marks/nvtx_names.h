@@ -35,7 +35,7 @@ const char *gmt_nvtx_text(int32_t type, const void *message, char buffer[GMT_NVT
 /* A name, preceded by the name of its domain if the domain has one. */
 struct gmt_nvtx_full_name {
 	const char *text; /* NULL: no name */
-	size_t length;    /* enough of the length to decide where a mark's name is cut */
+	size_t length;    /* at most GMT_MARK_NAME_BYTES + 1 */
 	char buffer[2 * GMT_NVTX_NAME_BYTES + 4];
 };
 

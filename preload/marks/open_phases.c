@@ -10,7 +10,7 @@
 #include "producer/mark.h"
 #include "producer/thread_ring.h"
 #include "producer/session_state.h"
-#include "producer/thread.h"
+#include "producer/thread_state.h"
 #include "runtime/stages.h"
 
 enum {
@@ -26,16 +26,16 @@ struct phase {
 	uint8_t source;
 	uint8_t length;
 	bool is_recorded;      /* the recording contains its begin */
-	uint16_t outer; /* index + 1 of this thread's next older phase; 0: no older phase */
-	uint32_t depth; /* number of phases of its stack that are open below it */
+	uint16_t outer; /* index + 1 of this thread's previous phase; 0: no earlier phase */
+	uint32_t depth; /* number of open outer phases of the same stack */
 	char name[GMT_MARK_NAME_BYTES];
 };
 
 enum start_state {
 	FREE,
-	HELD,    /* by one thread, which fills or records it */
+	HELD,    /* one thread fills or records the entry */
 	OPEN,
-	STOPPED, /* another thread held it during its stop; that thread frees it */
+	STOPPED, /* the phase ended while a thread held the entry; that thread frees the entry */
 };
 
 struct start {
@@ -44,13 +44,13 @@ struct start {
 };
 
 /*
- * The open phases of a thread. If all entries are in use, further phases are only counted. The
- * phases from before the recording (unstored_unrecorded) are below the phases from the recording
- * (unstored_recorded).
+ * The open phases of a thread. If all entries are in use, further phases are only counted:
+ * `unstored_unrecorded` began before the recording, `unstored_recorded` in the recording. The
+ * former are outside of the latter.
  */
 struct thread_phases {
 	uint16_t newest; /* index + 1 */
-	/* the thread is changing this struct; a signal handler that arrives then does nothing */
+	/* The thread is changing this struct. A signal handler that interrupts it does nothing. */
 	bool is_changing;
 	bool is_recording;
 	bool has_key;
@@ -72,7 +72,7 @@ static __thread struct thread_phases phases_of_this_thread
 /* Returns false if a signal handler has interrupted a change, or in a thread of the recorder. */
 static bool enter(struct thread_phases *thread_phases)
 {
-	if (thread_phases->is_changing || gmt_this_thread.is_ours)
+	if (thread_phases->is_changing || gmt_this_thread.is_recorder_thread)
 		return false;
 	thread_phases->is_changing = true;
 	atomic_signal_fence(memory_order_seq_cst);
@@ -124,8 +124,8 @@ static void free_phases_of_thread(void *unused)
 }
 
 /*
- * Finds the innermost stored phase of a stack, and the link that leads to it. Returns NULL if there
- * is none.
+ * Finds the innermost stored phase of a stack, and the link that leads to the phase. Returns NULL
+ * if the stack has no stored phase.
  */
 static struct phase *find(struct thread_phases *thread_phases, enum gmt_mark_source source,
 	uint64_t object, uint16_t **ret_link)
@@ -162,7 +162,7 @@ static void store(struct thread_phases *thread_phases, enum gmt_mark_source sour
 	const char *name, size_t length, uint64_t object, uint32_t depth, bool is_recorded)
 {
 	/*
-	 * If one phase of this thread did not fit, the phases above it are not stored either. Otherwise
+	 * If a phase of this thread did not fit, the phases inside it are not stored either. Otherwise
 	 * pops would match the wrong phases.
 	 */
 	bool are_all_stored =
@@ -202,7 +202,7 @@ int gmt_phase_push(enum gmt_mark_source source, const char *name, size_t length,
 	return (int)depth;
 }
 
-/* Removes the innermost phase of a stack. Returns false if there is none. */
+/* Removes the innermost phase of a stack. Returns false if the stack is empty. */
 static bool remove_innermost(struct thread_phases *thread_phases, enum gmt_mark_source source,
 	uint64_t object, bool *ret_is_recorded, uint32_t *ret_depth)
 {
@@ -244,7 +244,7 @@ int gmt_phase_pop(enum gmt_mark_source source, uint64_t object)
 	record_now(thread_phases);
 
 	bool found = remove_innermost(thread_phases, source, object, &is_recorded, &depth);
-	/* Without a recorded begin, a recorded end would close another phase. */
+	/* If the begin is not recorded, a recorded end would close another phase. */
 	if (is_recorded)
 		gmt_mark(GMT_MARK_KIND_POP, source, NULL, 0, object);
 	leave(thread_phases);
@@ -277,7 +277,7 @@ void gmt_phase_start(enum gmt_mark_source source, const char *name, size_t lengt
 	struct start *start = NULL;
 	bool is_recorded = gmt_session_is_on();
 
-	if (gmt_this_thread.is_ours)
+	if (gmt_this_thread.is_recorder_thread)
 		return;
 	if (is_recorded)
 		gmt_mark(GMT_MARK_KIND_START, source, name, length, object);
@@ -299,7 +299,7 @@ void gmt_phase_start(enum gmt_mark_source source, const char *name, size_t lengt
 
 void gmt_phase_stop(enum gmt_mark_source source, uint64_t object)
 {
-	if (gmt_this_thread.is_ours)
+	if (gmt_this_thread.is_recorder_thread)
 		return;
 	for (int i = 0; i < OPEN_STARTS; i++) {
 		struct start *start = &open_phases.starts[i];
@@ -355,13 +355,13 @@ static struct phase *oldest_unrecorded(const struct thread_phases *thread_phases
 	return oldest;
 }
 
-/* Records in the order of stamps, because the stamps of a thread's events must not decrease. */
+/* Records the phases in the order of their stamps: a thread's stamps must not decrease. */
 static void record_unrecorded(struct thread_phases *thread_phases, bool in_recorder)
 {
 	struct start *start;
 	struct phase *phase;
 
-	/* The first recorded phase is the thread's first event, which calls this function again. */
+	/* The mark of the first phase is the thread's first event, which calls this function again. */
 	if (thread_phases->is_recording)
 		return;
 	thread_phases->is_recording = true;
@@ -434,7 +434,7 @@ static void after_fork(void)
 void gmt_phase_init(void)
 {
 	open_phases.is_key_created = pthread_key_create(&open_phases.key, free_phases_of_thread) == 0;
-	gmt_thread_ring_call_at_first(record_before_first_event);
+	gmt_thread_ring_call_at_first_event(record_before_first_event);
 }
 
 GMT_AT_STAGE(after_fork, MARKS, after_fork);

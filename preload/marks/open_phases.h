@@ -3,13 +3,14 @@
 #define GMT_MARKS_OPEN_PHASES_H
 
 /*
- * The phases that are open now. In the flow: marks of the program, NVTX -> phases -> producer/mark.
+ * The phases that are open now. In the flow: marks of the program, NVTX -> open_phases ->
+ * producer/mark.
  *
- * A recording begins at the first allocation, but phases often begin earlier. This file keeps the
- * phases that are open at that time. It records them, with their begin times, before the first
- * event of their thread. The child of a fork continues inside the phases of the thread that forked.
- * The store has a fixed size. Phases that do not fit are only counted, so that each pop still
- * matches its own push.
+ * A recording begins at the first allocation, but phases often begin earlier. This file stores the
+ * open phases. It records those that began before the recording, with their begin times, before the
+ * first event of their thread. The child of a fork continues inside the phases of the thread that
+ * forked. The store has a fixed size. Phases that do not fit are only counted, so that each pop
+ * still matches its own push.
  *
  * Any thread, any time, also before the constructor. No lock, no allocation.
  */
@@ -23,8 +24,8 @@
 void gmt_phase_init(void);
 
 /*
- * Begins a phase on the calling thread. `object` distinguishes several stacks of one source (NVTX
- * domains). Returns how many phases of that stack were open before.
+ * Begins a phase on the calling thread. The open phases of one source and one `object` (an NVTX
+ * domain) form a stack. Returns how many phases of that stack were open before.
  */
 int gmt_phase_push(enum gmt_mark_source source, const char *name, size_t length, uint64_t object);
 

@@ -6,8 +6,8 @@
 #include "marks/interpreter.h"
 
 /*
- * Few programs have more optimizers at a time. In a program that does, the optimizers that were
- * seen longest ago get new numbers.
+ * Few programs have more optimizers at one time. In such a program, the optimizers that were seen
+ * first get new numbers.
  */
 enum { MAX_KNOWN = 64 };
 
@@ -15,7 +15,7 @@ static struct known {
 	void *optimizer; /* its address; NULL: free */
 	void *reference; /* a weak reference */
 	uint64_t number;
-	uint64_t steps;   /* how often the number was asked for */
+	uint64_t steps;   /* number of calls for this optimizer */
 } known[MAX_KNOWN];
 
 static struct {

@@ -5,11 +5,11 @@
 #include <stdint.h>
 
 /*
- * Returns the number of an optimizer. A process never uses a number twice, even if a later
- * optimizer has the same address. Python's weak references tell the optimizers apart. If an
- * optimizer cannot have a weak reference, its number is its address.
+ * Returns the number of an optimizer. No two optimizers of a process have the same number, even if
+ * a later optimizer gets the address of an earlier one: Python's weak references distinguish them.
+ * If an optimizer cannot have a weak reference, its number is its address.
  *
- * *ret_steps is how often this number was asked for, including this call; 0: unknown. Needs the
+ * *ret_steps is the number of calls for this optimizer, including this one; 0: unknown. Needs the
  * GIL. Leaves no exception set.
  */
 uint64_t gmt_optimizer_number(void *optimizer, uint64_t *ret_steps);

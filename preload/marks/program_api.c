@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "runtime/config.h"
-#include "runtime/load.h"
+#include "runtime/initialize.h"
 #include "marks/custom_heaps.h"
 #include "marks/open_phases.h"
 #include "producer/event.h"
@@ -37,19 +37,19 @@ void gpumemtrace_subfree(unsigned heap, const void *address) EXPORTED;
 
 static size_t length_of(const char *name)
 {
-	/* long enough to decide where a name is cut */
+	/* One byte more than is kept, so that gmt_mark cuts a longer name. */
 	return name ? strnlen(name, GMT_MARK_NAME_BYTES + 1) : 0;
 }
 
 void gpumemtrace_step(void)
 {
-	gmt_load();
+	gmt_initialize();
 	gmt_mark(GMT_MARK_KIND_STEP, GMT_MARK_SOURCE_PROGRAM, NULL, 0, 0);
 }
 
 void gpumemtrace_phase_push(const char *name)
 {
-	gmt_load();
+	gmt_initialize();
 	gmt_phase_push(GMT_MARK_SOURCE_PROGRAM, name, length_of(name), 0);
 }
 
@@ -60,13 +60,13 @@ void gpumemtrace_phase_pop(void)
 
 void gpumemtrace_mark(const char *name)
 {
-	gmt_load();
+	gmt_initialize();
 	gmt_mark(GMT_MARK_KIND_POINT, GMT_MARK_SOURCE_PROGRAM, name, length_of(name), 0);
 }
 
 int gpumemtrace_is_recording(void)
 {
-	gmt_load();
+	gmt_initialize();
 	return gmt_session_may_begin();
 }
 
@@ -75,28 +75,28 @@ void gpumemtrace_snapshot(const char *name)
 	int kept_errno = errno;
 
 	if (gmt_session_is_on())
-		gmt_snapshots_ask_named(name);
+		gmt_snapshots_request_named(name);
 	errno = kept_errno;
 }
 
-/* May come before the recording begins. The recording then begins paused. */
+/* If the recording has not begun, it will begin paused. */
 void gpumemtrace_pause(void)
 {
-	gmt_load();
+	gmt_initialize();
 	gmt_config.paused = true;
-	gmt_event_pause(true);
+	gmt_event_pause_stacks(true);
 }
 
 void gpumemtrace_resume(void)
 {
-	gmt_load();
+	gmt_initialize();
 	gmt_config.paused = false;
-	gmt_event_pause(false);
+	gmt_event_pause_stacks(false);
 }
 
 unsigned gpumemtrace_heap(const char *name, const void *address, size_t size_bytes)
 {
-	gmt_load();
+	gmt_initialize();
 	return gmt_custom_heap_begin(GMT_MARK_SOURCE_PROGRAM, name, length_of(name), (uintptr_t)address,
 		size_bytes);
 }

@@ -49,7 +49,7 @@ static enum gmt_tensor_holder_kind kind_of(struct search *search, void *object)
 
 static void note_children(struct search *search, void *module)
 {
-	void *modules = gmt_interpreter_own_value(module, "_modules"), *key, *child;
+	void *modules = gmt_interpreter_dict_value(module, "_modules"), *key, *child;
 
 	if (gmt_interpreter_is_a(modules, py->dict_type))
 		for (intptr_t at = 0; py->dict_next(modules, &at, &key, &child);)
@@ -75,8 +75,8 @@ void *gmt_tensor_holder_object(const struct gmt_tensor_holder *holder)
  */
 static bool has_parameter(void *module, void *module_type, int depth, unsigned *remaining)
 {
-	void *parameters = gmt_interpreter_own_value(module, "_parameters");
-	void *modules = gmt_interpreter_own_value(module, "_modules"), *key, *value;
+	void *parameters = gmt_interpreter_dict_value(module, "_parameters");
+	void *modules = gmt_interpreter_dict_value(module, "_modules"), *key, *value;
 
 	if (gmt_interpreter_is_a(parameters, py->dict_type))
 		for (intptr_t at = 0; py->dict_next(parameters, &at, &key, &value);)
@@ -160,11 +160,12 @@ void gmt_tensor_holders_search(void *module_type)
 {
 	struct search search = {
 		.module_type = module_type,
-		.optimizer_type = gmt_interpreter_imported("torch.optim.optimizer", "Optimizer"),
+		.optimizer_type = gmt_interpreter_module_attribute("torch.optim.optimizer", "Optimizer"),
 		.has_memory = true,
 	};
-	void *get_objects =
-		holders.searches < MAX_SEARCHES ? gmt_interpreter_imported("gc", "get_objects") : NULL;
+	void *get_objects = holders.searches < MAX_SEARCHES
+		? gmt_interpreter_module_attribute("gc", "get_objects")
+		: NULL;
 	void *objects = get_objects ? py->call(get_objects, NULL) : NULL;
 
 	py->clear_error();

@@ -3,9 +3,9 @@
 #define GMT_MARKS_TENSOR_HOLDERS_H
 
 /*
- * Finds PyTorch's root modules (modules inside no other module) and its optimizers among the
- * objects of Python's garbage collector. Part of marks/tensor_roles. All functions need the GIL,
- * with the collector off. Runs no Python code.
+ * Finds PyTorch's root modules (modules that are in no other module) and its optimizers among the
+ * objects of Python's garbage collector. Part of marks/tensor_roles. All functions need the GIL and
+ * a disabled collector. They run no Python code.
  */
 
 #include <stdbool.h>
@@ -33,14 +33,14 @@ struct gmt_tensor_holder {
 
 /*
  * Finds and remembers the holders that exist. `module_type` is torch.nn.Module. A search takes as
- * long as a garbage collection. After 8 searches, does nothing.
+ * long as a garbage collection. Does nothing after 8 searches.
  */
 void gmt_tensor_holders_search(void *module_type);
 
 /* Returns whether gmt_tensor_holders_search was called. */
 bool gmt_tensor_holders_were_searched(void);
 
-/* Adds a holder, by a weak reference. Does nothing if it is known, or if 256 are remembered. */
+/* Remembers a holder, by a weak reference. Does nothing if the holder is known, or if 256 are. */
 void gmt_tensor_holders_remember(void *object, enum gmt_tensor_holder_kind kind);
 
 /* Returns the number of remembered holders. The object of a holder may be gone. */

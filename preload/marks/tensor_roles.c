@@ -14,7 +14,7 @@
 #include "producer/mark.h"
 
 enum {
-	INTERVAL_FACTOR = 16,             /* search at steps 1, 2, 16, 256, ... */
+	INTERVAL_FACTOR = 16,  /* scan at steps 1, 2, 16, 256, ... */
 	MAX_TENSORS = 20000,   /* recorded per scan */
 	MAX_STATE_DEPTH = 3,   /* nesting of lists and dictionaries in an optimizer's state */
 	MAX_NAME_BYTES = 250,
@@ -32,7 +32,7 @@ struct scan {
 	/* address of a parameter or buffer -> offset of its name in `texts` */
 	struct gmt_map names;
 	GMT_VEC(char) texts; /* each name ends with a NUL */
-	size_t tensors, modules; /* recorded; visited */
+	size_t recorded_tensors, visited_modules;
 	uint32_t holder; /* index of the holder that is being searched */
 	struct gmt_map stepped; /* addresses of the parameters of the optimizer whose step has ended */
 	bool is_only_thread; /* no other thread runs Python code */
@@ -59,9 +59,10 @@ static bool is_torch_tensor(const struct scan *scan, void *tensor)
 static uint64_t memory_of(const struct scan *scan, void *tensor)
 {
 	void *is_cuda = gmt_interpreter_attribute(tensor, "is_cuda");
-	void *storage =
-		is_cuda == scan->true_object ? gmt_interpreter_result_of(tensor, "untyped_storage") : NULL;
-	void *number = storage ? gmt_interpreter_result_of(storage, "data_ptr") : NULL;
+	void *storage = is_cuda == scan->true_object
+		? gmt_interpreter_call_method(tensor, "untyped_storage")
+		: NULL;
+	void *number = storage ? gmt_interpreter_call_method(storage, "data_ptr") : NULL;
 	uint64_t address = number ? (uint64_t)(uintptr_t)py->address_of_int(number) : 0;
 
 	py->clear_error();
@@ -79,9 +80,9 @@ static uint64_t mark_key_of(const struct scan *scan, enum gmt_mark_kind kind, co
 }
 
 /*
- * Returns whether to record a mark for the memory at `address`. Only the first mark of an address
- * counts. Exception: several tensors of one holder and one kind may share the memory, for example
- * one buffer for all gradients.
+ * Returns whether to record a mark for the memory at `address`. In general, only the first mark of
+ * an address is recorded. But several tensors of one holder and one kind may share the memory: for
+ * example, all gradients are in one buffer.
  */
 static bool is_new_mark(const struct scan *scan, uint64_t address, uint64_t mark_key)
 {
@@ -99,9 +100,9 @@ static void record_local_tensor(struct scan *scan, enum gmt_mark_kind kind, void
 	if (!is_torch_tensor(scan, tensor))
 		return;
 	address = memory_of(scan, tensor);
-	if (!address || !is_new_mark(scan, address, mark_key) || scan->tensors >= MAX_TENSORS)
+	if (!address || !is_new_mark(scan, address, mark_key) || scan->recorded_tensors >= MAX_TENSORS)
 		return;
-	scan->tensors++;
+	scan->recorded_tensors++;
 	scan->has_memory &= gmt_map_put(&scan->recorded, address, mark_key);
 	gmt_mark(kind, GMT_MARK_SOURCE_INTERPRETER, name, name ? strlen(name) : 0, address);
 }
@@ -209,14 +210,14 @@ static void record_tensors_of(struct scan *scan, void *dictionary, enum gmt_mark
 static void record_module(struct scan *scan, void *module, const char *prefix, int depth)
 {
 	char name[MAX_NAME_BYTES];
-	void *modules = gmt_interpreter_own_value(module, "_modules"), *key, *child;
+	void *modules = gmt_interpreter_dict_value(module, "_modules"), *key, *child;
 
-	if (scan->modules++ >= GMT_TENSOR_HOLDER_MAX_MODULES || depth > GMT_TENSOR_HOLDER_MAX_DEPTH ||
-		!scan->has_memory)
+	if (scan->visited_modules++ >= GMT_TENSOR_HOLDER_MAX_MODULES ||
+		depth > GMT_TENSOR_HOLDER_MAX_DEPTH || !scan->has_memory)
 		return;
-	record_tensors_of(scan, gmt_interpreter_own_value(module, "_parameters"),
+	record_tensors_of(scan, gmt_interpreter_dict_value(module, "_parameters"),
 		GMT_MARK_KIND_PARAMETER, prefix);
-	record_tensors_of(scan, gmt_interpreter_own_value(module, "_buffers"), GMT_MARK_KIND_BUFFER,
+	record_tensors_of(scan, gmt_interpreter_dict_value(module, "_buffers"), GMT_MARK_KIND_BUFFER,
 		prefix);
 	if (!gmt_interpreter_is_a(modules, py->dict_type))
 		return;
@@ -247,7 +248,7 @@ static void record_state(struct scan *scan, void *state, const char *name, int d
 static void call_for_parameters(struct scan *scan, void *optimizer,
 	void (*work)(struct scan *scan, void *parameter))
 {
-	void *groups = gmt_interpreter_own_value(optimizer, "param_groups");
+	void *groups = gmt_interpreter_dict_value(optimizer, "param_groups");
 
 	if (!gmt_interpreter_is_a(groups, py->list_type))
 		return;
@@ -277,7 +278,7 @@ static void record_unnamed(struct scan *scan, void *parameter)
 
 static void record_optimizer(struct scan *scan, void *optimizer)
 {
-	void *state = gmt_interpreter_own_value(optimizer, "state"), *key, *value;
+	void *state = gmt_interpreter_dict_value(optimizer, "state"), *key, *value;
 
 	call_for_parameters(scan, optimizer, record_unnamed);
 	if (!gmt_interpreter_is_a(state, py->dict_type))
@@ -288,8 +289,8 @@ static void record_optimizer(struct scan *scan, void *optimizer)
 
 /*
  * Writes a prefix of tensor names, such as "model 2 (Judge)" or "Accuracy", into `ret_prefix`
- * (MAX_NAME_BYTES). If the program's own metaclass makes the class, the name is not asked for,
- * because that may run code of the program. `number`: of the model, from 1; 0: not a model.
+ * (MAX_NAME_BYTES). Does not read the name of a class with a metaclass of the program, because that
+ * may run code of the program. `number` is the model's, from 1; 0: not a model.
  */
 static void write_prefix(const struct scan *scan, void *module, unsigned number, char *ret_prefix)
 {
@@ -328,9 +329,9 @@ static void count_models(struct scan *scan)
 }
 
 /*
- * If a model was the only one when it was first searched, its tensors have PyTorch's own names. The
- * names of other models begin with the model, for its whole life. The names of other modules begin
- * with their class.
+ * Records the tensors of a root module. If a model was the only model at its first scan, its
+ * tensors have PyTorch's own names. The tensors of other models have the model as a prefix, in all
+ * later scans too. The tensors of other modules have the module's class as a prefix.
  */
 static void record_root_module(struct scan *scan, struct gmt_tensor_holder *holder, void *module)
 {
@@ -362,8 +363,8 @@ static void record_all(struct scan *scan)
 				record_optimizer(scan, object);
 			gmt_interpreter_release(object);
 		}
-	if (scan->tensors)
-		gmt_mark(GMT_MARK_KIND_ROLES, GMT_MARK_SOURCE_INTERPRETER, NULL, 0, scan->tensors);
+	if (scan->recorded_tensors)
+		gmt_mark(GMT_MARK_KIND_ROLES, GMT_MARK_SOURCE_INTERPRETER, NULL, 0, scan->recorded_tensors);
 }
 
 /*
@@ -372,9 +373,9 @@ static void record_all(struct scan *scan)
  */
 static void record_without_overrides(struct scan *scan)
 {
-	void *guard_type = gmt_interpreter_imported("torch._C", "DisableTorchFunction");
+	void *guard_type = gmt_interpreter_module_attribute("torch._C", "DisableTorchFunction");
 	void *guard = guard_type ? py->call(guard_type, NULL) : NULL;
-	void *entered = guard ? gmt_interpreter_result_of(guard, "__enter__") : NULL;
+	void *entered = guard ? gmt_interpreter_call_method(guard, "__enter__") : NULL;
 
 	if (entered) {
 		void *leave = gmt_interpreter_attribute(guard, "__exit__");
@@ -389,7 +390,7 @@ static void record_without_overrides(struct scan *scan)
 	gmt_interpreter_release(guard_type);
 }
 
-/* Returns whether no other thread runs Python code, or waits in it. */
+/* Returns whether no other thread is in Python code. */
 static bool is_only_python_thread(void)
 {
 	void *ask = py->system_object("_current_frames");
@@ -405,12 +406,12 @@ static bool is_only_python_thread(void)
 static void scan_holders(void *optimizer, bool is_search_due)
 {
 	struct scan scan = {
-		.module_type = gmt_interpreter_imported("torch.nn.modules.module", "Module"),
-		.tensor_type = gmt_interpreter_imported("torch", "Tensor"),
-		.parameter_type = gmt_interpreter_imported("torch.nn.parameter", "Parameter"),
-		.distributed_type = gmt_interpreter_imported("torch.distributed.tensor", "DTensor"),
-		.true_object = gmt_interpreter_imported("builtins", "True"),
-		.type_type = gmt_interpreter_imported("builtins", "type"),
+		.module_type = gmt_interpreter_module_attribute("torch.nn.modules.module", "Module"),
+		.tensor_type = gmt_interpreter_module_attribute("torch", "Tensor"),
+		.parameter_type = gmt_interpreter_module_attribute("torch.nn.parameter", "Parameter"),
+		.distributed_type = gmt_interpreter_module_attribute("torch.distributed.tensor", "DTensor"),
+		.true_object = gmt_interpreter_module_attribute("builtins", "True"),
+		.type_type = gmt_interpreter_module_attribute("builtins", "type"),
 		.is_only_thread = is_only_python_thread(),
 		.has_memory = true,
 	};
@@ -436,7 +437,7 @@ static void scan_holders(void *optimizer, bool is_search_due)
 	gmt_interpreter_release(scan.module_type);
 }
 
-/* Scans with the garbage collector off, and keeps the program's current exception. */
+/* Scans with the garbage collector off. Keeps the program's current exception. */
 static void scan_undisturbed(void *optimizer, bool is_search_due)
 {
 	void *type, *value, *traceback;

@@ -10,16 +10,16 @@
  * address of the tensor's memory and, if a module has one, the tensor's name. A last mark states
  * that the list is complete. In the flow: optimizer -> tensor_roles -> mark.
  *
- * Modules and optimizers are found among the objects of Python's garbage collector. This happens at
- * the first step of an optimizer, or at the end of the program if no optimizer made a step. It runs
- * no Python code and makes no device calls. Needs the GIL, in the main interpreter. Leaves no
- * exception set. Does nothing if Python is older than 3.10: there, the collector could run the
- * program's finalizers meanwhile.
+ * Searches the objects of Python's garbage collector for modules and optimizers at the first step
+ * of an optimizer, or at the end of the program if no optimizer made a step. Runs no Python code
+ * and makes no device calls. Needs the GIL, in the main interpreter. Leaves no exception set. Does
+ * nothing if Python is older than 3.10, whose collector could run the program's finalizers
+ * meanwhile.
  */
 
 /*
  * Call when step number `step` of an optimizer (from 1) is about to end; 0: the number is unknown.
- * Searches at steps 1, 2, 16, 256, 4,096, ...
+ * Records the tensors at steps 1, 2, 16, 256, 4,096, ...
  */
 void gmt_tensor_roles_on_step(void *optimizer, uint64_t step);
 

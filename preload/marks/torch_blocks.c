@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Records PyTorch's blocks. PyTorch's allocators report every block that they hand out or take back
- * to a profiler, with the allocator's own totals. They do this through functions of libc10. Those
- * calls cross a library boundary, so the recorder can replace them.
+ * to a profiler, with the allocator's own totals, by the functions of libc10 below. The calls cross
+ * a library boundary, so the recorder can replace the functions.
  *
  * c10::reportMemoryUsageToProfiler(void *ptr, int64_t alloc_size, size_t total_allocated,
  *     size_t total_reserved, c10::Device)      negative size: a free
@@ -17,13 +17,13 @@
 
 #include "hooks/call_counts.h"
 #include "hooks/hooks.h"
-#include "marks/optimizer.h"
+#include "marks/optimizer_steps.h"
 #include "producer/clock.h"
 #include "producer/event.h"
 #include "producer/event_fast_path.h"
 #include "driver/oom.h"
 #include "interpose/originals.h"
-#include "producer/thread.h"
+#include "producer/thread_state.h"
 #include "format/format.h"
 
 /* c10::Device as the calling convention passes it: two bytes in one register. */
@@ -32,7 +32,7 @@ struct c10_device {
 	int8_t index;
 };
 
-enum { C10_CUDA = 1 }; /* the CPU's blocks are reported here too */
+enum { C10_CUDA = 1 }; /* blocks of other devices, such as the CPU, are not recorded */
 
 /* A block that was handed out or taken back. */
 struct report {
@@ -51,8 +51,8 @@ static inline void fill(struct gmt_ring_event *event, const struct report *repor
 		.size_bytes = report->size_bytes,
 		.allocated_bytes = report->allocated_bytes,
 		.reserved_bytes = report->reserved_bytes,
-		.stack = stacks.stack,
-		.frames = stacks.frames,
+		.stack = stacks.native,
+		.frames = stacks.python,
 		.api = report->hook,
 		.kind = report->kind,
 		.layer = GMT_LAYER_TORCH,
@@ -61,13 +61,13 @@ static inline void fill(struct gmt_ring_event *event, const struct report *repor
 	};
 }
 
-/* Both take the struct by value, so that the compiler can keep it in registers on the fast path. */
-__attribute__((noinline)) static void end_first(struct report report)
+/* The slow paths take the struct by value: so the fast path can keep it in registers. */
+__attribute__((noinline)) static void end_slow(struct report report)
 {
 	struct gmt_ring_event event;
 
 	fill(&event, &report, (struct gmt_event_stacks){ 0 });
-	gmt_event_end_first(&event);
+	gmt_event_end_slow(&event);
 }
 
 __attribute__((noinline)) static void push(struct report report, struct gmt_event_stacks stacks)
@@ -90,7 +90,7 @@ __attribute__((always_inline)) static inline void record(struct report report)
 	}
 	gmt_call_counts_add(thread->call_counts, report.hook);
 	if (!gmt_event_is_on()) {
-		end_first(report);
+		end_slow(report);
 		return;
 	}
 	if (gmt_event_wants_stack(report.kind, report.address, 0))

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "producer/thread_stack_caches.h"
-#include "unwind/native.h"
+#include "unwind/native_capture.h"
 #include "python/python_capture.h"
 #include "runtime/config.h"
 #include "producer/clock.h"
@@ -15,53 +15,56 @@
 #include "producer/losses.h"
 #include "producer/thread_ring.h"
 #include "producer/session_state.h"
-#include "producer/thread.h"
+#include "producer/thread_state.h"
 #include "runtime/hot_data.h"
 #include "format/format.h"
 
-/* Changes of is_paused that the writer has not seen yet. If there are more, the oldest are lost. */
-enum { CHANGES = 64 };
+/*
+ * The number of changes of is_paused that wait for the writer. If there are more, the oldest are
+ * lost.
+ */
+enum { KEPT_CHANGES = 64 };
 
 static GMT_HOT_DATA _Atomic bool is_paused;
 static struct {
 	_Atomic uint32_t change_count;
-	_Atomic uint64_t changes[CHANGES]; /* stamp * 2 + the new state; 0: not written yet */
+	_Atomic uint64_t changes[KEPT_CHANGES]; /* stamp * 2 + the new state; 0: not written yet */
 } pauses;
 
-void gmt_event_pause(bool wanted)
+void gmt_event_pause_stacks(bool pause)
 {
 	uint32_t index = atomic_fetch_add_explicit(&pauses.change_count, 1, memory_order_relaxed);
 
-	atomic_store_explicit(&is_paused, wanted, memory_order_relaxed);
-	/* Pairs with the acquire of gmt_event_next_change. */
-	atomic_store_explicit(&pauses.changes[index % CHANGES], gmt_clock_stamp() << 1 | wanted,
+	atomic_store_explicit(&is_paused, pause, memory_order_relaxed);
+	/* Pairs with the acquire of gmt_event_next_pause_change. */
+	atomic_store_explicit(&pauses.changes[index % KEPT_CHANGES], gmt_clock_stamp() << 1 | pause,
 		memory_order_release);
 	/* The writer reads the changes often enough, unless its start was delayed. */
-	if (index % (CHANGES / 2) == CHANGES / 2 - 1)
-		gmt_writer_calls.need();
+	if (index % (KEPT_CHANGES / 2) == KEPT_CHANGES / 2 - 1)
+		gmt_writer_calls.start_if_delayed();
 }
 
-bool gmt_event_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused)
+bool gmt_event_next_pause_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_is_paused)
 {
 	uint32_t count = atomic_load_explicit(&pauses.change_count, memory_order_relaxed);
 
-	if (count - *seen > CHANGES)
-		*seen = count - CHANGES;
+	if (count - *seen > KEPT_CHANGES)
+		*seen = count - KEPT_CHANGES;
 	if (*seen == count)
 		return false;
 
 	/* Resets the entry to 0. Otherwise the next round would take it for a change of that round. */
 	uint64_t change =
-		atomic_exchange_explicit(&pauses.changes[*seen % CHANGES], 0, memory_order_acquire);
+		atomic_exchange_explicit(&pauses.changes[*seen % KEPT_CHANGES], 0, memory_order_acquire);
 	if (!change)
 		return false;
 	++*seen;
 	*ret_stamp = change >> 1;
-	*ret_paused = change & 1;
+	*ret_is_paused = change & 1;
 	return true;
 }
 
-bool gmt_event_is_paused(void)
+bool gmt_event_stacks_are_paused(void)
 {
 	return atomic_load_explicit(&is_paused, memory_order_relaxed);
 }
@@ -76,22 +79,23 @@ bool gmt_event_begin(void)
 	return true;
 }
 
-/* `stack` is the native stack if it is already known, else 0. */
-static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t stack,
+/* `native_stack` is the id of the native stack if it is already known, else 0. */
+static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t native_stack,
 	const struct gmt_native_start *start)
 {
-	struct gmt_event_stacks stacks = { .stack = stack };
+	struct gmt_event_stacks stacks = { .native = native_stack };
 	bool lost = false;
 
-	uint32_t generation = gmt_config.native_stacks && !stack ? gmt_object_map_mark_used() : 0;
+	uint32_t generation =
+		gmt_config.native_stacks && !native_stack ? gmt_object_map_mark_used() : 0;
 	struct gmt_thread_stack_caches *caches = gmt_thread_stack_caches_get();
 
 	if (generation)
-		stacks.stack = gmt_native_capture(depot, gmt_config.depth, generation,
+		stacks.native = gmt_native_capture(depot, gmt_config.depth, generation,
 			caches ? &caches->walk : NULL, start, &lost);
 	if (gmt_config.python_stacks && caches) {
-		stacks.frames = gmt_python_capture(depot, gmt_config.depth, &caches->trace, &lost);
-		if (!stacks.frames && caches->trace.may_be_other_interpreter)
+		stacks.python = gmt_python_capture(depot, gmt_config.depth, &caches->trace, &lost);
+		if (!stacks.python && caches->trace.may_be_other_interpreter)
 			gmt_count_loss(GMT_LOSS_PYTHON);
 	} else if (gmt_config.python_stacks) {
 		lost = true;
@@ -101,9 +105,9 @@ static struct gmt_event_stacks capture(struct gmt_depot *depot, uint32_t stack,
 	return stacks;
 }
 
-/* `stack` is the native stack if it is already known, else 0. */
-__attribute__((noinline)) static struct gmt_event_stacks capture_rest(uint32_t stack, uint64_t ip,
-	uint64_t sp, uint64_t fp)
+/* `native_stack`: same as in capture(). */
+__attribute__((noinline)) static struct gmt_event_stacks capture_rest(uint32_t native_stack,
+	uint64_t ip, uint64_t sp, uint64_t fp)
 {
 	/*
 	 * Takes ip, sp and fp as separate arguments, so that the fast path can keep them in registers.
@@ -113,42 +117,42 @@ __attribute__((noinline)) static struct gmt_event_stacks capture_rest(uint32_t s
 	int kept_errno = errno;
 	struct gmt_depot *depot = gmt_session_ensure_depot();
 
-	if (depot && !gmt_event_is_paused())
-		stacks = capture(depot, stack, &start);
+	if (depot && !gmt_event_stacks_are_paused())
+		stacks = capture(depot, native_stack, &start);
 	errno = kept_errno;
 	return stacks;
 }
 
-__attribute__((noinline)) struct gmt_event_stacks gmt_event_capture_some(
+__attribute__((noinline)) struct gmt_event_stacks gmt_event_capture_slow(
 	struct gmt_thread_state *thread)
 {
 	const struct gmt_native_start start = gmt_native_start_here();
 	const struct gmt_thread_stack_caches *caches = thread->stack_caches;
-	uint32_t stack = 0;
+	uint32_t native_stack = 0;
 
 	/*
 	 * This code never changes errno. The caller checked that the recording is on, so there is a
 	 * depot.
 	 */
-	if (__builtin_expect(caches && !gmt_event_is_paused() &&
+	if (__builtin_expect(caches && !gmt_event_stacks_are_paused() &&
 				gmt_native_is_unchanged(&caches->walk, gmt_object_map_generation_fast(), &start),
 			1)) {
-		stack = caches->walk.id;
+		native_stack = caches->walk.id;
 		if (__builtin_expect(!gmt_config.python_stacks, 1))
-			return (struct gmt_event_stacks){ .stack = stack };
+			return (struct gmt_event_stacks){ .native = native_stack };
 	}
-	return capture_rest(stack, start.ip, start.sp, start.fp);
+	return capture_rest(native_stack, start.ip, start.sp, start.fp);
 }
 
 void gmt_event_push(const struct gmt_ring_event *event)
 {
 	int kept_errno = errno;
 
-	gmt_thread_ring_event(event);
+	gmt_thread_ring_push(event);
 	errno = kept_errno;
 }
 
-void gmt_event_end_first(struct gmt_ring_event *event)
+void gmt_event_end_slow(struct gmt_ring_event *event)
 {
 	gmt_this_thread.kept_errno = errno;
 	gmt_event_end(event, 1);
@@ -181,10 +185,10 @@ void gmt_event_end(struct gmt_ring_event *events, unsigned count)
 			if (!is_captured)
 				stacks = gmt_event_capture(thread);
 			is_captured = true;
-			events[i].stack = stacks.stack;
-			events[i].frames = stacks.frames;
+			events[i].stack = stacks.native;
+			events[i].frames = stacks.python;
 		}
-		gmt_thread_ring_event(&events[i]);
+		gmt_thread_ring_push(&events[i]);
 	}
 	errno = thread->kept_errno;
 	gmt_event_leave(thread);

@@ -36,13 +36,13 @@ void gmt_event_end(struct gmt_ring_event *events, unsigned count);
  * Stops or resumes the capture of stacks. Events are still recorded while it is paused, so that the
  * set of live blocks stays known. Any thread. Takes no lock.
  */
-void gmt_event_pause(bool wanted);
-bool gmt_event_is_paused(void);
+void gmt_event_pause_stacks(bool pause);
+bool gmt_event_stacks_are_paused(void);
 
 /*
- * Writer only. Gets the next pause or resumption after the first `*seen` of them, and adds 1 to
- * `*seen`, which is 0 at first. Returns false if there is none yet.
+ * Writer only. Gets the next pause or resumption, and adds 1 to `*seen`, the number of those
+ * already returned (0 at first). Returns false if there is no further change yet.
  */
-bool gmt_event_next_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_paused);
+bool gmt_event_next_pause_change(uint32_t *seen, uint64_t *ret_stamp, bool *ret_is_paused);
 
 #endif

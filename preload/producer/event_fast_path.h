@@ -3,14 +3,14 @@
 #define GMT_PRODUCER_EVENT_FAST_PATH_H
 
 /*
- * The parts of producer/event.h, for callers that make very many events, one at a time. All
- * code that an event without a stack needs is inline. Only rare cases call functions.
+ * The steps of producer/event.h as inline functions, for callers that make very many events, one at
+ * a time. An event without a stack calls a function only in rare cases.
  *
  *	if (!gmt_event_enter(thread))
  *		return;
  *	if (!gmt_event_is_on()) {
  *		... make the event ...
- *		gmt_event_end_first(&event);
+ *		gmt_event_end_slow(&event);
  *		return;
  *	}
  *	stacks = gmt_event_capture(thread);      if the event carries stacks
@@ -30,34 +30,34 @@
 #include <stdint.h>
 
 #include "runtime/config.h"
-#include "runtime/process.h"
+#include "runtime/fork_detection.h"
 #include "producer/recording_memory.h"
 #include "producer/clock.h"
 #include "producer/overhead.h"
 #include "producer/ring.h"
 #include "producer/session_state.h"
-#include "producer/thread.h"
+#include "producer/thread_state.h"
 #include "format/format.h"
 
-/* Depot ids; 0: no stack. */
+/* Depot ids of an event's stacks; 0: no stack. */
 struct gmt_event_stacks {
-	uint32_t stack, frames;
+	uint32_t native, python;
 };
 
 /* Slow path of gmt_event_enter. Returns whether the thread may enter the recorder. */
-bool gmt_event_may_enter(struct gmt_thread_state *thread);
+bool gmt_event_enter_slow(struct gmt_thread_state *thread);
 
 /* Wakes the writer, for gmt_event_publish. */
 void gmt_event_wake(void);
 
 /*
- * The guard. Returns false if the recorder already runs in this thread, or may not run. Counts an
- * event that is lost this way.
+ * Marks the thread as inside the recorder. Returns false if the recorder already runs in this
+ * thread, or may not run; an event that is lost this way is counted.
  */
 static inline bool gmt_event_enter(struct gmt_thread_state *thread)
 {
-	gmt_process_check();
-	if (__builtin_expect(thread->in_recorder, 0) && !gmt_event_may_enter(thread))
+	gmt_fork_detection_check();
+	if (__builtin_expect(thread->in_recorder, 0) && !gmt_event_enter_slow(thread))
 		return false;
 	/*
 	 * This is one instruction on x86-64. If a signal handler has just forked here, its bit stays
@@ -117,11 +117,11 @@ static inline bool gmt_event_is_on(void)
 		1);
 }
 
-/* Does gmt_event_end for one event that has no stacks yet. */
-void gmt_event_end_first(struct gmt_ring_event *event);
+/* Slow path: same as gmt_event_end, for one event that has no stacks yet. */
+void gmt_event_end_slow(struct gmt_ring_event *event);
 
 /* Slow path of gmt_event_capture. */
-struct gmt_event_stacks gmt_event_capture_some(struct gmt_thread_state *thread);
+struct gmt_event_stacks gmt_event_capture_slow(struct gmt_thread_state *thread);
 
 /*
  * Returns the calling thread's stacks, as configured. Returns no stacks while the capture is
@@ -131,7 +131,7 @@ static inline struct gmt_event_stacks gmt_event_capture(struct gmt_thread_state 
 {
 	if (!gmt_config.native_stacks && !gmt_config.python_stacks)
 		return (struct gmt_event_stacks){ 0 };
-	return gmt_event_capture_some(thread);
+	return gmt_event_capture_slow(thread);
 }
 
 /*
@@ -156,7 +156,7 @@ static inline void gmt_event_publish(struct gmt_thread_state *thread)
 		gmt_event_wake();
 }
 
-/* Pushes an event that has its stacks, after gmt_event_slot returned NULL. */
+/* Slow path: pushes an event that has its stacks, after gmt_event_slot returned NULL. */
 void gmt_event_push(const struct gmt_ring_event *event);
 
 #endif

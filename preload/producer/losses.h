@@ -3,9 +3,9 @@
 #define GMT_PRODUCER_LOSSES_H
 
 /*
- * Counts what was lost before it reached a ring: an event that could not be pushed at all, or a
- * stack that did not fit. The writer puts the counts into the file. They are in the shared memory
- * too, so a killed process does not lose them.
+ * Counts the events that were lost before they reached a ring, and the stacks that did not fit into
+ * the depot (format/losses.def). The writer puts the counts into the file. The shared memory has
+ * them too, so a killed process does not lose them.
  */
 
 #include <stdatomic.h>
@@ -18,7 +18,7 @@ enum gmt_loss {
 	GMT_LOSS_COUNT
 };
 
-/* Counts one loss, or several. Any thread. */
+/* Counts one loss, or `count` losses. Any thread. */
 void gmt_count_loss(enum gmt_loss loss);
 void gmt_count_losses(enum gmt_loss loss, uint64_t count);
 
@@ -26,8 +26,8 @@ void gmt_count_losses(enum gmt_loss loss, uint64_t count);
 uint64_t gmt_losses_of(enum gmt_loss loss);
 
 /*
- * Counts from now on in `shared` too, and adds the losses so far to it. Called by the writer when
- * the recording has its shared memory.
+ * Adds the losses so far to `shared`. From now on counts there too. Called by the writer when the
+ * recording has its shared memory.
  */
 void gmt_losses_share(_Atomic uint64_t shared[GMT_LOSS_COUNT]);
 

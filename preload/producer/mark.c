@@ -35,7 +35,7 @@ void gmt_mark_in_recorder(enum gmt_mark_kind kind, enum gmt_mark_source source, 
 {
 	struct gmt_ring_event event = event_of(kind, source, name, length, object, stamp);
 
-	gmt_thread_ring_event(&event);
+	gmt_thread_ring_push(&event);
 }
 
 void gmt_mark_at(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name,

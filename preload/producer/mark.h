@@ -4,8 +4,8 @@
 
 /*
  * Records marks of the calling thread: a step ended, a phase begins or ends
- * (format/mark_kinds.def). In the flow: observers of the program -> mark -> ring. Any thread, any
- * time. Follows the rules for hooks.
+ * (format/mark_kinds.def). In the flow: preload/marks -> mark -> ring. Any thread, any time. Like a
+ * hook, it takes no lock and calls no malloc.
  */
 
 #include <stddef.h>
@@ -22,7 +22,7 @@ enum { GMT_MARK_NAME_BYTES = 255 }; /* longer names are cut */
 void gmt_mark(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name, size_t length,
 	uint64_t object);
 
-/* Same as above, for something that happened at `stamp`. */
+/* Same as above, with the given stamp. */
 void gmt_mark_at(enum gmt_mark_kind kind, enum gmt_mark_source source, const char *name,
 	size_t length, uint64_t object, uint64_t stamp);
 

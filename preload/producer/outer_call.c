@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "producer/thread_stack_caches.h"
-#include "unwind/native.h"
+#include "unwind/native_capture.h"
 #include "unwind/memory_is_readable.h"
 #include "producer/event_fast_path.h"
 #include "producer/losses.h"
@@ -45,8 +45,8 @@ static bool is_on_signal_stack(void)
 }
 
 /*
- * Callers that are known to call inside other calls: libraries of the driver, and interposers. Any
- * thread may overwrite any entry. A lost caller is looked up again.
+ * Return addresses in code that calls inside other calls: libraries of the driver, and interposers.
+ * Any thread may overwrite any entry. A caller without an entry is looked up again.
  */
 static _Atomic uintptr_t nested_callers[NESTED_CALLERS];
 
@@ -56,34 +56,34 @@ static _Atomic uintptr_t *slot_of(const void *caller)
 }
 
 /*
- * Sets ret_is_sure if the unwinder found the call. If it cannot unwind some code, it may find the
- * call, or find it gone, at another time.
+ * Sets ret_is_sure if the unwinder found the call. Otherwise the answer may be another one at
+ * another time, because the unwinder cannot unwind some code.
  */
-static enum gmt_outer_call look(const struct gmt_thread_state *thread, uintptr_t cfa,
+static enum gmt_outer_call check_stack(const struct gmt_thread_state *thread, uintptr_t cfa,
 	const void *caller, bool *ret_is_sure)
 {
 	*ret_is_sure = false;
 	switch (gmt_native_outer_recorder(caller)) {
 	case GMT_NATIVE_RECORDER_IS_OUTSIDE:
 		*ret_is_sure = true;
-		return GMT_OUTER_CALL_AROUND;
+		return GMT_OUTER_CALL_ACTIVE;
 	case GMT_NATIVE_RECORDER_IS_INTERRUPTED:
 		return GMT_OUTER_CALL_INTERRUPTED;
 	case GMT_NATIVE_RECORDER_IS_NOT:
 		/* If the calls are on two stacks, each stack has frames that the other stack lacks. */
 		return !cfa || !thread->depth || is_one_stack(cfa, thread->outer_cfa)
-			? GMT_OUTER_CALL_GONE
-			: GMT_OUTER_CALL_AROUND;
+			? GMT_OUTER_CALL_ABANDONED
+			: GMT_OUTER_CALL_ACTIVE;
 	case GMT_NATIVE_RECORDER_IS_UNKNOWN:
 		break;
 	}
 	return cfa && thread->depth && cfa >= thread->outer_cfa && !is_on_signal_stack() &&
 			is_one_stack(cfa, thread->outer_cfa)
-		? GMT_OUTER_CALL_GONE
-		: GMT_OUTER_CALL_AROUND;
+		? GMT_OUTER_CALL_ABANDONED
+		: GMT_OUTER_CALL_ACTIVE;
 }
 
-enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, uintptr_t cfa,
+enum gmt_outer_call gmt_outer_call_check(const struct gmt_thread_state *thread, uintptr_t cfa,
 	const void *caller)
 {
 	bool may_be_nested = caller && cfa < thread->outer_cfa && !thread->in_recorder &&
@@ -94,16 +94,16 @@ enum gmt_outer_call gmt_outer_call_look(const struct gmt_thread_state *thread, u
 
 	if (may_be_nested &&
 		atomic_load_explicit(slot_of(caller), memory_order_relaxed) == (uintptr_t)caller)
-		return GMT_OUTER_CALL_AROUND;
-	found = look(thread, cfa, caller, &is_sure);
+		return GMT_OUTER_CALL_ACTIVE;
+	found = check_stack(thread, cfa, caller, &is_sure);
 	if (may_be_nested && is_sure)
 		atomic_store_explicit(slot_of(caller), (uintptr_t)caller, memory_order_relaxed);
 	errno = kept_errno;
 	return found;
 }
 
-/* Resets those caches of the thread that may be half-changed. */
-static void forget_recorder(struct gmt_thread_state *thread)
+/* Resets the caches of the thread, because the abandoned call may have left them half changed. */
+static void reset_caches(struct gmt_thread_state *thread)
 {
 	struct gmt_thread_stack_caches *caches = thread->stack_caches;
 
@@ -115,7 +115,7 @@ static void forget_recorder(struct gmt_thread_state *thread)
 }
 
 /*
- * Records the events that waited for the end of a call that was left. The events are complete, but
+ * Records the events that waited for the end of the abandoned call. The events are complete, but
  * their stacks are unknown.
  */
 static void record_waiting(struct gmt_thread_state *thread)
@@ -128,18 +128,18 @@ static void record_waiting(struct gmt_thread_state *thread)
 		return;
 	if (gmt_session_ensure_depot())
 		for (unsigned i = 0; i < count; i++)
-			gmt_thread_ring_event(&thread->waiting[i]);
+			gmt_thread_ring_push(&thread->waiting[i]);
 	gmt_event_leave(thread);
 	errno = kept_errno;
 }
 
-void gmt_outer_call_forget(struct gmt_thread_state *thread)
+void gmt_outer_call_abandon(struct gmt_thread_state *thread)
 {
 	bool is_whole = !thread->in_recorder && thread->closed != GMT_CLOSED_CHANGE;
 
 	if (thread->in_recorder)
-		forget_recorder(thread);
-	/* The driver's actions in the call that was left are unknown. They count as one lost event. */
+		reset_caches(thread);
+	/* The driver's actions in the abandoned call are unknown. They count as one lost event. */
 	if (thread->outer_kind || !is_whole)
 		gmt_count_loss(GMT_LOSS_ABANDONED_CALL);
 	thread->in_recorder = thread->closed = 0;
@@ -151,9 +151,9 @@ void gmt_outer_call_forget(struct gmt_thread_state *thread)
 	thread->waiting_count = 0;
 }
 
-bool gmt_event_may_enter(struct gmt_thread_state *thread)
+bool gmt_event_enter_slow(struct gmt_thread_state *thread)
 {
-	if (thread->is_ours)
+	if (thread->is_recorder_thread)
 		return false;
 	if (thread->in_recorder == GMT_IN_RECORDER_FORKED) {
 		thread->in_recorder = 0;
@@ -166,8 +166,8 @@ bool gmt_event_may_enter(struct gmt_thread_state *thread)
 		thread->waiting_count = 0;
 		return true;
 	}
-	if (gmt_outer_call_look(thread, 0, NULL) == GMT_OUTER_CALL_GONE) {
-		gmt_outer_call_forget(thread);
+	if (gmt_outer_call_check(thread, 0, NULL) == GMT_OUTER_CALL_ABANDONED) {
+		gmt_outer_call_abandon(thread);
 		return true;
 	}
 	gmt_count_loss(GMT_LOSS_REENTERED);
@@ -178,17 +178,17 @@ void gmt_outer_call_end_process(void)
 {
 	const struct gmt_thread_state *thread = &gmt_this_thread;
 
-	if (!thread->is_ours && !(thread->in_recorder & GMT_IN_RECORDER_FORKED) &&
+	if (!thread->is_recorder_thread && !(thread->in_recorder & GMT_IN_RECORDER_FORKED) &&
 		((thread->depth && thread->outer_kind) || thread->in_recorder ||
 			thread->closed == GMT_CLOSED_CHANGE))
 		gmt_count_loss(GMT_LOSS_ABANDONED_CALL);
 }
 
-/* The thread was cancelled in a call, or left it in another way. */
+/* If the thread is still in a call, the call was abandoned, for example by pthread_cancel. */
 static void at_thread_end(void)
 {
 	if (gmt_this_thread.depth)
-		gmt_outer_call_forget(&gmt_this_thread);
+		gmt_outer_call_abandon(&gmt_this_thread);
 }
 
 GMT_AT_STAGE(thread_end, THREAD, at_thread_end);

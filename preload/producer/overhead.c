@@ -8,9 +8,8 @@
 #include "runtime/stages.h"
 
 /*
- * About 50 to 250 us: no stack takes that long. A thread that was descheduled meanwhile would count
- * a thousand times as much as the others. The number of long events shows how often threads waited
- * for room in their rings.
+ * About 50 to 250 us. A call that takes longer was interrupted, or waited for room in its ring.
+ * Such a call would count a thousand times as much as the others, so it is only counted.
  */
 #define LONG_TICKS ((uint64_t)1 << 18)
 

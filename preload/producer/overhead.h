@@ -3,8 +3,8 @@
 #define GMT_PRODUCER_OVERHEAD_H
 
 /*
- * The cost of recording, which the recorder writes into its file. Each thread times one of
- * GMT_OVERHEAD_EVERY calls on its way through the recorder. The other calls only pay for counting.
+ * Measures the cost of recording, which the recorder writes into its file. Each thread times one of
+ * GMT_OVERHEAD_EVERY calls. The other calls pay only for counting.
  */
 
 #include <stdbool.h>
@@ -34,8 +34,7 @@ static inline bool gmt_overhead_is_timed(uint32_t *calls)
 void gmt_overhead_end(uint64_t begin);
 
 /*
- * Returns the measurements so far. Call it on the writer's thread: it includes this thread's
- * processor time.
+ * Returns the measurements so far, including the processor time of the calling thread. Writer only.
  */
 struct gmt_overhead gmt_overhead_now(void);
 

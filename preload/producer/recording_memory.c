@@ -36,7 +36,10 @@ enum {
 	JOURNAL_BYTES = 2 << 20,
 };
 
-/* Address space, not memory: only used parts take memory. tight_size is for a tight RLIMIT_AS. */
+/*
+ * Sizes of the mapping. They are address space: only used parts take memory. `tight_size` is for
+ * processes with a small RLIMIT_AS.
+ */
 static const struct memory_size {
 	uint64_t depot_bytes;
 	uint32_t slots;
@@ -64,10 +67,11 @@ static uint64_t page_aligned(uint64_t bytes)
 }
 
 /*
- * Replaces a part of the mapping by anonymous memory if the file cannot grow. Its content is lost
- * if the process is killed. This is better than no recording.
+ * Replaces a part of the mapping by anonymous memory, because the file cannot grow. If the process
+ * is killed, the content of this part is lost. This is better than no recording.
  */
-static bool detach(struct gmt_recording_memory *memory, uint64_t offset, uint64_t bytes)
+static bool replace_by_anonymous(struct gmt_recording_memory *memory, uint64_t offset,
+	uint64_t bytes)
 {
 	char *start = (char *)memory->header + offset;
 	int kept_errno = errno;
@@ -85,10 +89,11 @@ static bool detach(struct gmt_recording_memory *memory, uint64_t offset, uint64_
 }
 
 /*
- * Allocates from a thread whose descriptor table lacks the file. The kernel creates the pages that
- * a write would create, and reports a failure.
+ * Allocates in a thread whose descriptor table lacks the file. The kernel creates the pages that a
+ * write would create, and reports a failure.
  */
-static bool allocate_elsewhere(struct gmt_recording_memory *memory, uint64_t offset, uint64_t bytes)
+static bool allocate_without_descriptor(struct gmt_recording_memory *memory, uint64_t offset,
+	uint64_t bytes)
 {
 	char *start = (char *)memory->header + offset;
 
@@ -114,7 +119,7 @@ static bool allocate(struct gmt_recording_memory *memory, uint64_t offset, uint6
 	int failure = 0;
 
 	if (memory->fd >= 0 && gmt_descriptor_is_elsewhere())
-		return allocate_elsewhere(memory, offset, bytes);
+		return allocate_without_descriptor(memory, offset, bytes);
 	if (memory->fd >= 0) {
 		if (!gmt_file_identity_matches(memory->fd, &memory->file)) {
 			errno = EBADF;
@@ -145,7 +150,7 @@ static uint64_t memory_bytes(const struct memory_size *size)
 }
 
 /* Fills the header, except the owner and the magic. The magic says that the header is complete. */
-static void lay_out(struct gmt_shared_recording_header *header, const struct memory_size *size)
+static void fill_header(struct gmt_shared_recording_header *header, const struct memory_size *size)
 {
 	header->version = GMT_SHARED_RECORDING_VERSION;
 	header->slots = size->slots;
@@ -185,7 +190,7 @@ static bool map(struct gmt_recording_memory *memory, const struct memory_size *s
 	/* Keeps the recorder's memory out of the host's core dumps. */
 	madvise(start, memory->size_bytes, MADV_DONTDUMP);
 
-	lay_out(memory->header, size);
+	fill_header(memory->header, size);
 	atomic_store(&memory->depot_ready_bytes, DEPOT_FIRST_BYTES);
 	return true;
 }
@@ -205,7 +210,10 @@ void gmt_recording_memory_sign(struct gmt_recording_memory *memory,
 	memcpy(memory->header->magic, GMT_SHARED_RECORDING_MAGIC, sizeof(memory->header->magic));
 }
 
-/* The name was never used before: a process in another container may have the same number. */
+/*
+ * Creates the file in `folder` and maps it. The name contains the start time, because a process in
+ * another container may have the same process id.
+ */
 static bool open_in(struct gmt_recording_memory *memory, const char *folder, const char *prefix,
 	const struct gmt_shared_recording_owner *owner)
 {
@@ -314,7 +322,8 @@ bool gmt_recording_memory_grow_depot(struct gmt_recording_memory *memory, uint64
 			: DEPOT_STEP_BYTES;
 
 		uint64_t offset = memory->header->depot_offset + ready;
-		if (!step || (!allocate(memory, offset, step) && !detach(memory, offset, step)))
+		if (!step ||
+			(!allocate(memory, offset, step) && !replace_by_anonymous(memory, offset, step)))
 			return false;
 		ready += step;
 		atomic_store_explicit(&memory->depot_ready_bytes, ready, memory_order_release);
@@ -337,13 +346,13 @@ bool gmt_recording_memory_has_ring(const struct gmt_recording_memory *memory, ui
 		1;
 }
 
-static bool give_space(struct gmt_recording_memory *memory, uint32_t index)
+static bool allocate_ring(struct gmt_recording_memory *memory, uint32_t index)
 {
 	if (gmt_recording_memory_has_ring(memory, index))
 		return true;
 	uint64_t offset = memory->header->rings_offset + memory->header->ring_stride * index;
 	if (!allocate(memory, offset, memory->header->ring_stride) &&
-		!detach(memory, offset, memory->header->ring_stride))
+		!replace_by_anonymous(memory, offset, memory->header->ring_stride))
 		return false;
 	atomic_fetch_or_explicit(&memory->ring_ready[index / 64], (uint64_t)1 << (index % 64),
 		memory_order_release);
@@ -364,7 +373,7 @@ bool gmt_recording_memory_claim_ring(struct gmt_recording_memory *memory, uint32
 		if (!atomic_compare_exchange_strong_explicit(&header->slot_states[index], &expected,
 				GMT_SLOT_OWNED, memory_order_acquire, memory_order_relaxed))
 			continue;
-		if (!give_space(memory, index)) {
+		if (!allocate_ring(memory, index)) {
 			atomic_store(&header->slot_states[index], GMT_SLOT_FREE);
 			return false;
 		}
@@ -380,8 +389,11 @@ void gmt_recording_memory_leave_ring(struct gmt_recording_memory *memory, uint32
 	atomic_store_explicit(&memory->header->slot_states[index], GMT_SLOT_LEFT, memory_order_release);
 }
 
-/* The first rings keep their pages. Otherwise short-lived threads would pay for pages each time. */
-static void take_space_back(struct gmt_recording_memory *memory, uint32_t index)
+/*
+ * Gives the pages of a free ring back to the system. The first rings keep their pages: otherwise
+ * each short-lived thread would pay for new pages.
+ */
+static void release_ring_pages(struct gmt_recording_memory *memory, uint32_t index)
 {
 	uint64_t offset = memory->header->rings_offset + memory->header->ring_stride * index;
 
@@ -389,7 +401,7 @@ static void take_space_back(struct gmt_recording_memory *memory, uint32_t index)
 		(memory->fd >= 0 && !gmt_file_identity_matches(memory->fd, &memory->file)))
 		return;
 	/*
-	 * Before the pages are removed: the next thread that claims the slot must allocate them again.
+	 * Before the removal: the next thread that claims the slot must allocate the pages again.
 	 */
 	atomic_fetch_and_explicit(&memory->ring_ready[index / 64], ~((uint64_t)1 << (index % 64)),
 		memory_order_relaxed);
@@ -399,20 +411,20 @@ static void take_space_back(struct gmt_recording_memory *memory, uint32_t index)
 void gmt_recording_memory_free_ring(struct gmt_recording_memory *memory, uint32_t index)
 {
 	gmt_ring_fini(gmt_recording_memory_ring(memory, index));
-	take_space_back(memory, index);
+	release_ring_pages(memory, index);
 	/* Pairs with the acquire in gmt_recording_memory_claim_ring. */
 	atomic_store_explicit(&memory->header->slot_states[index], GMT_SLOT_FREE, memory_order_release);
 }
 
 /*
- * Asks the kernel whether the thread has ended. If the kernel refuses the question, returns
- * `otherwise`: only the thread's own notice is known.
+ * Asks the kernel whether the thread of the ring has ended. Returns `if_refused` if a sandbox
+ * refuses the system call.
  */
-static bool has_ended(const struct gmt_ring *ring, bool otherwise)
+static bool has_ended(const struct gmt_ring *ring, bool if_refused)
 {
 	if (!syscall(SYS_tgkill, getpid(), (pid_t)ring->tid, 0))
 		return false;
-	return errno == ESRCH || otherwise;
+	return errno == ESRCH || if_refused;
 }
 
 bool gmt_recording_memory_has_left_ring(const struct gmt_recording_memory *memory)
@@ -433,7 +445,7 @@ bool gmt_recording_memory_may_free_ring(const struct gmt_recording_memory *memor
 		has_ended(gmt_recording_memory_ring(memory, index), true);
 }
 
-void gmt_recording_memory_leave_dead(struct gmt_recording_memory *memory)
+void gmt_recording_memory_leave_dead_rings(struct gmt_recording_memory *memory)
 {
 	uint32_t used = atomic_load_explicit(&memory->header->slots_used, memory_order_acquire);
 
@@ -442,7 +454,7 @@ void gmt_recording_memory_leave_dead(struct gmt_recording_memory *memory)
 
 		if (atomic_load_explicit(&memory->header->slot_states[index], memory_order_acquire) ==
 				GMT_SLOT_OWNED &&
-			gmt_recording_memory_has_ring(memory, index) && gmt_ring_is_made(ring) &&
+			gmt_recording_memory_has_ring(memory, index) && gmt_ring_is_initialized(ring) &&
 			has_ended(ring, false))
 			gmt_recording_memory_leave_ring(memory, index);
 	}
@@ -470,7 +482,7 @@ void gmt_recording_memory_unlink(struct gmt_recording_memory *memory)
 void gmt_recording_memory_abandon(struct gmt_recording_memory *memory, bool is_in_use)
 {
 	/*
-	 * Memory of zeros is an empty ring and an empty depot. Code that continues there finds no data.
+	 * Zeros are an empty ring and an empty depot, so code that continues there finds no data.
 	 */
 	if (memory->header && is_in_use)
 		mmap(memory->header, memory->size_bytes, PROT_READ | PROT_WRITE,

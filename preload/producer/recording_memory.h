@@ -3,9 +3,9 @@
 #define GMT_PRODUCER_RECORDING_MEMORY_H
 
 /*
- * The memory of the rings and the depot: one shared file mapping, on tmpfs if possible. Published
- * data is still there after the process was killed. The recorder allocates disk space before it
- * writes, never by a page fault. Otherwise a full tmpfs would kill the host with SIGBUS.
+ * The memory of the rings and the depot: one shared file mapping, on tmpfs if possible. The file
+ * outlives a killed process, so a reader finds all published data. The recorder allocates disk
+ * space before it writes. Otherwise a page fault on a full tmpfs would kill the host by SIGBUS.
  *
  * shared_memory/shared_recording_layout.h defines the layout. The file is sparse: only used parts
  * take memory.
@@ -31,7 +31,7 @@ struct gmt_recording_memory {
 	uint64_t size_bytes;
 	int fd; /* a descriptor of the writer's thread */
 	struct gmt_file_identity file; /* identity of the file behind `fd` */
-	int folder; /* see files/folder.h */
+	int folder; /* descriptor of the file's folder (files/folder.h) */
 	_Atomic uint64_t depot_ready_bytes;
 	/* one bit per slot: the slot's disk space is allocated */
 	_Atomic uint64_t ring_ready[GMT_RECORDING_MEMORY_RINGS / 64];
@@ -94,7 +94,7 @@ struct gmt_ring *gmt_recording_memory_ring(const struct gmt_recording_memory *me
  */
 bool gmt_recording_memory_claim_ring(struct gmt_recording_memory *memory, uint32_t *ret_index);
 
-/* Marks the slot as left by its thread, because the thread ends. */
+/* Marks the slot as left by its thread. Called by the thread at its end. */
 void gmt_recording_memory_leave_ring(struct gmt_recording_memory *memory, uint32_t index);
 
 /* Returns whether any ring was left by its thread. The writer frees such a ring. Any thread. */
@@ -113,10 +113,10 @@ bool gmt_recording_memory_may_free_ring(const struct gmt_recording_memory *memor
 void gmt_recording_memory_free_ring(struct gmt_recording_memory *memory, uint32_t index);
 
 /*
- * Writer only. Marks rings as left if their threads ended by the bare system call, without notice.
- * If another thread now has the same thread id, the ring counts as alive.
+ * Writer only. Marks the rings of threads that ended by the bare system call as left. If another
+ * thread now has the same thread id, the ring stays.
  */
-void gmt_recording_memory_leave_dead(struct gmt_recording_memory *memory);
+void gmt_recording_memory_leave_dead_rings(struct gmt_recording_memory *memory);
 
 /* Unlinks the file but keeps its memory mapped. Returns false if the file has no name any more. */
 bool gmt_recording_memory_remove_name(struct gmt_recording_memory *memory);
@@ -128,9 +128,9 @@ bool gmt_recording_memory_remove_name(struct gmt_recording_memory *memory);
 void gmt_recording_memory_unlink(struct gmt_recording_memory *memory);
 
 /*
- * Releases the parent's recording memory in a forked child. With `is_in_use`, its addresses stay
- * valid and get private memory, which the caller must unmap. This is for a signal handler that
- * forked while it interrupted code that continues to use the memory.
+ * Releases the parent's recording memory in a forked child. With `is_in_use`, the addresses stay
+ * valid: private memory replaces the mapping, and the caller must unmap it later. Necessary if a
+ * signal handler forked, because the interrupted code continues to use the addresses.
  */
 void gmt_recording_memory_abandon(struct gmt_recording_memory *memory, bool is_in_use);
 

@@ -22,12 +22,12 @@ struct gmt_ring *gmt_ring_init(void *memory, uint32_t capacity, uint32_t thread,
 	ring->thread = thread;
 	ring->tid = tid;
 	prctl(PR_GET_NAME, ring->thread_name, 0, 0, 0);
-	/* Pairs with the acquire in gmt_ring_is_made. */
+	/* Pairs with the acquire in gmt_ring_is_initialized. */
 	atomic_store_explicit(&ring->magic, GMT_RING_MAGIC, memory_order_release);
 	return ring;
 }
 
-bool gmt_ring_is_made(const struct gmt_ring *ring)
+bool gmt_ring_is_initialized(const struct gmt_ring *ring)
 {
 	return atomic_load_explicit(&ring->magic, memory_order_acquire) == GMT_RING_MAGIC;
 }
@@ -39,7 +39,7 @@ void gmt_ring_fini(struct gmt_ring *ring)
 
 void gmt_ring_count_drop(struct gmt_ring *ring, const struct gmt_ring_event *event)
 {
-	_Atomic uint64_t *count = &ring->dropped[gmt_drop_kind_of_ring_kind(event->kind)];
+	_Atomic uint64_t *count = &ring->dropped[gmt_drop_reason_of_ring_kind(event->kind)];
 
 	/*
 	 * The ring has one producer, so load and store are enough. A locked add would cost 20 cycles
@@ -49,7 +49,7 @@ void gmt_ring_count_drop(struct gmt_ring *ring, const struct gmt_ring_event *eve
 		memory_order_relaxed);
 }
 
-uint64_t gmt_ring_ready(const struct gmt_ring *ring)
+uint64_t gmt_ring_event_count(const struct gmt_ring *ring)
 {
 	/* Pairs with the release in gmt_ring_publish: all events counted here are complete. */
 	uint64_t published = atomic_load_explicit(&ring->published, memory_order_acquire);
@@ -60,7 +60,7 @@ uint64_t gmt_ring_ready(const struct gmt_ring *ring)
 uint32_t gmt_ring_peek(const struct gmt_ring *ring, struct gmt_ring_event *ret_events,
 	uint32_t limit)
 {
-	uint64_t ready = gmt_ring_ready(ring);
+	uint64_t ready = gmt_ring_event_count(ring);
 	uint64_t consumed = atomic_load_explicit(&ring->consumed, memory_order_relaxed);
 	uint32_t count = ready < limit ? (uint32_t)ready : limit;
 	uint32_t start = (uint32_t)(consumed & (ring->capacity - 1));

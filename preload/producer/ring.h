@@ -8,7 +8,7 @@
  * In the flow: capture -> ring -> writer. Each ring has one producer, the thread that owns it. It
  * has one consumer: the writer, or a reader that opens the file after the process was killed. No
  * locks, no allocation, no system call. A signal handler of the producer may use the ring unless it
- * interrupted gmt_ring_push itself. The guard in thread.h prevents that.
+ * interrupted gmt_ring_push itself. The guard in thread_state.h prevents that.
  *
  * The caller provides the memory (struct gmt_ring), a shared file mapping. An event is part of the
  * ring as soon as `published` passes it, and stays readable after the process ended. A half-written
@@ -34,15 +34,15 @@ struct gmt_ring *gmt_ring_init(void *memory, uint32_t capacity, uint32_t thread,
  * Consumer only. Returns whether gmt_ring_init has finished with this memory and gmt_ring_fini has
  * not been called.
  */
-bool gmt_ring_is_made(const struct gmt_ring *ring);
+bool gmt_ring_is_initialized(const struct gmt_ring *ring);
 
 /* Consumer only, after the producer has gone. The memory may then become another ring. */
 void gmt_ring_fini(struct gmt_ring *ring);
 
 /*
- * Producer only. Returns the slot for the next event. The consumer does not read it before
- * gmt_ring_publish. Returns NULL if the ring is full. `capacity` is the ring's. Inline, because it
- * runs once per event.
+ * Producer only. Returns the slot for the next event. The consumer does not read the slot before
+ * gmt_ring_publish. Returns NULL if the ring is full. `capacity` must be ring->capacity: a constant
+ * is faster.
  */
 static inline struct gmt_ring_event *gmt_ring_next(struct gmt_ring *ring, uint32_t capacity)
 {
@@ -77,9 +77,9 @@ static inline bool gmt_ring_publish(struct gmt_ring *ring, uint32_t capacity)
 	uint64_t published = atomic_load_explicit(&ring->published, memory_order_relaxed) + 1;
 
 	/*
-	 * The event exists from here on. Pairs with the acquire in gmt_ring_ready. It also orders the
-	 * data for a reader that maps the file after a SIGKILL. x86 and ARM write a release store to
-	 * memory after the stores that precede it.
+	 * The event exists from here on. Pairs with the acquire in gmt_ring_event_count. It also orders
+	 * the data for a reader that maps the file after a SIGKILL. x86 and ARM write a release store
+	 * to memory after the stores that precede it.
 	 */
 	atomic_store_explicit(&ring->published, published, memory_order_release);
 	/*
@@ -112,12 +112,12 @@ static inline bool gmt_ring_is_half_way(const struct gmt_ring *ring, uint32_t ca
 }
 
 /*
- * Producer only. Counts an event as dropped: gmt_ring_push refused it, and the caller gives it up.
+ * Producer only. Counts an event that gmt_ring_push refused and that the caller drops.
  */
 void gmt_ring_count_drop(struct gmt_ring *ring, const struct gmt_ring_event *event);
 
 /* Consumer only. Returns the number of waiting events. */
-uint64_t gmt_ring_ready(const struct gmt_ring *ring);
+uint64_t gmt_ring_event_count(const struct gmt_ring *ring);
 
 /*
  * Consumer only. Copies at most `limit` of the oldest events to `ret_events`. The events stay in
@@ -130,8 +130,8 @@ uint32_t gmt_ring_peek(const struct gmt_ring *ring, struct gmt_ring_event *ret_e
 uint64_t gmt_ring_position_after(const struct gmt_ring *ring, uint32_t count);
 
 /*
- * Consumer only. Takes the oldest `count` events and frees their slots. The events must already be
- * stored elsewhere.
+ * Consumer only. Frees the slots of the oldest `count` events, which the caller has already stored
+ * elsewhere.
  */
 void gmt_ring_consume(struct gmt_ring *ring, uint32_t count);
 

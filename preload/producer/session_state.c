@@ -5,13 +5,13 @@
 
 #include "runtime/config.h"
 #include "runtime/hot_data.h"
-#include "runtime/process.h"
+#include "runtime/fork_detection.h"
 
 GMT_HOT_DATA _Atomic uint32_t gmt_session_state; /* enum gmt_session_state */
 GMT_HOT_DATA _Atomic uint32_t gmt_session_number = 1;
 struct gmt_session gmt_session;
 
-static bool begin_nothing(void)
+static bool begin_no_recording(void)
 {
 	return false;
 }
@@ -30,11 +30,11 @@ static void sync_nothing(uint32_t wait_ms)
 	(void)wait_ms;
 }
 
-/* Until gmt_session_init: a call that comes before it is passed on and not recorded. */
+/* The values before gmt_session_init: earlier events are not recorded. */
 struct gmt_writer_calls gmt_writer_calls = {
-	.begin = begin_nothing,
+	.begin = begin_no_recording,
 	.wake = do_nothing,
-	.need = do_nothing,
+	.start_if_delayed = do_nothing,
 	.is_delayed = is_never_delayed,
 	.sync = sync_nothing,
 	.snapshot_oom = do_nothing,
@@ -52,7 +52,7 @@ bool gmt_session_has_begun(void)
 
 bool gmt_session_is_on(void)
 {
-	gmt_process_check();
+	gmt_fork_detection_check();
 	return gmt_session_state_is_on(atomic_load_explicit(&gmt_session_state, memory_order_acquire));
 }
 
@@ -69,7 +69,7 @@ bool gmt_session_may_make_threads(void)
 
 struct gmt_depot *gmt_session_ensure_depot(void)
 {
-	/* Pairs with the store in memory_is_open (writer/session.c): the depot exists. */
+	/* Pairs with the store in set_state_after_open (writer/session.c): the depot exists. */
 	if (__builtin_expect(atomic_load_explicit(&gmt_session_state, memory_order_acquire) ==
 				GMT_SESSION_ON,
 			1))

@@ -10,22 +10,22 @@
 #include "hooks/call_counts.h"
 #include "runtime/config.h"
 #include "runtime/bounded_wait.h"
-#include "runtime/process.h"
+#include "runtime/fork_detection.h"
 #include "runtime/recorder_stack.h"
 #include "producer/ring.h"
 #include "producer/losses.h"
 #include "producer/recording_memory.h"
 #include "producer/session_state.h"
 #include "runtime/stages.h"
-#include "producer/thread.h"
+#include "producer/thread_state.h"
 #include "runtime/yield.h"
 
 enum {
 	FULL_WAIT_NS = 1000000,     /* how long an event waits for room in its ring */
 	STACK_WAIT_NS = 100000000,  /* how long a thread without a ring waits for a recorder stack */
-	/* A thread that got no ring drops so many events before it asks again */
+	/* A thread that got no ring drops so many events before it tries again. */
 	EVENTS_UNTIL_RETRY = 64,
-	FULL_SHARE = 100, /* all events of a thread may wait one part in FULL_SHARE of its time */
+	FULL_SHARE = 100, /* all events of a thread together may wait 1 / FULL_SHARE of its time */
 	FULL_GRACE_NS = 100000000,  /* plus this time, for short runs and for bursts at their start */
 	NAP_NS = 50000,
 };
@@ -33,9 +33,9 @@ enum {
 static struct {
 	_Atomic uint32_t last_thread;
 	pthread_key_t thread_key;
-	void (*at_first)(void);
-	void (*at_thread)(void);
-} push;
+	void (*at_first_event)(void);
+	void (*at_claim)(void);
+} thread_rings;
 
 /*
  * Runs when the thread's data is destroyed. The value is the slot index + 1, because a key's value
@@ -66,30 +66,30 @@ void gmt_thread_ring_init(void)
 	/*
 	 * Creates the key early: a thread can set the first keys without memory from the host's heap.
 	 */
-	pthread_key_create(&push.thread_key, leave_ring);
+	pthread_key_create(&thread_rings.thread_key, leave_ring);
 }
 
 /* Restarts the numbering of threads at 1. */
 static void after_fork(void)
 {
-	atomic_store(&push.last_thread, 0);
+	atomic_store(&thread_rings.last_thread, 0);
 }
 
 GMT_AT_STAGE(after_fork, PRODUCER, after_fork);
 
-void gmt_thread_ring_call_at_first(void (*work)(void))
+void gmt_thread_ring_call_at_first_event(void (*work)(void))
 {
-	push.at_first = work;
+	thread_rings.at_first_event = work;
 }
 
-void gmt_thread_ring_call_at_thread(void (*work)(void))
+void gmt_thread_ring_call_at_claim(void (*work)(void))
 {
-	push.at_thread = work;
+	thread_rings.at_claim = work;
 }
 
 /*
- * At first only yields, because the writer is nearly always at work. After that the thread sleeps,
- * because yielding could keep the writer from running.
+ * Lets the writer run. At first only yields, because the writer is nearly always at work. Later the
+ * thread sleeps, because a thread that yields could keep the writer from running.
  */
 static void rest(uint64_t waited_ns)
 {
@@ -122,13 +122,13 @@ static void claim_work(void *argument)
 		return;
 	claim->ring =
 		gmt_ring_init(gmt_recording_memory_ring(memory, slot), GMT_RECORDING_MEMORY_RING_EVENTS,
-			atomic_fetch_add(&push.last_thread, 1) + 1, gmt_thread_tid());
+			atomic_fetch_add(&thread_rings.last_thread, 1) + 1, gmt_thread_tid());
 	/* Pairs with the acquire in the writer's drain: a slot below slots_used has its ring. */
 	used = atomic_load(&memory->header->slots_used);
 	while (used <= slot &&
 		!atomic_compare_exchange_weak(&memory->header->slots_used, &used, slot + 1))
 		;
-	pthread_setspecific(push.thread_key, (void *)(uintptr_t)(slot + 1));
+	pthread_setspecific(thread_rings.thread_key, (void *)(uintptr_t)(slot + 1));
 	thread->ring = claim->ring;
 	thread->call_counts = gmt_call_counts_of_slot(slot);
 	thread->ring_began_ns = gmt_kernel_now_ns();
@@ -138,26 +138,26 @@ static void claim_work(void *argument)
 }
 
 /*
- * Returns how long a thread may wait for its ring, in nanoseconds. Waiting helps where ended
- * threads have left rings, because the writer frees them. It also helps if no recorder stack was
- * free (`had_stack` is false), because the threads that use the stacks claim rings themselves.
- * `may_wait` is false if the thread has waited in vain before.
+ * Returns how long a thread may wait for its ring. A wait may succeed if ended threads have left
+ * rings, because the writer frees them. It may also succeed if no recorder stack was free
+ * (`had_stack` is false), because other threads use a stack only for a short time. `may_wait` is
+ * false if the thread's last wait failed.
  */
 static uint64_t claim_wait_ns(bool may_wait, bool had_stack)
 {
 	uint64_t usual_ns = may_wait ? had_stack ? FULL_WAIT_NS : STACK_WAIT_NS : 0;
-	bool has_hope = !had_stack || gmt_recording_memory_has_left_ring(gmt_session.memory);
+	bool may_succeed = !had_stack || gmt_recording_memory_has_left_ring(gmt_session.memory);
 
-	return has_hope ? gmt_config_wait_ns(usual_ns) : usual_ns;
+	return may_succeed ? gmt_config_wait_ns(usual_ns) : usual_ns;
 }
 
-/* Claims a ring. Returns false at once if no ring can ever be claimed, or after a wait. */
+/* Claims a ring. Waits for a ring, unless none can be claimed any more. False: no ring. */
 static bool claim_slot(bool is_known_own_process, bool may_wait)
 {
 	uint64_t last_ns = gmt_kernel_now_ns(), waited_ns = 0;
 	struct claim claim = { 0 };
 
-	if (!is_known_own_process && gmt_process_is_child())
+	if (!is_known_own_process && gmt_fork_detection_is_child())
 		return false;
 	for (;;) {
 		bool had_stack = gmt_recorder_stack_run(claim_work, &claim);
@@ -166,7 +166,7 @@ static bool claim_slot(bool is_known_own_process, bool may_wait)
 			return true;
 		if (claim.can_never_claim)
 			return false;
-		/* Rings of ended threads become free after the writer has emptied them. */
+		/* The writer frees the rings of ended threads. */
 		gmt_writer_calls.wake();
 		if (waited_ns >= claim_wait_ns(may_wait, had_stack))
 			return false;
@@ -197,11 +197,11 @@ __attribute__((noinline)) static struct gmt_ring *claim_ring(struct gmt_thread_s
 	 * The process already has several threads. So the recorder's thread changes nothing for libc.
 	 */
 	if (gmt_thread_tid() != (uint32_t)getpid())
-		gmt_writer_calls.need();
-	if (push.at_thread)
-		push.at_thread();
-	if (push.at_first)
-		push.at_first();
+		gmt_writer_calls.start_if_delayed();
+	if (thread_rings.at_claim)
+		thread_rings.at_claim();
+	if (thread_rings.at_first_event)
+		thread_rings.at_first_event();
 	/* The child of a signal handler has no ring. */
 	return thread->in_recorder & GMT_IN_RECORDER_FORKED ? NULL : thread->ring;
 }
@@ -232,8 +232,7 @@ static struct gmt_ring *ring_of_thread(void)
 }
 
 /*
- * Returns how long this event may wait for room, in nanoseconds. Returns 0 if its thread has used
- * up its share.
+ * Returns how long this event may wait for room. Returns 0 if its thread has used up its share.
  */
 static uint64_t allowed_wait_ns(const struct gmt_thread_state *thread, uint64_t now_ns)
 {
@@ -253,14 +252,14 @@ static uint64_t allowed_wait_ns(const struct gmt_thread_state *thread, uint64_t 
 	return thread->waited_ns < share_ns ? FULL_WAIT_NS : 0;
 }
 
-/* Waits until the writer makes room. Returns false if there is no room in time. */
+/* Pushes the event when the writer has made room. Returns false if there is no room in time. */
 __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring,
 	const struct gmt_ring_event *event)
 {
 	struct gmt_thread_state *thread = &gmt_this_thread;
 	uint64_t last_ns = gmt_kernel_now_ns(), passed_ns = 0;
 	uint64_t wait_ns = allowed_wait_ns(thread, last_ns);
-	bool is_in = false;
+	bool is_pushed = false;
 
 	if (!wait_ns || atomic_load_explicit(&gmt_session.is_stalled, memory_order_relaxed))
 		return false;
@@ -270,7 +269,7 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring,
 		return false;
 	do {
 		rest(passed_ns);
-		is_in = gmt_ring_push(ring, event);
+		is_pushed = gmt_ring_push(ring, event);
 
 		uint64_t now_ns = gmt_kernel_now_ns();
 
@@ -280,16 +279,16 @@ __attribute__((noinline)) static bool push_when_possible(struct gmt_ring *ring,
 		 * Stops if the disk accepts no more data or the recording is over. While the recording
 		 * ends, the writer empties the rings once more.
 		 */
-	} while (!is_in && passed_ns < wait_ns &&
+	} while (!is_pushed && passed_ns < wait_ns &&
 		!atomic_load_explicit(&gmt_session.is_stalled, memory_order_relaxed) &&
 		(gmt_session_state_is_on(atomic_load_explicit(&gmt_session_state, memory_order_relaxed)) ||
 			atomic_load_explicit(&gmt_session.ending, memory_order_relaxed)));
 	thread->waited_ns += passed_ns;
-	thread->consumed_at_failed_wait = is_in ? 0 : atomic_load(&ring->consumed) + 1;
-	return is_in;
+	thread->consumed_at_failed_wait = is_pushed ? 0 : atomic_load(&ring->consumed) + 1;
+	return is_pushed;
 }
 
-void gmt_thread_ring_event(const struct gmt_ring_event *event)
+void gmt_thread_ring_push(const struct gmt_ring_event *event)
 {
 	struct gmt_ring *ring;
 

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/process.h"
+#include "runtime/fork_detection.h"
 #include "runtime/stages.h"
 
 enum { ASKED_AT_ONCE = 4 };
@@ -28,8 +28,8 @@ static struct {
 } counters;
 
 /*
- * Returns NULL if another thread was faster. Also returns NULL, and sets *ret_failed, if there is
- * no memory.
+ * Claims the slot for `thread`. Returns NULL if the owner is no longer `was`. If there is no
+ * memory, returns NULL and sets *ret_failed.
  */
 static struct gmt_thread_stack_caches *take(struct slot *slot, uint32_t was, uint32_t thread,
 	bool *ret_failed)
@@ -54,14 +54,14 @@ static struct gmt_thread_stack_caches *take(struct slot *slot, uint32_t was, uin
 	}
 	gmt_walk_init(&slot->caches->walk);
 	slot->caches->trace.epoch = 0;
-	/* The previous thread may have ended in the middle of a stack. */
+	/* The previous owner may have ended in the middle of a capture. */
 	atomic_store_explicit(&slot->caches->trace.guard.inside, 0, memory_order_relaxed);
 	return slot->caches;
 }
 
 /*
- * Threads that ended by the bare system call give no notice. Each claim asks the kernel about some
- * slots, in turn.
+ * Finds a slot whose thread ended by the bare system call, and so did not leave it. Each call asks
+ * the kernel about the next few slots.
  */
 static struct gmt_thread_stack_caches *take_of_dead(uint32_t count, uint32_t thread,
 	bool *ret_failed)
@@ -88,13 +88,13 @@ struct gmt_thread_stack_caches *gmt_thread_stack_caches_claim(void)
 	bool has_failed = false;
 
 	/* A child that runs in its parent's memory would leave its claim to the parent's thread. */
-	if (gmt_process_is_child())
+	if (gmt_fork_detection_is_child())
 		return NULL;
 	thread = gmt_thread_tid();
 	gmt_this_thread.is_known_own_process = !gmt_this_thread.ring;
 	/*
-	 * The loop ends: in each round another thread got the slot that this thread wanted, and the
-	 * number of slots is limited.
+	 * The loop ends: a further round means that another thread got the slot that this thread
+	 * wanted, and the number of slots is limited.
 	 */
 	do {
 		count = atomic_load_explicit(&counters.used, memory_order_relaxed);
@@ -104,8 +104,7 @@ struct gmt_thread_stack_caches *gmt_thread_stack_caches_claim(void)
 		if (!caches && !has_failed)
 			caches = take_of_dead(count, thread, &has_failed);
 		/*
-		 * The first thread takes the new slot. A thread that was slower searches again in the next
-		 * round.
+		 * Only one thread gets the new slot. Another thread searches again in the next round.
 		 */
 		if (!caches && !has_failed && count < GMT_THREAD_STACK_CACHES_MAX &&
 			atomic_compare_exchange_strong_explicit(&counters.used, &count, count + 1,

@@ -3,15 +3,15 @@
 #define GMT_PRODUCER_THREAD_STACK_CACHES_H
 
 /*
- * The stack caches of each thread: they remember its last stacks. A thread claims its caches with
- * its first stack and keeps them while it lives. Caches of ended threads are found and used again.
+ * The stack caches of each thread, which remember its last stacks. A thread claims caches with its
+ * first stack and keeps them while it lives. New threads claim the caches of ended threads.
  */
 
 #include <stddef.h>
 
 #include "python/python_trace.h"
 #include "unwind/walk.h"
-#include "producer/thread.h"
+#include "producer/thread_state.h"
 
 enum { GMT_THREAD_STACK_CACHES_MAX = 1024 }; /* threads at the same time */
 
@@ -30,9 +30,9 @@ _Static_assert(GMT_STACK_CACHES_IN_PAGE(walk.fp_values) > 1024 &&
 		GMT_STACK_CACHES_IN_PAGE(walk.fp_values) < 3072 &&
 		GMT_STACK_CACHES_IN_PAGE(walk.fp_slots) > 1024 &&
 		GMT_STACK_CACHES_IN_PAGE(walk.fp_slots) < 3072 &&
-		GMT_STACK_CACHES_IN_PAGE(walk.own_stack) > 1024 &&
-		GMT_STACK_CACHES_IN_PAGE(walk.own_stack) < 3072,
-	"what is looked at on both sides of each of these is on one page");
+		GMT_STACK_CACHES_IN_PAGE(walk.stack_bounds) > 1024 &&
+		GMT_STACK_CACHES_IN_PAGE(walk.stack_bounds) < 3072,
+	"the data before and behind the begin of each member is on one page");
 
 /*
  * Claims empty caches for the calling thread. Returns NULL if no memory is left. The thread owns

@@ -15,7 +15,7 @@ struct gmt_python_cache *gmt_python_cache_create(void)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* The way to replace if all are taken. Each thread cycles through the ways independently. */
+/* The next way to replace in a full set. Each thread has its own. */
 static _Thread_local __attribute__((tls_model("initial-exec"))) uint32_t next_way;
 
 void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_python_key *key,
@@ -34,7 +34,7 @@ void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_pytho
 
 	uint32_t sequence = atomic_load_explicit(&entry->sequence, memory_order_relaxed);
 
-	/* Only one thread writes at a time. The second thread leaves the entry alone. */
+	/* If another thread is writing this entry, adds nothing. */
 	if (sequence & 1 ||
 		!atomic_compare_exchange_strong_explicit(&entry->sequence, &sequence, sequence + 1,
 			memory_order_acquire, memory_order_relaxed))

@@ -3,9 +3,9 @@
 #define GMT_PYTHON_PYTHON_CACHE_H
 
 /*
- * Caches the frame id of a position in a code object, so that names and lines are read only once.
- * All threads share the cache without locks. A reader gets a whole entry or no entry: if it finds
- * an entry that another thread is writing, it skips that entry. Internal to python*.c.
+ * Caches the depot id of the frame at a position in a code object, so that names and lines are read
+ * only once. All threads share the cache without locks. gmt_python_cache_find skips an entry that
+ * another thread is writing. Internal to python*.c.
  */
 
 #include <stdatomic.h>
@@ -19,8 +19,8 @@ enum {
 };
 
 /*
- * The key of a position. A code object may die unnoticed, and another one may take its address. The
- * fingerprint tells them apart.
+ * The key of a position. Python may free a code object and place another at its address. Their
+ * fingerprints differ.
  */
 struct gmt_python_key {
 	uint64_t code;        /* address */
@@ -29,8 +29,8 @@ struct gmt_python_key {
 };
 
 /*
- * An entry. `sequence` is odd while a thread writes the entry. A reader uses the values that it
- * loads between two equal, even values of `sequence`. All loads acquire and all stores release, so
+ * An entry. `sequence` is odd while a thread writes the entry. The values are valid if `sequence`
+ * is even and the same before and after their loads. All loads acquire and all stores release, so
  * neither side needs a fence. On x86-64 these are plain moves.
  */
 struct gmt_python_cache_entry {
@@ -46,7 +46,7 @@ struct gmt_python_cache {
 /* Returns an empty cache; NULL if there is no memory. The cache lives as long as the process. */
 struct gmt_python_cache *gmt_python_cache_create(void);
 
-/* Adds the id of `key`. Replaces another entry if there is no room. May do nothing. */
+/* Adds the id of `key`. Replaces another entry if its set is full. May do nothing. */
 void gmt_python_cache_add(struct gmt_python_cache *cache, const struct gmt_python_key *key,
 	uint32_t id);
 
@@ -63,8 +63,8 @@ static inline struct gmt_python_cache_entry *gmt_python_cache_set(struct gmt_pyt
 }
 
 /*
- * Returns the id that was added for `key`; 0 if the cache does not hold it (any more). Inline,
- * because it runs once for each frame.
+ * Returns the id that was added for `key`; 0 if the cache does not hold it. Inline, because it runs
+ * once for each frame.
  */
 static inline uint32_t gmt_python_cache_find(struct gmt_python_cache *cache,
 	const struct gmt_python_key *key)

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "runtime/cancelling.h"
+#include "runtime/cancellation.h"
 #include "python/python_cache.h"
 #include "python/python_code.h"
 #include "python/python_code_frees.h"
@@ -19,13 +19,10 @@
 #include "format/format.h"
 #include "runtime/stages.h"
 
-/* From 3.12 on, a thread's state is that of the interpreter that runs on it. */
-enum { BOUND_SINCE_MINOR = 12 };
+/* From 3.12 on, this_thread() returns the thread's state in the interpreter that it runs. */
+enum { STATE_IS_BOUND_SINCE_MINOR = 12 };
 
-/*
- * Covers a thread that is in the middle of a capture and may not run for a second on a busy
- * machine.
- */
+/* Long enough for a thread in the middle of a capture, even on a busy machine. */
 #define END_WAIT_NS UINT64_C(10000000000)
 
 static _Atomic(char *) ending_thread; /* the thread on which Python ends */
@@ -70,8 +67,9 @@ static enum gmt_python_state refuse(const char *reason)
 }
 
 /*
- * Compares the recorder's reading with the interpreter's, if this thread holds the GIL now. It does
- * not use PyGILState_Check, which says yes to every thread once there was a second interpreter.
+ * Compares the recorder's reading with the interpreter's, if this thread holds the GIL now. Does
+ * not use PyGILState_Check, which returns 1 in every thread once a second interpreter has existed.
+ * Returns `otherwise` if it could not compare.
  */
 static enum gmt_python_state check_layout(enum gmt_python_state otherwise)
 {
@@ -81,7 +79,8 @@ static enum gmt_python_state check_layout(enum gmt_python_state otherwise)
 	if (!thread || python.running_thread() != thread || python.is_finalizing())
 		return state;
 	/*
-	 * Another thread compares: do not wait. Pairs with the clear: later threads see the result.
+	 * If another thread compares, does not wait. Pairs with the clear: later threads see the
+	 * result.
 	 */
 	if (atomic_flag_test_and_set_explicit(&python.is_checking, memory_order_acquire))
 		return state;
@@ -137,7 +136,7 @@ static enum gmt_python_state find_interpreter(gmt_python_find *find)
 	python.is_finalizing = find_either(find, "Py_IsFinalizing", "_Py_IsFinalizing");
 	if (!python.this_thread || !python.running_thread || !python.is_finalizing)
 		return refuse("it does not export the functions that the recorder needs");
-	if (python.layout.minor < BOUND_SINCE_MINOR) {
+	if (python.layout.minor < STATE_IS_BOUND_SINCE_MINOR) {
 		python.newest_interpreter = find("PyInterpreterState_Head");
 		python.main_interpreter = find("PyInterpreterState_Main");
 		if (!python.newest_interpreter || !python.main_interpreter)
@@ -146,7 +145,7 @@ static enum gmt_python_state find_interpreter(gmt_python_find *find)
 	python.cache = gmt_python_cache_create();
 	if (!python.cache)
 		return refuse("no memory");
-	if (python.layout.code.stamp == GMT_PYTHON_NONE && gmt_python_watches_code)
+	if (python.layout.code.version == GMT_PYTHON_NONE && gmt_python_watches_code)
 		gmt_python_code_frees_watch(find);
 	gmt_python_guard_init();
 
@@ -170,7 +169,7 @@ enum gmt_python_state gmt_python_init(void *(*find)(const char *name), char *ret
 	return state;
 }
 
-/* Takes the frames from `*frame` on into `now`, behind the first. False if the depot is full. */
+/* Appends the frames from `*frame` on to `now`. Returns false if the depot is full. */
 static bool take_remaining_frames(const char **frame, struct gmt_depot *depot, uint32_t depth,
 	uint64_t code_frees, const struct gmt_python_trace_stack *last,
 	struct gmt_python_trace_stack *now)
@@ -199,7 +198,7 @@ static bool take_remaining_frames(const char **frame, struct gmt_depot *depot, u
 
 		struct gmt_python_trace_frame *current = &now->frames[now->count];
 
-		*current = gmt_python_note_frame(&python.layout, &walked,
+		*current = gmt_python_remember_frame(&python.layout, &walked,
 			gmt_python_quick_fingerprint(&python.layout, walked.code, code_frees));
 		if (!remembered || remembered->frame != walked.frame)
 			remembered = gmt_python_find_frame(&python.layout, last, &at, walked.frame);
@@ -212,14 +211,14 @@ static bool take_remaining_frames(const char **frame, struct gmt_depot *depot, u
 				current->fingerprint, code_frees);
 		if (!id)
 			return false;
-		now->stack.items[now->count++] = id * 2 + walked.entry;
+		now->stack.items[now->count++] = id * 2 + walked.is_entry;
 	}
 	return true;
 }
 
 /*
- * Returns how many frames equal those of the last stack, one by one; `count` of them are already
- * found. *frame moves to the first frame that differs.
+ * Counts the frames that equal those of the last stack; the first `count` are already found. Moves
+ * *frame to the first frame that differs.
  */
 static uint32_t walk_unchanged(const char **frame, uint32_t count, uint32_t depth,
 	uint64_t code_frees, const struct gmt_python_trace_stack *last)
@@ -232,10 +231,10 @@ static uint32_t walk_unchanged(const char **frame, uint32_t count, uint32_t dept
 		/* Mostly the instruction differs, and this check does not read the code object. */
 		if (remembered->frame != next || !gmt_python_may_be_unchanged(&python.layout, remembered) ||
 			!gmt_python_walk_next(&python.layout, &next, &walked) ||
-			remembered->frame != walked.frame || walked.entry != (last->stack.items[count] & 1))
+			remembered->frame != walked.frame || walked.is_entry != (last->stack.items[count] & 1))
 			break;
 
-		struct gmt_python_trace_frame now = gmt_python_note_frame(&python.layout, &walked,
+		struct gmt_python_trace_frame now = gmt_python_remember_frame(&python.layout, &walked,
 			gmt_python_quick_fingerprint(&python.layout, walked.code, code_frees));
 
 		if (!gmt_python_is_same_frame(&now, remembered))
@@ -278,14 +277,15 @@ __attribute__((noinline)) static bool take_outer(struct gmt_depot *depot, uint32
 
 		if (!id)
 			return false;
-		outer->frames[outer->count] = gmt_python_note_frame(&python.layout, &walked, fingerprint);
-		outer->stack.items[outer->count++] = id * 2 + walked.entry;
+		outer->frames[outer->count] =
+			gmt_python_remember_frame(&python.layout, &walked, fingerprint);
+		outer->stack.items[outer->count++] = id * 2 + walked.is_entry;
 	}
 	*ret_is_same = unchanged == before && outer->count == before;
 	return true;
 }
 
-/* Stores a stack with its outer end in place of some inner frames. A 0 marks the gap in between. */
+/* Stores a stack whose outer end replaces some inner frames. A 0 marks the gap. */
 static uint32_t intern_both_ends(struct gmt_depot *depot,
 	const struct gmt_python_trace_stack *inner, struct gmt_python_trace *trace)
 {
@@ -380,7 +380,7 @@ static inline uint32_t capture_thread(const char *thread, struct gmt_depot *depo
 	uint32_t epoch = atomic_load_explicit(&python.epoch, memory_order_relaxed), count;
 	uint64_t code_frees = gmt_python_code_frees();
 
-	/* The thread has a state only for the GIL's sake, like the threads of autograd. */
+	/* The thread has a state only to take the GIL, like the threads of autograd. */
 	if (!frame)
 		return 0;
 	if (__builtin_expect(trace->epoch != epoch, 0)) {
@@ -390,7 +390,7 @@ static inline uint32_t capture_thread(const char *thread, struct gmt_depot *depo
 	if (depth > GMT_PYTHON_TRACE_FRAMES)
 		depth = GMT_PYTHON_TRACE_FRAMES;
 	count = gmt_python_take_unchanged(&python.layout, last, 0, depth, code_frees, &frame);
-	/* The stack has all frames of the last stack and no others. */
+	/* The stack equals the last stack. */
 	if (last->id && count == last->count && !frame && !last->stack.truncated)
 		return last->id;
 	return capture_changed(frame, count, depot, depth, code_frees, trace, ret_lost);
@@ -411,9 +411,9 @@ static inline bool has_begun_to_end_elsewhere(const char *thread)
 }
 
 /*
- * Returns whether the thread may be running another interpreter. Until 3.11, the state by which a
- * thread is known stays that of the first interpreter. The other state can be recognized only while
- * this thread holds the GIL.
+ * Returns whether the thread may be running another interpreter. Until 3.11, this_thread() returns
+ * the thread's state in the first interpreter. running_thread() returns the present state, but only
+ * while this thread holds the GIL.
  */
 static inline bool may_be_other_interpreter(const char *thread)
 {
@@ -426,10 +426,10 @@ __attribute__((noinline)) static bool is_on_by_now(void)
 	enum gmt_python_state state = state_now();
 
 	if (state == GMT_PYTHON_PENDING) {
-		int cancelling = gmt_cancelling_hold();
+		int cancellation = gmt_cancellation_disable();
 
 		state = check_layout(state);
-		gmt_cancelling_release(cancelling);
+		gmt_cancellation_restore(cancellation);
 	}
 	return state == GMT_PYTHON_ON;
 }
@@ -455,14 +455,14 @@ uint32_t gmt_python_capture(struct gmt_depot *depot, uint32_t depth, struct gmt_
 
 	char *thread = python.this_thread();
 
-	/* Once Python ends, the thread does not enter the guard, which must become empty. */
+	/* After Python has begun to end, no thread enters its guard, so that all become empty. */
 	if (!thread || has_begun_to_end_elsewhere(thread))
 		return 0;
 	if (__builtin_expect(may_be_other_interpreter(thread), 0)) {
 		trace->may_be_other_interpreter = !python.is_finalizing();
 		return 0;
 	}
-	/* Either gmt_python_end sees this thread inside, or this thread sees that it was called. */
+	/* Either gmt_python_end sees this thread in its guard, or this thread sees `ending_thread`. */
 	gmt_python_guard_enter(&trace->guard);
 	if (__builtin_expect(!has_begun_to_end_elsewhere(thread) && !python.is_finalizing(), 1)) {
 		id = capture_thread(thread, depot, depth, trace, ret_lost);

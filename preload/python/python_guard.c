@@ -12,8 +12,8 @@
 #include "runtime/hot_data.h"
 
 /*
- * If the kernel fails to make the promised barrier, the thread sleeps instead. This is far longer
- * than any processor holds a store back.
+ * If the kernel fails to make the promised barrier, the thread sleeps so long. No processor delays
+ * a store for so long.
  */
 enum { BARRIER_SLEEP_NS = 20000000 };
 
@@ -40,8 +40,8 @@ void gmt_python_guard_list(struct gmt_python_guard *guard)
 		;
 	atomic_store_explicit(&guard->is_listed, true, memory_order_relaxed);
 	/*
-	 * A thread that does not find this guard in the list came earlier. From here on, its earlier
-	 * stores are visible.
+	 * If the ending thread did not find this guard in the list, its store of `ending_thread` is
+	 * visible after this fence.
 	 */
 	atomic_thread_fence(memory_order_seq_cst);
 }
@@ -69,7 +69,7 @@ bool gmt_python_guard_wait(uint64_t timeout_ns)
 	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(timeout_ns);
 
 	pass_barriers();
-	/* A guard that was seen empty stays so: a thread that enters it later leaves at once. */
+	/* An empty guard needs no second look: a thread that enters it later leaves at once. */
 	for (struct gmt_python_guard *guard = atomic_load(&first); guard; guard = guard->next)
 		while (atomic_load_explicit(&guard->inside, memory_order_acquire))
 			if (!gmt_bounded_wait_rest(&wait))
@@ -82,8 +82,8 @@ void gmt_python_guard_reset(void)
 	for (struct gmt_python_guard *guard = atomic_load(&first); guard; guard = guard->next) {
 		atomic_store(&guard->inside, 0);
 		/*
-		 * Its thread may not have set this yet. If a guard were listed twice, the list would have
-		 * no end.
+		 * The fork may have come between the two steps of gmt_python_guard_list. If a guard were
+		 * listed twice, the list would have no end.
 		 */
 		atomic_store(&guard->is_listed, true);
 	}

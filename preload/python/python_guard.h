@@ -3,16 +3,17 @@
 #define GMT_PYTHON_PYTHON_GUARD_H
 
 /*
- * Guards: they record which threads are reading frames now. The thread on which Python ends can
- * wait until no thread reads frames. Internal to python*.c.
+ * Guards record which threads read frames now. The thread on which Python ends waits until no
+ * thread reads frames. Internal to python*.c.
  *
- * A thread first enters its own guard. Then it checks a word of the caller that says whether to
- * stay out. The ending thread first writes that word and then checks the guards. One of the two
- * threads must see the other's store, so each needs a full barrier between its store and its load.
+ * A reading thread first enters its guard, and then checks whether Python is ending
+ * (`ending_thread` in python_capture.c). The ending thread first stores `ending_thread`, and then
+ * checks the guards. One of the two threads must see the other's store, so each needs a full
+ * barrier between its store and its load.
  *
  * Threads enter their guards at each stack, so they should not pay for a barrier. Instead the
- * ending thread makes it for them, once: the kernel makes all threads of the process pass a barrier
- * (membarrier). If the kernel cannot do this, each thread makes its own barrier.
+ * ending thread asks the kernel to make all threads of the process pass a barrier (membarrier). If
+ * the kernel cannot do this, each reading thread makes its own barrier.
  */
 
 #include <stdatomic.h>
@@ -20,7 +21,7 @@
 #include <stdint.h>
 
 /*
- * The guard of a thread. All zero: no thread is inside. Other threads read its memory for as long
+ * The guard of a thread. All zero: the thread is outside. Its memory must stay readable for as long
  * as the process lives.
  */
 struct gmt_python_guard {
@@ -38,12 +39,12 @@ extern _Atomic bool gmt_python_guard_kernel_makes_barrier;
  */
 void gmt_python_guard_init(void);
 
-/* Adds a guard that was never entered before to the list. */
+/* Adds a guard to the list of all guards, before the guard is entered for the first time. */
 void gmt_python_guard_list(struct gmt_python_guard *guard);
 
 /*
- * Enters the guard. Loads that the calling thread makes afterwards, with acquire or sequentially
- * consistent order, see the values of that time or later. Not nested.
+ * Enters the guard. Later loads of the calling thread, with acquire or sequentially consistent
+ * order, see the values of that time or later ones. Not nested.
  */
 static inline void gmt_python_guard_enter(struct gmt_python_guard *guard)
 {
@@ -66,9 +67,9 @@ static inline void gmt_python_guard_leave(struct gmt_python_guard *guard)
 }
 
 /*
- * Waits for all threads that are inside a guard now. Such a thread may not have seen the caller's
- * last store. A thread that enters later sees it. Returns true when these threads have left their
- * guards, and false after `timeout_ns`. The caller must not be inside a guard.
+ * Waits until all threads that are in their guards now have left them: they may not have seen the
+ * caller's last store. Threads that enter later see it. Returns false after `timeout_ns`. The
+ * caller must not be in a guard.
  */
 bool gmt_python_guard_wait(uint64_t timeout_ns);
 

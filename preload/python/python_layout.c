@@ -41,8 +41,8 @@ static const struct sections sections[] = {
 };
 
 enum {
-	NEWEST_TRIED = 15, /* the tests run against these; newer versions must be checked */
-	FIRST_WITH_OTHERS = 14, /* a frame may hold an object that is not code */
+	NEWEST_TESTED_MINOR = 15, /* the reading of newer versions must be checked */
+	OTHER_OBJECTS_SINCE_MINOR = 14, /* a frame may hold an object that is not code */
 };
 
 static bool refuse(char *ret_why, uint32_t why_bytes, const char *version, const char *reason)
@@ -53,8 +53,8 @@ static bool refuse(char *ret_why, uint32_t why_bytes, const char *version, const
 }
 
 /*
- * Takes the offset of a field of `bytes` bytes in a structure of `size` bytes. Returns false if the
- * offset is impossible.
+ * Stores the offset of a field of `bytes` bytes in a structure of `size` bytes. Returns false if
+ * the offset is impossible.
  */
 static bool take(uint16_t *ret_offset, uint64_t offset, uint64_t size, uint64_t bytes)
 {
@@ -64,7 +64,7 @@ static bool take(uint16_t *ret_offset, uint64_t offset, uint64_t size, uint64_t 
 	return true;
 }
 
-/* Takes the offsets that the interpreter publishes. Returns NULL, or what is wrong with them. */
+/* Reads the offsets that the interpreter publishes. Returns NULL, or why they cannot be used. */
 static const char *read_offsets(const struct sections *at, const uint64_t *words,
 	uint64_t version_hex, struct gmt_python_layout *layout)
 {
@@ -94,13 +94,13 @@ static const char *read_offsets(const struct sections *at, const uint64_t *words
 		!take(&layout->string.compact, string[0] - 8, string[0], 8) ||
 		string[1] != GMT_PYTHON_STRING_STATE || string[2] != GMT_PYTHON_STRING_LENGTH)
 		return "its table of offsets is not valid";
-	/* The stamp is not in the table. Its offset is valid only if the others have not changed. */
+	/* The version is not in the table. Its offset is valid only if `bytecode` has not changed. */
 	if (layout->code.bytecode != bytecode)
-		layout->code.stamp = GMT_PYTHON_NONE;
+		layout->code.version = GMT_PYTHON_NONE;
 	return NULL;
 }
 
-/* Returns whether it is a prerelease: "3.14.0rc2" may still differ from 3.14.0. */
+/* Returns whether the version is a prerelease: "3.14.0rc2" may still differ from 3.14.0. */
 static bool is_prerelease(const char *version)
 {
 	return version[strcspn(version, "abr")] != '\0';
@@ -143,8 +143,8 @@ bool gmt_python_layout_find(const char *version, gmt_python_find *find,
 	 * must be checked.
 	 */
 	layout.must_be_checked =
-		minor > NEWEST_TRIED || is_prerelease(version) || find("_Py_NegativeRefcount");
-	if (minor >= FIRST_WITH_OTHERS) {
+		minor > NEWEST_TESTED_MINOR || is_prerelease(version) || find("_Py_NegativeRefcount");
+	if (minor >= OTHER_OBJECTS_SINCE_MINOR) {
 		layout.code_type = find("PyCode_Type");
 		if (!layout.code_type)
 			return refuse(ret_why, why_bytes, version, "it does not export its code type");

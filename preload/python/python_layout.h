@@ -3,9 +3,9 @@
 #define GMT_PYTHON_PYTHON_LAYOUT_H
 
 /*
- * Determines how to read the frames of the interpreter in this process: which row of
- * python_layout.def applies, and whether the row must be checked first. Also contains the loads
- * themselves, and the walk over frames. Internal to python*.c.
+ * Determines how to read the frames of the interpreter in this process: the row of
+ * python_layout.def that applies, and whether the row must be checked first. Also reads frames and
+ * walks over them. Internal to python*.c.
  */
 
 #include <stdbool.h>
@@ -14,7 +14,10 @@
 
 enum { GMT_PYTHON_NONE = 0xffff };
 
-/* How to find the outermost frame of one run of the interpreter's loop. */
+/*
+ * How to find the outermost frame of one run of the interpreter's loop. The native stack has one
+ * native frame for each run.
+ */
 enum gmt_python_walk {
 	GMT_PYTHON_WALK_EACH,  /* all frames: each Python call is a C call (3.9, 3.10) */
 	GMT_PYTHON_WALK_FLAG,  /* frames that have a flag (3.11) */
@@ -31,8 +34,9 @@ struct gmt_python_layout {
 	uint8_t minor;
 	uint8_t walk;        /* enum gmt_python_walk */
 	uint8_t lines;       /* enum gmt_python_lines */
-	bool
-		must_be_checked; /* the row must be compared with the interpreter's own answer before use */
+	/* The recorder's reading must be compared with the interpreter's before use. */
+	bool must_be_checked;
+	/* Byte offsets in CPython's structures; the columns of python_layout.def. */
 	struct {
 		uint16_t frame, hop;
 	} thread;
@@ -40,7 +44,7 @@ struct gmt_python_layout {
 		uint16_t previous, code, instr, owner, entry;
 	} frame;
 	struct {
-		uint16_t file, name, qualified, lines, first_line, bytecode, stamp;
+		uint16_t file, name, qualified, lines, first_line, bytecode, version;
 	} code;
 	struct {
 		uint16_t ascii, compact, kind_shift;
@@ -88,8 +92,8 @@ static inline int64_t gmt_python_load_long(const char *object, uint32_t offset)
 }
 
 /*
- * The same offsets in all versions. The recorder refuses an interpreter whose objects have another
- * header.
+ * Offsets that are the same in all versions. The recorder refuses an interpreter whose objects have
+ * another header.
  */
 enum {
 	GMT_PYTHON_TYPE = 8,
@@ -106,8 +110,8 @@ struct gmt_python_walked_frame {
 	const char *code;
 	/* Offset of the running instruction in the bytecode, in bytes; below 0: not begun. */
 	int64_t instr;
-	bool entry; /* the outermost frame of one run of the interpreter's loop */
-	bool complete; /* false: still being set up, so the public API does not show it */
+	bool is_entry; /* the outermost frame of one run of the interpreter's loop */
+	bool is_complete; /* false: still being set up, so the public API does not show it */
 };
 
 /* Returns the innermost frame of a thread state, where a walk starts; NULL if it runs no Python. */
@@ -122,7 +126,8 @@ static inline const char *gmt_python_walk_start(const struct gmt_python_layout *
 }
 
 /*
- * From FIRST_SHIM on, the owner is the interpreter itself: such a frame stands for a call from C.
+ * From FIRST_SHIM on, the owner is the interpreter itself. CPython calls such frames shims: they
+ * stand for a call from C.
  */
 enum { GMT_PYTHON_OWNER_GENERATOR = 1, GMT_PYTHON_OWNER_FIRST_SHIM = 3 };
 
@@ -133,7 +138,7 @@ static inline const char *gmt_python_frame_code(const struct gmt_python_layout *
 	return (const char *)((uintptr_t)gmt_python_load(frame, layout->frame.code) & ~(uintptr_t)3);
 }
 
-/* Returns whether the frame is one of the interpreter itself. */
+/* Returns whether the frame is the interpreter's own. */
 static inline bool gmt_python_is_shim(const struct gmt_python_layout *layout, const char *frame)
 {
 	if (frame[layout->frame.owner] >= GMT_PYTHON_OWNER_FIRST_SHIM)
@@ -147,12 +152,12 @@ static inline bool gmt_python_is_shim(const struct gmt_python_layout *layout, co
 }
 
 /*
- * Finds the frame at `*frame` or the next outer frame that counts, and moves `*frame` behind it.
- * Returns false at the end of the stack.
+ * Returns the frame at `*frame`, or the next outer frame that belongs to the stack. Moves `*frame`
+ * to the frame outside of it. Returns false at the end of the stack.
  *
- * It skips frames that are still being set up, like the public API. It keeps such a frame if it is
- * alone in its run. The native stack contains the interpreter's native frame for that run. Without
- * the Python frame, all outer Python frames would appear at the wrong place.
+ * Like the public API, skips frames that are still being set up, except the only frame of a run.
+ * The native stack has the interpreter's native frame for that run. Without the Python frame, the
+ * reader would place all outer Python frames wrongly.
  */
 static inline bool gmt_python_walk_next(const struct gmt_python_layout *layout, const char **frame,
 	struct gmt_python_walked_frame *ret_walked)
@@ -176,8 +181,8 @@ static inline bool gmt_python_walk_next(const struct gmt_python_layout *layout, 
 				.frame = at,
 				.code = code,
 				.instr = instr,
-				.entry = true,
-				.complete = true,
+				.is_entry = true,
+				.is_complete = true,
 			};
 			return true;
 		}
@@ -200,8 +205,8 @@ static inline bool gmt_python_walk_next(const struct gmt_python_layout *layout, 
 				.frame = at,
 				.code = code,
 				.instr = instr,
-				.entry = is_entry,
-				.complete = is_complete,
+				.is_entry = is_entry,
+				.is_complete = is_complete,
 			};
 			return true;
 		}

@@ -78,7 +78,7 @@ static const char *compare(const struct api *api, const struct gmt_python_layout
 		what = "files";
 	else if ((line < 0 ? 0 : (uint32_t)line) !=
 		gmt_python_line(layout, walked->code, walked->instr))
-		/* Last, because it follows a pointer next to those that were just found correct. */
+		/* Compared last, because this reads a pointer next to those just found correct. */
 		what = "lines";
 	api->Py_DecRef(code);
 	return what;
@@ -101,11 +101,11 @@ enum gmt_python_layout_result gmt_python_layout_check(const struct gmt_python_la
 	for (; theirs && !what && count < FRAME_LIMIT; count++) {
 		struct gmt_python_walked_frame walked;
 
-		/* Frames that the public API leaves out do not count. */
+		/* Skips frames that the public API leaves out. */
 		do {
 			if (!gmt_python_walk_next(layout, &ours, &walked))
 				what = "depths";
-		} while (!what && !walked.complete);
+		} while (!what && !walked.is_complete);
 		if (!what)
 			what = compare(&api, layout, theirs, &walked);
 

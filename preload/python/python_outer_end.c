@@ -4,9 +4,9 @@
 #include <stddef.h>
 
 /*
- * The search cannot skip frames. Only the frames themselves say which frame called which, and a
- * remembered frame and its memory may be gone. So the search passes all frames, with one load each.
- * It examines only the last frames in full.
+ * The search cannot skip frames: only a frame itself knows its caller, and a remembered frame and
+ * its memory may be gone. So the search passes all frames, with one load each. It examines only the
+ * outermost frames in full.
  */
 
 enum { PREFETCH_FRAMES = 8 };
@@ -34,7 +34,7 @@ const char *gmt_python_outer_end_find(const struct gmt_python_layout *layout, co
 			return NULL;
 		pointers[at] = frame;
 		at = at + 1 == size ? 0 : at + 1;
-		/* So many frames come from a recursion, so their distances in memory are equal. */
+		/* A deep stack is a recursion, so the distances of its frames in memory are equal. */
 		__builtin_prefetch((const void *)((uintptr_t)next +
 			PREFETCH_FRAMES * ((uintptr_t)next - (uintptr_t)frame)));
 		frame = next;

@@ -4,7 +4,7 @@
 
 /*
  * Finds the outer end of a Python stack that is deeper than the depth limit. In the flow: the walk
- * over frames -> outer -> trace. Internal to python*.c.
+ * over frames -> outer end -> trace. Internal to python*.c.
  */
 
 #include <stdint.h>
@@ -24,7 +24,6 @@ enum {
  * `pointers` holds GMT_PYTHON_OUTER_END_POINTERS pointers.
  *
  * The interpreter's own frames count for GMT_OUTER_END_MAX_SEARCHED_FRAMES, but not for `count`.
- * The function reads one pointer of each frame on the way.
  */
 const char *gmt_python_outer_end_find(const struct gmt_python_layout *layout, const char *frame,
 	uint32_t count, const char **pointers);

@@ -19,7 +19,7 @@ static const void *entry_of(const struct gmt_depot *depot, uint32_t id, uint32_t
 	return entry + 1;
 }
 
-/* Two threads that add an entry at the same moment create it twice. So the content counts. */
+/* Compares the content, because two threads that add an entry at the same moment add it twice. */
 static bool is_same_code(const struct gmt_depot *depot, uint32_t a, uint32_t b)
 {
 	uint32_t a_bytes, b_bytes;
@@ -84,7 +84,7 @@ static enum answer compare(const struct gmt_python_layout *layout, const char *f
 		if (!fresh)
 			return NO_ROOM;
 		if (!is_same_frame(depot, fresh, stack->items[at] >> 1) ||
-			(stack->items[at] & 1) != walked.entry)
+			(stack->items[at] & 1) != walked.is_entry)
 			return DIFFERENT;
 	}
 

@@ -3,9 +3,9 @@
 #define GMT_PYTHON_PYTHON_SELFTEST_H
 
 /*
- * Compares stacks that were built from remembered data (python/python_trace.h,
- * python/python_cache.h) with the interpreter's frames, which it reads again without that data.
- * Internal to python*.c, except the option and the result.
+ * Compares captured stacks, which were built from remembered data (python/python_trace.h,
+ * python/python_cache.h), with the interpreter's frames, which it reads again without that data.
+ * Internal to python*.c, except gmt_python_selftest_every and gmt_python_selftest.
  */
 
 #include <stdbool.h>
@@ -14,13 +14,12 @@
 #include "depot/depot.h"
 #include "python/python_layout.h"
 
-/* Compares one in so many stacks of a thread; 0: no comparison. Set it before the first capture. */
+/* Each thread compares one of so many stacks; 0: no comparison. Set it before the first capture. */
 extern uint32_t gmt_python_selftest_every;
 
 /*
  * Compares the stack `id` with the frames of `thread`, the calling thread: functions, files and
- * lines. At most `depth` frames of the thread were taken. Counts the result. May add entries to the
- * depot, for frames that the depot does not hold.
+ * lines. `depth` is that of the capture. Counts the result. May add frames to the depot.
  */
 void gmt_python_selftest_compare(const struct gmt_python_layout *layout, const char *thread,
 	struct gmt_depot *depot, uint32_t depth, uint32_t id);

@@ -3,8 +3,8 @@
 #define GMT_PYTHON_PYTHON_TRACE_H
 
 /*
- * A thread's trace: its last Python stack, so that the next capture looks up only what has changed.
- * In the flow: the walk over frames -> trace -> (the cache of all threads) -> depot. Internal to
+ * A thread's trace: its last Python stack. The next capture looks up only the frames that have
+ * changed. In the flow: the walk over frames -> trace -> python_cache -> depot. Internal to
  * python*.c. The caller of gmt_python_capture provides the memory.
  */
 
@@ -19,16 +19,16 @@ enum { GMT_PYTHON_TRACE_FRAMES = 1024 };
 
 /*
  * A remembered frame: its code object, the position in that object, and the fingerprint that
- * distinguishes the object from another at the same address. Also words of the frame as they stood
- * in memory; python/python_unchanged_frames.c recognizes the frame by them.
+ * distinguishes the object from another at the same address. `instr`, `previous` and `kind` are
+ * words of the frame in memory, by which python_unchanged_frames.c recognizes the frame.
  */
 struct gmt_python_trace_frame {
 	const char *frame, *code;
 	int64_t instr; /* the word of the frame that holds the instruction */
 	uint64_t fingerprint;
 	const char *previous;
-	uint16_t kind;
-	bool is_behind_shim; /* `previous` says that it is a frame of the interpreter itself */
+	uint16_t kind;       /* gmt_python_kind_of */
+	bool is_behind_shim; /* `previous` is a frame of the interpreter itself */
 };
 
 /* A remembered stack, innermost frame first. */
@@ -50,9 +50,8 @@ struct gmt_python_trace {
 	struct gmt_python_guard guard;
 	uint32_t epoch; /* ids of another epoch are invalid */
 	uint32_t last;  /* index in `stacks` of the last stack; the other one is for the next stack */
-	uint32_t
-		captures_since_selftest; /* stacks since the last comparison (python/python_selftest.h) */
-	bool may_be_other_interpreter; /* a second result of gmt_python_capture */
+	uint32_t captures_since_selftest; /* stacks since the last comparison (python_selftest.h) */
+	bool may_be_other_interpreter;    /* a second result of gmt_python_capture */
 	/* The innermost frames; the id is that of the whole stack. */
 	struct gmt_python_trace_stack stacks[2];
 	/*

@@ -2,7 +2,7 @@
 #include "python/python_unchanged_frames.h"
 
 /*
- * Why the frames taken from the last stack are those that a walk would find (gmt_python_walk_next).
+ * Why a walk (gmt_python_walk_next) would find the frames that are copied from the last stack.
  *
  * A walk looks at words of the frame, at its code object, and at whether the next frame is the
  * interpreter's own.
@@ -10,8 +10,9 @@
  * - The words are compared as they stand in memory. Those of each frame are compared before the
  *   next frame is read. So only frames that are on the stack now are read.
  * - The fingerprint shows that the code object is the same, and code objects do not change.
- * - The next frame is the interpreter's own if it says so again. It is not the interpreter's own if
- *   it equals the next frame of the last stack. Otherwise the frame in front of it is not taken.
+ * - The next frame is the interpreter's own if its owner is the interpreter again. It is not the
+ *   interpreter's own if it equals the next frame of the last stack. In other cases the frame
+ *   before it does not count as unchanged.
  */
 
 /* Returns whether the code object is the same, if each code object has its own fingerprint. */
@@ -59,7 +60,7 @@ __attribute__((always_inline)) static inline uint32_t take_unchanged_by(
 		}
 		next = outer;
 	}
-	/* The caller of the last frame was not examined, unless it is the interpreter's own frame. */
+	/* The frame outside of the last frame was examined only if it is the interpreter's own. */
 	if (walk == GMT_PYTHON_WALK_SHIMS && remembered > first && next &&
 		!remembered[-1].is_behind_shim)
 		next = (--remembered)->frame;
@@ -83,7 +84,7 @@ uint32_t gmt_python_take_unchanged(const struct gmt_python_layout *layout,
 		return take_unchanged_by(layout, remembered, count, true, GMT_PYTHON_WALK_EACH, frame);
 	if (code_frees && layout->walk == GMT_PYTHON_WALK_FLAG)
 		return take_unchanged_by(layout, remembered, count, true, GMT_PYTHON_WALK_FLAG, frame);
-	/* Without a number and without a count, each code object would have to be read whole. */
+	/* Without version numbers and without a count, each code object would have to be read whole. */
 	return layout->walk == GMT_PYTHON_WALK_SHIMS
 		? take_unchanged_by(layout, remembered, count, false, GMT_PYTHON_WALK_SHIMS, frame)
 		: 0;

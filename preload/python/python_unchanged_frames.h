@@ -48,7 +48,7 @@ __attribute__((always_inline)) static inline uint16_t gmt_python_kind_of(enum gm
 	return both;
 }
 
-/* Returns whether a frame's owner says that it is a frame of the interpreter itself. */
+/* Returns whether a frame is the interpreter's own, by its owner. */
 static inline bool gmt_python_has_shim_owner(const struct gmt_python_layout *layout,
 	const char *frame)
 {
@@ -56,8 +56,8 @@ static inline bool gmt_python_has_shim_owner(const struct gmt_python_layout *lay
 		frame[layout->frame.owner] >= GMT_PYTHON_OWNER_FIRST_SHIM;
 }
 
-/* Returns what the trace remembers of a frame that the walk has reached. */
-static inline struct gmt_python_trace_frame gmt_python_note_frame(
+/* Returns the entry of the trace for a frame that the walk has reached. */
+static inline struct gmt_python_trace_frame gmt_python_remember_frame(
 	const struct gmt_python_layout *layout, const struct gmt_python_walked_frame *walked,
 	uint64_t fingerprint)
 {
@@ -83,16 +83,16 @@ static inline bool gmt_python_is_same_frame(const struct gmt_python_trace_frame 
 }
 
 /*
- * Returns what is remembered of `frame`, searched in the last stack from *at on. Moves *at there.
- * Returns NULL if it is not near. Then the caller looks it up as a new frame, with the same result.
+ * Finds `frame` among the next frames of the last stack, from *at on, and moves *at there. Returns
+ * NULL if it is not found. Then the caller looks it up as a new frame, with the same result.
  */
 static inline const struct gmt_python_trace_frame *gmt_python_find_frame(
 	const struct gmt_python_layout *layout, const struct gmt_python_trace_stack *last, uint32_t *at,
 	const char *frame)
 {
 	/*
-	 * If the frame lies a little above the next remembered frame, that frame called it, directly or
-	 * indirectly. So it is a new frame.
+	 * If the frame lies a little above the next remembered frame, that frame is an outer frame of
+	 * it. So it is a new frame.
 	 */
 	if (*at < last->count && layout->walk != GMT_PYTHON_WALK_EACH &&
 		(uintptr_t)frame - (uintptr_t)last->frames[*at].frame - 1 < GMT_PYTHON_CHUNK_BYTES - 1)
@@ -117,9 +117,9 @@ static inline bool gmt_python_may_be_unchanged(const struct gmt_python_layout *l
 }
 
 /*
- * Returns how many frames from `*frame` outwards equal, one by one, those of the last stack from
- * `from` on, at most `limit`. Moves `*frame` behind them. The result may be smaller than the true
- * number. `code_frees` is gmt_python_code_frees().
+ * Returns how many frames from `*frame` outwards equal those of the last stack from `from` on, at
+ * most `limit`. Moves `*frame` to the next frame. The result may be smaller than the true number.
+ * `code_frees` is gmt_python_code_frees().
  */
 uint32_t gmt_python_take_unchanged(const struct gmt_python_layout *layout,
 	const struct gmt_python_trace_stack *last, uint32_t from, uint32_t limit, uint64_t code_frees,

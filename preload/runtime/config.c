@@ -12,9 +12,9 @@
 #include "options/recorder_options.h"
 #include "system/launcher_rank.h"
 
-enum { WRONG_LINES = 4, WRONG_BYTES = 256 };
+enum { ERROR_LINES = 4, ERROR_BYTES = 256 };
 
-struct gmt_config gmt_config = { .verbosity = 1, .records = true };
+struct gmt_config gmt_config = { .verbosity = 1, .records_process = true };
 
 /* The settings that were read from GPUMEMTRACE_OPTIONS. */
 static struct gmt_recorder_settings settings;
@@ -24,17 +24,17 @@ static struct gmt_recorder_settings settings;
  * the number of further errors.
  */
 static struct {
-	char lines[WRONG_LINES][WRONG_BYTES];
+	char lines[ERROR_LINES][ERROR_BYTES];
 	unsigned count;
-} wrong;
+} errors;
 
 static void keep_complaint(void *context, const struct gmt_option_complaint *complaint)
 {
 	(void)context;
-	if (wrong.count < WRONG_LINES)
-		snprintf(wrong.lines[wrong.count], WRONG_BYTES, "GPUMEMTRACE_OPTIONS: %.160s%s%.64s",
+	if (errors.count < ERROR_LINES)
+		snprintf(errors.lines[errors.count], ERROR_BYTES, "GPUMEMTRACE_OPTIONS: %.160s%s%.64s",
 			complaint->line, *complaint->consequence ? "; " : "", complaint->consequence);
-	wrong.count++;
+	errors.count++;
 }
 
 static bool is(enum gmt_recorder_option option, const char *value)
@@ -91,9 +91,9 @@ static void apply(void)
 	gmt_config.python_stacks =
 		is(GMT_RECORDER_OPTION_stacks, "all") || is(GMT_RECORDER_OPTION_stacks, "python");
 	gmt_config.free_stacks = is(GMT_RECORDER_OPTION_free_stacks, "on");
-	gmt_config.unwind = is(GMT_RECORDER_OPTION_unwind, "libunwind") ? GMT_UNWIND_WAY_LIBUNWIND
-		: is(GMT_RECORDER_OPTION_unwind, "frame-pointers")          ? GMT_UNWIND_WAY_FRAME_POINTERS
-																	: GMT_UNWIND_WAY_AUTO;
+	gmt_config.unwind = is(GMT_RECORDER_OPTION_unwind, "libunwind") ? GMT_UNWIND_METHOD_LIBUNWIND
+		: is(GMT_RECORDER_OPTION_unwind, "frame-pointers") ? GMT_UNWIND_METHOD_FRAME_POINTERS
+														   : GMT_UNWIND_METHOD_AUTO;
 	gmt_config.overflow = is(GMT_RECORDER_OPTION_overflow, "drop") ? GMT_OVERFLOW_DROP
 		: is(GMT_RECORDER_OPTION_overflow, "wait")                 ? GMT_OVERFLOW_WAIT
 																   : GMT_OVERFLOW_BLOCK;
@@ -109,7 +109,7 @@ static void apply(void)
 	gmt_config.paused = is(GMT_RECORDER_OPTION_paused, "on");
 	gmt_config.snapshot_peak_bytes = size_of(GMT_RECORDER_OPTION_snapshot_peak);
 	gmt_config.snapshot_signal = signal_of(GMT_RECORDER_OPTION_snapshot_signal);
-	gmt_config.records = gmt_config_has_rank(gmt_launcher_rank());
+	gmt_config.records_process = gmt_config_has_rank(gmt_launcher_rank());
 	gmt_config.command = is(GMT_RECORDER_OPTION_command, "on");
 	gmt_config.help = is(GMT_RECORDER_OPTION_help, "1");
 	gmt_config.mode = is(GMT_RECORDER_OPTION_mode, "full") ? GMT_MODE_FULL
@@ -128,7 +128,7 @@ void gmt_config_init(const char *options)
 	const char *runtime_folder = getenv("XDG_RUNTIME_DIR");
 	const char *run = getenv("GPUMEMTRACE_RUN");
 
-	wrong.count = 0;
+	errors.count = 0;
 	snprintf(gmt_config.runtime_folder, sizeof(gmt_config.runtime_folder), "%s",
 		runtime_folder ? runtime_folder : "");
 	snprintf(gmt_config.run, sizeof(gmt_config.run), "%s",
@@ -140,16 +140,16 @@ void gmt_config_init(const char *options)
 
 void gmt_config_warn(void (*report)(const char *text))
 {
-	unsigned count = wrong.count < WRONG_LINES ? wrong.count : WRONG_LINES;
+	unsigned count = errors.count < ERROR_LINES ? errors.count : ERROR_LINES;
 
-	if (wrong.count > WRONG_LINES)
-		snprintf(wrong.lines[WRONG_LINES - 1], WRONG_BYTES,
+	if (errors.count > ERROR_LINES)
+		snprintf(errors.lines[ERROR_LINES - 1], ERROR_BYTES,
 			"GPUMEMTRACE_OPTIONS: %u more errors; "
 			"`gpumemtrace doctor` lists all of them",
-			wrong.count - WRONG_LINES + 1);
+			errors.count - ERROR_LINES + 1);
 	for (unsigned i = 0; i < count; i++)
-		report(wrong.lines[i]);
-	wrong.count = 0;
+		report(errors.lines[i]);
+	errors.count = 0;
 }
 
 void gmt_config_help(void (*print)(const char *text))

@@ -21,11 +21,11 @@ enum {
 	GMT_LONG_WAIT_S = 60,
 };
 
-/* How the recorder unwinds native stacks (unwind/native.h). */
-enum gmt_unwind_way {
-	GMT_UNWIND_WAY_AUTO,
-	GMT_UNWIND_WAY_LIBUNWIND,
-	GMT_UNWIND_WAY_FRAME_POINTERS
+/* How the recorder unwinds native stacks (unwind/native_capture.h; the option `unwind`). */
+enum gmt_unwind_method {
+	GMT_UNWIND_METHOD_AUTO,
+	GMT_UNWIND_METHOD_LIBUNWIND,
+	GMT_UNWIND_METHOD_FRAME_POINTERS
 };
 
 /* The action of a thread when its ring is full. */
@@ -45,7 +45,7 @@ struct gmt_config {
 	_Alignas(64) bool native_stacks;
 	bool python_stacks;
 	bool free_stacks;
-	enum gmt_unwind_way unwind;
+	enum gmt_unwind_method unwind;
 	uint32_t depth;
 	/* Every selftest-th native stack is compared with the unwinder's; 0: no stack. */
 	uint32_t selftest;
@@ -57,20 +57,20 @@ struct gmt_config {
 	 * (writer/writer.h).
 	 */
 	bool is_writer_lazy;
-	/* false: option `ranks` leaves this process out, so the recorder stays out of its way */
-	bool records;
+	/* false: the option `ranks` excludes this process, and the recorder stays inactive */
+	bool records_process;
 	bool exports;
 	/*
 	 * Change hooked names in the symbol tables of the driver and libc (interpose/patch_dynsym.h).
 	 */
 	bool dynsym;
 	bool watch_code; /* count freed code objects of Python (python/python_code_frees.h) */
-	bool steps; /* find steps automatically (marks/optimizer.h) */
+	bool steps; /* find steps automatically (marks/optimizer_steps.h) */
 	bool tensors; /* ask modules and optimizers for their tensors (marks/tensor_roles.h) */
 	bool nvtx; /* record NVTX */
 	bool samples; /* ask the driver for the memory of its devices */
 	bool nvml; /* ask NVML too */
-	bool paused; /* begin without stacks */
+	bool paused; /* begin without stacks (producer/event.h, gmt_event_pause_stacks) */
 	bool snapshot_oom;
 	uint64_t snapshot_peak_bytes; /* 0: off */
 	int snapshot_signal;          /* 0: off */
@@ -93,8 +93,8 @@ extern GMT_HIDDEN struct gmt_config gmt_config;
 /*
  * Returns how long a thread waits for another thread before it continues without it. Usually this
  * is `usual_ns`, so that a machine that hangs does not stop the program. With overflow=wait it is
- * at least GMT_LONG_WAIT_S, because a machine that others also use may need so long. A user who
- * sets overflow=wait prefers waiting to losing events.
+ * at least GMT_LONG_WAIT_S: a user who sets this option prefers waiting to losing events, and on a
+ * busy machine a thread may need so long.
  */
 static inline uint64_t gmt_config_wait_ns(uint64_t usual_ns)
 {
@@ -109,19 +109,18 @@ static inline uint32_t gmt_config_wait_ms(uint32_t usual_ms)
 }
 
 /*
- * Reads `options` (NULL: no options) over the defaults. A refused option keeps its previous value.
- * Error messages are kept for gmt_config_warn. Does not allocate memory and does not use stdio
- * streams.
+ * Sets the defaults and then `options` (NULL: no options). A refused option keeps its previous
+ * value. Error messages are kept for gmt_config_warn. Allocates no memory, uses no stdio streams.
  */
 void gmt_config_init(const char *options);
 
 /*
  * Returns whether option `ranks` has the rank. A program may set its rank after gmt_config_init, as
- * the processes of multiprocessing do; `records` is about the rank at that time.
+ * the processes of multiprocessing do. `records_process` refers to the rank at gmt_config_init.
  */
 bool gmt_config_has_rank(int32_t rank);
 
-/* Passes the errors in the options to `report`, one line each. Each line only once. */
+/* Passes the errors in the options to `report`, one line each. A second call passes none again. */
 void gmt_config_warn(void (*report)(const char *text));
 
 /* Passes all options with defaults and meanings to `print`, in pieces (`help=1`). */

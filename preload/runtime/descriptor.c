@@ -49,8 +49,8 @@ bool gmt_descriptor_take_own_table(void)
 	if (madvise(NULL, 0, MADV_POPULATE_WRITE))
 		return false;
 	/*
-	 * One step, without copies of the descriptors: when the host closes a pipe, the other end sees
-	 * it at once.
+	 * Makes the table and closes its descriptors in one step. A copy of a pipe's descriptor would
+	 * keep the pipe open after the host has closed it.
 	 */
 	if (syscall(SYS_close_range, 0, ~0U, UNSHARE))
 		return false;

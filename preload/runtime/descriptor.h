@@ -24,8 +24,9 @@
 #define GMT_DESCRIPTOR_PATH "/proc/thread-self/fd/%d"
 
 /*
- * Gives the calling thread its own empty table, for good. Threads that it makes by pthread_create
- * share that table. Needs Linux 5.14. Returns false if the thread still uses the host's table.
+ * Gives the calling thread its own empty table, which it keeps. Threads that it starts by
+ * pthread_create share that table. Needs Linux 5.14. Returns false if the thread still uses the
+ * host's table.
  */
 bool gmt_descriptor_take_own_table(void);
 
@@ -39,8 +40,8 @@ bool gmt_descriptor_has_own_table(void);
 bool gmt_descriptor_is_elsewhere(void);
 
 /*
- * Returns whether the host's table has room for the recorder's descriptors. Without room, the host
- * would be the one that runs out of numbers.
+ * Returns whether the host's table has room for the recorder's descriptors. Otherwise the host
+ * itself would run out of numbers.
  */
 bool gmt_descriptor_may_share_table(void);
 
@@ -55,14 +56,14 @@ bool gmt_descriptor_has_room(unsigned count);
 int gmt_descriptor_move_high(int fd);
 
 /*
- * Closes `fd` if it still refers to that file. Does not close it if it is in another table. Sets it
+ * Closes `*fd` if it still refers to `file` and belongs to the calling thread's table. Sets `*fd`
  * to -1.
  */
 void gmt_descriptor_close(int *fd, const struct gmt_file_identity *file);
 
 /*
- * Returns whether the process may make a file of `bytes` bytes. If it may not, the attempt would
- * send it SIGXFSZ.
+ * Returns whether RLIMIT_FSIZE allows a file of `bytes` bytes. Otherwise the attempt would send
+ * SIGXFSZ to the process.
  */
 bool gmt_descriptor_may_make_file(uint64_t bytes);
 

@@ -12,8 +12,8 @@
 #include "runtime/stages.h"
 
 /*
- * Two threads take two slots and do not wait for each other. If the thread of a slot is gone
- * (after a fork), the slot stays empty and the writer skips it.
+ * Each note has its own slot, so threads do not wait for each other. If a fork loses the thread
+ * that fills a slot, the slot stays empty and the writer skips it.
  */
 static struct notes {
 	_Atomic uint32_t taken; /* also counts notes that found no free slot */

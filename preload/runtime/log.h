@@ -3,9 +3,9 @@
 #define GMT_RUNTIME_LOG_H
 
 /*
- * Notes for the user that the report shows. Any folder of preload/ may add one; the writer puts
- * them into the file (writer/process_metadata.c). A note is kept until the file exists. Only
- * GMT_LOG_NOTES of each kind are kept. Data flow: any folder -> log -> writer.
+ * Notes for the user that the report shows. Any folder of preload/ may add a note. The log keeps
+ * the first GMT_LOG_NOTES notes of each kind, and the writer copies them into the file
+ * (writer/process_metadata.c). Data flow: any folder -> log -> writer.
  *
  * Any thread. No function waits for another thread. Texts are copied.
  */
@@ -15,15 +15,15 @@
 enum { GMT_LOG_NOTES = 16, GMT_LOG_NOTE_BYTES = 256 };
 
 enum gmt_log_kind {
-	GMT_LOG_PROCESS,   /* also true for a forked child, which keeps it */
+	GMT_LOG_PROCESS,   /* also true in forked children, which inherit the note */
 	GMT_LOG_RECORDING, /* true for this recording only */
 	GMT_LOG_KINDS,
 };
 
-/* Adds a note about the process, which its forked children have too. */
+/* Adds a note about the process (GMT_LOG_PROCESS). */
 void gmt_log_note(const char *text);
 
-/* Adds a note about this recording. */
+/* Adds a note about this recording (GMT_LOG_RECORDING). */
 void gmt_log_note_recording(const char *text);
 
 /*
@@ -37,7 +37,7 @@ void gmt_log_note_recording(const char *text);
 void gmt_log_fault(const char *where, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Returns note number `index` of a kind. Returns NULL if it is not there, or not there yet. */
+/* Returns note number `index` of a kind. Returns NULL if there is no such note, or not yet. */
 const char *gmt_log_get(enum gmt_log_kind kind, unsigned index);
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/cancelling.h"
+#include "runtime/cancellation.h"
 #include "runtime/stages.h"
 
 enum {
@@ -76,10 +76,10 @@ static uint64_t bit_of(int signal)
 }
 
 /*
- * Returns the mask of all signals that are held back. This includes the signals that libc uses
- * itself for cancellation and setuid. sigfillset omits these.
+ * Returns the mask of the signals to block. It includes the signals that libc uses for cancellation
+ * and setuid, which sigfillset omits.
  */
-static uint64_t mask_of_held_back(void)
+static uint64_t mask_to_block(void)
 {
 	return ~(bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGFPE) | bit_of(SIGILL) | bit_of(SIGTRAP) |
 		bit_of(SIGSYS));
@@ -91,7 +91,7 @@ static bool change_mask(const uint64_t *mask, uint64_t *ret_before)
 	return syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, ret_before, KERNEL_MASK_BYTES) == 0;
 }
 
-/* Runs the work on a recorder stack, with signals held back. Returns false if there is no stack. */
+/* Runs the work on a recorder stack. The caller has blocked signals. False: no stack is free. */
 static bool run_on_stack(void (*work)(void *argument), void *argument)
 {
 	int kept_errno = errno;
@@ -110,7 +110,7 @@ static bool run_on_stack(void (*work)(void *argument), void *argument)
 
 bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 {
-	const uint64_t held_back = mask_of_held_back();
+	const uint64_t blocked = mask_to_block();
 	uint64_t before;
 	int kept_errno = errno;
 
@@ -118,7 +118,7 @@ bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 		work(argument);
 		return true;
 	}
-	if (!change_mask(&held_back, &before)) {
+	if (!change_mask(&blocked, &before)) {
 		/* A handler could run on the recorder stack. The host's stack is the smaller risk. */
 		errno = kept_errno;
 		work(argument);
@@ -129,10 +129,10 @@ bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument)
 	 * The order matters: a handler that leaves by a jump must find the thread's cancellation state
 	 * as the host has set it.
 	 */
-	int cancelling = gmt_cancelling_hold();
+	int cancellation = gmt_cancellation_disable();
 	bool has_run = run_on_stack(work, argument);
 
-	gmt_cancelling_release(cancelling);
+	gmt_cancellation_restore(cancellation);
 	kept_errno = errno;
 	change_mask(&before, NULL);
 	errno = kept_errno;

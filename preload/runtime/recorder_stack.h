@@ -10,11 +10,11 @@
  * the host lies directly below. So the path of an event takes at most GMT_HOST_STACK_BYTES of it,
  * which is less than a call of the driver takes. All other work runs on a recorder stack.
  *
- * Signals are held back while a thread is on a recorder stack. A handler must not run there,
- * because some handlers examine the stack that they run on. There is a second reason: a thread may
- * have left its signal stack only for this work. For the next signal, the kernel would treat that
- * stack as free and overwrite it. Signals that report a fault of the running instruction are not
- * blocked, because the kernel ends the process if they are blocked.
+ * Signals are blocked while a thread is on a recorder stack. A handler must not run there, because
+ * some handlers examine the stack that they run on. There is a second reason: a thread may have
+ * left its signal stack only for this work. For the next signal, the kernel would treat that stack
+ * as free and overwrite it. Signals that report a fault of the running instruction are not blocked:
+ * if they were, the kernel would end the process.
  */
 
 #include <stdbool.h>
@@ -33,12 +33,12 @@ enum {
 /*
  * Calls work(argument) on a recorder stack and returns true. If the current stack is a recorder
  * stack, or if the thread is the recorder's own, calls it on the current stack. Returns false, and
- * does not call `work`, if no stack is free or memory is exhausted. Any thread may call this. Only
- * `work` may change errno. Cancellation of the thread waits until the work is done.
+ * does not call `work`, if no stack is free or there is no memory for one. Any thread. Only `work`
+ * may change errno. A cancellation of the thread takes effect after the work.
  */
 bool gmt_recorder_stack_run(void (*work)(void *argument), void *argument);
 
-/* Declares the calling thread as the recorder's own, which never needs a recorder stack. */
+/* Declares that the calling thread is the recorder's own and never needs a recorder stack. */
 void gmt_recorder_stack_not_needed(void);
 
 #endif

@@ -11,8 +11,8 @@
  * So each file resets its own state, and a lower folder does not depend on a higher one. The linker
  * collects the entries of each stage in one section. The stages are:
  *
- *   load            before the first use of the recorder (runtime/load.h)
- *   driver_learnt   the driver's library is known; queries look for their functions
+ *   initialize      before the first use of the recorder (runtime/initialize.h)
+ *   driver_found    the driver's library is known; queries look for their functions
  *   driver_reached  the program has called cuInit or cuGetProcAddress with success
  *   thread_end      in a thread that has a ring and ends: release what belongs to it
  *   before_fork     a fork follows: take the locks that a child must find free
@@ -20,7 +20,7 @@
  *   after_fork      in the child: release all that belongs to the parent
  *
  * Work at a stage takes no arguments. It must not depend on other work of the same folder in
- * enum gmt_stage_order, because the linker decides their order.
+ * enum gmt_stage_order, because the linker decides the order within a folder.
  */
 
 #include <stdint.h>
@@ -60,8 +60,8 @@ struct gmt_stage_work {
 	extern const struct gmt_stage_work __stop_gmt_at_##stage[] \
 		__attribute__((weak, visibility("hidden")))
 
-GMT_STAGE_BOUNDS(load);
-GMT_STAGE_BOUNDS(driver_learnt);
+GMT_STAGE_BOUNDS(initialize);
+GMT_STAGE_BOUNDS(driver_found);
 GMT_STAGE_BOUNDS(driver_reached);
 GMT_STAGE_BOUNDS(thread_end);
 GMT_STAGE_BOUNDS(before_fork);

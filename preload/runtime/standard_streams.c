@@ -26,7 +26,7 @@ static int open_again(int number)
 	char path[64];
 	struct stat status;
 
-	/* Not thread-self, because the host's table is needed. */
+	/* "self" is the main thread, which has the host's table. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", number);
 	if (stat(path, &status) || !(S_ISCHR(status.st_mode) || S_ISFIFO(status.st_mode)))
 		return -1;

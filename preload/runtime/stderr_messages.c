@@ -27,11 +27,10 @@
 enum { LINE_BYTES = 1200, KINDS = 24, FIRST_BYTES = 160, KEPT_BYTES = 4096 };
 
 /*
- * The kinds of messages so far. A slot belongs to the kind that took it first. The kind's name is
- * an address.
+ * The kinds of messages so far. A slot belongs to the first kind that took it.
  */
 static struct kind {
-	_Atomic(const char *) name;
+	_Atomic(const char *) name; /* an address identifies the kind */
 	_Atomic uint32_t count;
 	char first[FIRST_BYTES]; /* the first message, shortened */
 } kinds[KINDS];
@@ -39,16 +38,16 @@ static struct kind {
 static struct {
 	struct gmt_file_identity stderr_at_start;
 	bool had_stderr;
-	/* Lines that the writer could not print itself, one after the other. */
+	/* Lines that the writer could not print itself. */
 	char kept[KEPT_BYTES];
 	_Atomic size_t kept_bytes, kept_printed;
-} diag;
+} stderr_state;
 
 void gmt_stderr_init(void)
 {
 	int kept_errno = errno;
 
-	diag.had_stderr = gmt_file_identity_of(STDERR_FILENO, &diag.stderr_at_start);
+	stderr_state.had_stderr = gmt_file_identity_of(STDERR_FILENO, &stderr_state.stderr_at_start);
 	errno = kept_errno;
 }
 
@@ -62,9 +61,10 @@ static bool is_stderr(const struct gmt_standard_streams *streams)
 {
 	struct stat error, output;
 
-	if (!diag.had_stderr || fstat(streams->error, &error))
+	if (!stderr_state.had_stderr || fstat(streams->error, &error))
 		return false;
-	if (error.st_dev == diag.stderr_at_start.device && error.st_ino == diag.stderr_at_start.inode)
+	if (error.st_dev == stderr_state.stderr_at_start.device &&
+		error.st_ino == stderr_state.stderr_at_start.inode)
 		return true;
 	if (S_ISCHR(error.st_mode) || S_ISFIFO(error.st_mode))
 		return true;
@@ -130,27 +130,27 @@ static void print_to(const struct gmt_standard_streams *streams, const char *tex
 static void keep_for_host(const char *text)
 {
 	size_t length = strlen(text),
-		   used = atomic_load_explicit(&diag.kept_bytes, memory_order_relaxed);
+		   used = atomic_load_explicit(&stderr_state.kept_bytes, memory_order_relaxed);
 
-	if (length >= sizeof(diag.kept) - used)
+	if (length >= sizeof(stderr_state.kept) - used)
 		return;
-	memcpy(diag.kept + used, text, length);
+	memcpy(stderr_state.kept + used, text, length);
 	/* Pairs with the acquire in gmt_stderr_print_kept. */
-	atomic_store_explicit(&diag.kept_bytes, used + length, memory_order_release);
+	atomic_store_explicit(&stderr_state.kept_bytes, used + length, memory_order_release);
 }
 
 void gmt_stderr_print_kept(void)
 {
 	const struct gmt_standard_streams streams = { STDOUT_FILENO, STDERR_FILENO };
-	size_t there = atomic_load_explicit(&diag.kept_bytes, memory_order_acquire),
-		   from = atomic_load(&diag.kept_printed);
+	size_t there = atomic_load_explicit(&stderr_state.kept_bytes, memory_order_acquire),
+		   from = atomic_load(&stderr_state.kept_printed);
 	int kept_errno = errno;
 
 	/* Only one thread prints a line. The buffer is never emptied, because such lines are few. */
 	if (from >= there || gmt_descriptor_has_own_table() ||
-		!atomic_compare_exchange_strong(&diag.kept_printed, &from, there))
+		!atomic_compare_exchange_strong(&stderr_state.kept_printed, &from, there))
 		return;
-	print_to(&streams, diag.kept + from, there - from);
+	print_to(&streams, stderr_state.kept + from, there - from);
 	errno = kept_errno;
 }
 
@@ -181,8 +181,8 @@ static void print_message(const char *text)
 	errno = kept_errno;
 }
 
-/* Counts a message of this kind. Returns its slot, or NULL if there are too many kinds. */
-static struct kind *count(const char *name, bool *ret_is_first)
+/* Counts a message of this kind. Returns the kind's slot, or NULL if there are too many kinds. */
+static struct kind *count_message(const char *name, bool *ret_is_first)
 {
 	for (struct kind *kind = kinds; kind < kinds + KINDS; kind++) {
 		const char *taken = NULL;
@@ -197,22 +197,22 @@ static struct kind *count(const char *name, bool *ret_is_first)
 }
 
 /* A message that is not formatted yet. */
-struct line {
+struct unformatted {
 	const char *format;
 	va_list *arguments;
-	struct kind *kind; /* NULL: messages of this sort are not counted */
+	struct kind *kind; /* NULL: such messages are not counted */
 };
 
 /* Runs on a recorder stack: messages are long, and formatting needs another kilobyte of stack. */
-static void print_formatted(void *argument)
+static void format_and_print(void *argument)
 {
-	const struct line *line = argument;
+	const struct unformatted *message = argument;
 	char text[LINE_BYTES - 16];
 
-	vsnprintf(text, sizeof(text), line->format, *line->arguments);
-	if (line->kind)
-		snprintf(line->kind->first, sizeof(line->kind->first), "%.*s", FIRST_BYTES - 1, text);
-	if (gmt_config.verbosity >= (line->kind ? 1 : 2))
+	vsnprintf(text, sizeof(text), message->format, *message->arguments);
+	if (message->kind)
+		snprintf(message->kind->first, sizeof(message->kind->first), "%.*s", FIRST_BYTES - 1, text);
+	if (gmt_config.verbosity >= (message->kind ? 1 : 2))
 		print_message(text);
 }
 
@@ -220,13 +220,13 @@ bool gmt_stderr_warn_kind(const char *kind, const char *format, ...)
 {
 	int kept_errno = errno;
 	bool is_first;
-	struct kind *entry = count(kind, &is_first);
+	struct kind *entry = count_message(kind, &is_first);
 	va_list arguments;
 
 	if (!is_first)
 		return false;
 	va_start(arguments, format);
-	gmt_recorder_stack_run(print_formatted, &(struct line){ format, &arguments, entry });
+	gmt_recorder_stack_run(format_and_print, &(struct unformatted){ format, &arguments, entry });
 	va_end(arguments);
 	errno = kept_errno;
 	return true;
@@ -251,7 +251,7 @@ void gmt_stderr_report(const char *format, ...)
 	if (gmt_config.verbosity < 2)
 		return;
 	va_start(arguments, format);
-	gmt_recorder_stack_run(print_formatted, &(struct line){ format, &arguments, NULL });
+	gmt_recorder_stack_run(format_and_print, &(struct unformatted){ format, &arguments, NULL });
 	va_end(arguments);
 	errno = kept_errno;
 }
@@ -276,7 +276,7 @@ static void after_fork(void)
 	for (struct kind *kind = kinds; kind < kinds + KINDS; kind++)
 		atomic_store(&kind->count, 0);
 	/* The parent prints its own kept lines. */
-	atomic_store(&diag.kept_printed, atomic_load(&diag.kept_bytes));
+	atomic_store(&stderr_state.kept_printed, atomic_load(&stderr_state.kept_bytes));
 }
 
 GMT_AT_STAGE(after_fork, RUNTIME, after_fork);

@@ -25,7 +25,7 @@ void gmt_stderr_init(void);
 #define gmt_stderr_warn(...) gmt_stderr_warn_kind(GMT_STDERR_FIRST(__VA_ARGS__, 0), __VA_ARGS__)
 #define GMT_STDERR_FIRST(format, ...) format
 
-/* Does the same; the address `kind` identifies the kind. */
+/* Same as above, but the address `kind` identifies the kind. */
 bool gmt_stderr_warn_kind(const char *kind, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

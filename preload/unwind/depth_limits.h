@@ -8,9 +8,9 @@
  */
 
 enum {
-	GMT_OUTER_END_DIVISOR = 4,     /* the outer end gets this part of the depth (1 / 4) */
-	GMT_OUTER_END_MAX_SEARCHED_FRAMES =
-		32768, /* the search for the outer end passes at most so many frames */
+	GMT_OUTER_END_DIVISOR = 4, /* the outer end gets 1 / 4 of the depth */
+	/* The search for the outer end passes at most so many frames. */
+	GMT_OUTER_END_MAX_SEARCHED_FRAMES = 32768,
 };
 
 #endif

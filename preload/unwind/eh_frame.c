@@ -240,8 +240,8 @@ static void define_cfa(struct register_state *state, uint64_t number, int64_t of
 }
 
 /*
- * Reads frame pointer + offset, or (is_word) the word there, as LOCATION_FP_OFFSET; all else as
- * ELSEWHERE.
+ * Reads an expression. Returns LOCATION_FP_OFFSET for frame pointer + offset or, with `is_word`,
+ * for the word at that address. Returns LOCATION_UNSUPPORTED for all other expressions.
  */
 static struct location read_expression(struct cursor *cursor, bool is_word)
 {
@@ -424,7 +424,7 @@ struct gmt_unwind_rule gmt_eh_frame_rule(const struct gmt_eh_frame *tables, uint
 	struct register_state initial = { .cfa = LOCATION_UNSUPPORTED }, state;
 	struct cie cie;
 
-	/* Without a distance it is not a function's entry. */
+	/* An entry without a distance does not belong to a function. */
 	if (cursor.failed || !distance || !read_cie(tables, id_at - distance, &cie))
 		return none;
 

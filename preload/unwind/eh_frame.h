@@ -6,9 +6,9 @@
  * Reads the unwind tables of a loaded object for x86-64: .eh_frame_hdr and .eh_frame, as the Linux
  * Standard Base and DWARF describe them. It supports the rules that gmt_unwind_rule can express.
  *
- * The reader is pure. It allocates no memory, calls no function outside this file (except memcpy)
- * and reads only the given tables. Damaged tables give GMT_UNWIND_NONE or a wrong rule, never a
- * read outside the tables.
+ * The code reads only the given tables, allocates no memory, and calls no function outside this
+ * file except memcpy. For damaged tables it returns GMT_UNWIND_NONE or a wrong rule. It never reads
+ * outside the tables.
  */
 
 #include <stdint.h>

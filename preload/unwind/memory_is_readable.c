@@ -7,12 +7,11 @@
 #include <unistd.h>
 
 enum {
-	/* Not a valid way to change a signal mask: the kernel reads the mask and then refuses. */
-	INVALID_HOW = -1,
+	INVALID_HOW = -1, /* no valid change of a signal mask */
 	KERNEL_MASK_BYTES = 8,
 };
 
-/* No side effect and no descriptor: the kernel checks `how` only after it has read the mask. */
+/* The kernel reads the mask and then refuses the invalid `how`: nothing changes. */
 bool gmt_memory_is_readable(uintptr_t address)
 {
 	/* An aligned word lies in one page, so it is readable as a whole or not at all. */

@@ -44,8 +44,7 @@ struct row {
 };
 
 GMT_HOT_DATA
-__attribute__((aligned(4))) struct gmt_object_map_mark_used gmt_object_map_state = { .generation =
-																						 1,
+__attribute__((aligned(4))) struct gmt_object_map_state gmt_object_map_state = { .generation = 1,
 	.is_used_since_scan = true };
 static atomic_flag locked = ATOMIC_FLAG_INIT;
 static struct {
@@ -54,14 +53,14 @@ static struct {
 	struct gmt_intern texts;
 	unsigned long long adds; /* the loader's counters at the last scan */
 	unsigned long long subs;
-} modules;
+} object_map;
 
 uint32_t gmt_object_map_mark_used(void)
 {
-	/* Pairs with the release in gmt_object_map_unloaded. */
+	/* Pairs with the release in gmt_object_map_on_unload. */
 	uint32_t now = atomic_load_explicit(&gmt_object_map_state.generation, memory_order_acquire);
 
-	/* Read each variable before writing it, because all threads share this cache line. */
+	/* Reads each variable before writing it, because all threads share this cache line. */
 	if (atomic_load_explicit(&gmt_object_map_state.used_generation, memory_order_relaxed) != now)
 		atomic_store(&gmt_object_map_state.used_generation, now);
 	if (!atomic_load_explicit(&gmt_object_map_state.is_used_since_scan, memory_order_relaxed))
@@ -69,7 +68,7 @@ uint32_t gmt_object_map_mark_used(void)
 	return atomic_load_explicit(&gmt_object_map_state.is_full, memory_order_relaxed) ? 0 : now;
 }
 
-void gmt_object_map_unloaded(void)
+void gmt_object_map_on_unload(void)
 {
 	uint32_t now = atomic_load(&gmt_object_map_state.generation);
 
@@ -132,7 +131,7 @@ static void after_fork(void)
 }
 
 static void read_build_id(const ElfW(Phdr) * segment, uint64_t bias,
-	struct gmt_object_map_row *module)
+	struct gmt_object_map_row *object)
 {
 	const char *at = (const char *)(bias + segment->p_vaddr);
 	const char *end = at + segment->p_memsz;
@@ -146,33 +145,33 @@ static void read_build_id(const ElfW(Phdr) * segment, uint64_t bias,
 		if (at > end || note->n_type != NT_GNU_BUILD_ID || note->n_namesz != 4 ||
 			memcmp(name, "GNU", 4) != 0)
 			continue;
-		for (unsigned i = 0; i < note->n_descsz && i < sizeof(module->build_id) / 2; i++)
-			snprintf(module->build_id + 2 * i, 3, "%02x", value[i]);
+		for (unsigned i = 0; i < note->n_descsz && i < sizeof(object->build_id) / 2; i++)
+			snprintf(object->build_id + 2 * i, 3, "%02x", value[i]);
 		return;
 	}
 }
 
-static void describe(const struct dl_phdr_info *info, struct gmt_object_map_row *module)
+static void describe(const struct dl_phdr_info *info, struct gmt_object_map_row *object)
 {
-	module->start = UINT64_MAX;
-	module->bias = info->dlpi_addr;
+	object->start = UINT64_MAX;
+	object->bias = info->dlpi_addr;
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 		uint64_t low = info->dlpi_addr + segment->p_vaddr;
 
 		if (segment->p_type != PT_LOAD)
 			continue;
-		module->start = low < module->start ? low : module->start;
-		module->end = low + segment->p_memsz > module->end ? low + segment->p_memsz : module->end;
+		object->start = low < object->start ? low : object->start;
+		object->end = low + segment->p_memsz > object->end ? low + segment->p_memsz : object->end;
 	}
-	for (unsigned i = 0; i < info->dlpi_phnum && !module->build_id[0]; i++) {
+	for (unsigned i = 0; i < info->dlpi_phnum && !object->build_id[0]; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 		uint64_t low = info->dlpi_addr + segment->p_vaddr;
 
 		/* Only mapped notes can be read. */
-		if (segment->p_type == PT_NOTE && low >= module->start &&
-			low + segment->p_memsz <= module->end)
-			read_build_id(segment, info->dlpi_addr, module);
+		if (segment->p_type == PT_NOTE && low >= object->start &&
+			low + segment->p_memsz <= object->end)
+			read_build_id(segment, info->dlpi_addr, object);
 	}
 }
 
@@ -180,26 +179,26 @@ static void describe(const struct dl_phdr_info *info, struct gmt_object_map_row 
  * Stores the path of an object. The loader has no name for the program itself. A relative path is
  * valid only in the current folder, so the function makes it absolute.
  */
-static void set_path(const char *name, struct gmt_object_map_row *module)
+static void set_path(const char *name, struct gmt_object_map_row *object)
 {
 	size_t used = 0;
 
 	if (!name[0]) {
-		ssize_t length = readlink("/proc/self/exe", module->path, sizeof(module->path) - 1);
+		ssize_t length = readlink("/proc/self/exe", object->path, sizeof(object->path) - 1);
 
-		module->path[length > 0 ? length : 0] = 0;
+		object->path[length > 0 ? length : 0] = 0;
 		return;
 	}
-	if (name[0] != '/' && strchr(name, '/') && getcwd(module->path, sizeof(module->path) / 2)) {
-		used = strlen(module->path);
-		module->path[used++] = '/';
+	if (name[0] != '/' && strchr(name, '/') && getcwd(object->path, sizeof(object->path) / 2)) {
+		used = strlen(object->path);
+		object->path[used++] = '/';
 	}
-	snprintf(module->path + used, sizeof(module->path) - used, "%s", name);
+	snprintf(object->path + used, sizeof(object->path) - used, "%s", name);
 }
 
 static const char *text_of(uint32_t id)
 {
-	return gmt_intern_get(&modules.texts, id)->bytes;
+	return gmt_intern_get(&object_map.texts, id)->bytes;
 }
 
 static const char *base_name(const char *path)
@@ -209,64 +208,64 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool is_known(const struct gmt_object_map_row *module, const char *name)
+static bool is_known(const struct gmt_object_map_row *object, const char *name)
 {
-	for (size_t i = 0; i < modules.newest.count; i++) {
-		const struct row *known = &modules.rows.items[modules.newest.items[i]];
+	for (size_t i = 0; i < object_map.newest.count; i++) {
+		const struct row *known = &object_map.rows.items[object_map.newest.items[i]];
 
-		if (known->start == module->start && known->end == module->end)
+		if (known->start == object->start && known->end == object->end)
 			return (!name[0] || strcmp(base_name(name), base_name(text_of(known->path))) == 0) &&
-				strcmp(text_of(known->build_id), module->build_id) == 0;
+				strcmp(text_of(known->build_id), object->build_id) == 0;
 	}
 	return false;
 }
 
 /* Removes the rows from `newest` whose addresses overlap this range. */
-static void take_addresses(uint64_t start, uint64_t end)
+static void remove_overlapping(uint64_t start, uint64_t end)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < modules.newest.count; i++) {
-		const struct row *row = &modules.rows.items[modules.newest.items[i]];
+	for (size_t i = 0; i < object_map.newest.count; i++) {
+		const struct row *row = &object_map.rows.items[object_map.newest.items[i]];
 
 		if (row->start >= end || start >= row->end)
-			modules.newest.items[kept++] = modules.newest.items[i];
+			object_map.newest.items[kept++] = object_map.newest.items[i];
 	}
-	modules.newest.count = kept;
+	object_map.newest.count = kept;
 }
 
-static void add(const struct gmt_object_map_row *module)
+static void add(const struct gmt_object_map_row *object)
 {
 	struct row row = {
-		.start = module->start,
-		.end = module->end,
-		.bias = module->bias,
-		.generation = module->generation,
+		.start = object->start,
+		.end = object->end,
+		.bias = object->bias,
+		.generation = object->generation,
 	};
 	uint32_t *newest;
 	struct row *added;
 
 	/* If the map is full, no stacks are taken from now on: the reader could not resolve them. */
-	if (modules.rows.count >= ROWS_MAX) {
+	if (object_map.rows.count >= ROWS_MAX) {
 		if (!atomic_exchange(&gmt_object_map_state.is_full, true))
 			gmt_log_note(
 				"too many libraries were loaded and unloaded: later events have no native stacks");
 		return;
 	}
-	if (!gmt_intern_text(&modules.texts, module->path, &row.path) ||
-		!gmt_intern_text(&modules.texts, module->build_id, &row.build_id) ||
-		!gmt_vec_reserve(&modules.newest, 1) || !(added = gmt_vec_push(&modules.rows)))
+	if (!gmt_intern_text(&object_map.texts, object->path, &row.path) ||
+		!gmt_intern_text(&object_map.texts, object->build_id, &row.build_id) ||
+		!gmt_vec_reserve(&object_map.newest, 1) || !(added = gmt_vec_push(&object_map.rows)))
 		return;
 	*added = row;
-	take_addresses(row.start, row.end);
-	newest = gmt_vec_push(&modules.newest);
+	remove_overlapping(row.start, row.end);
+	newest = gmt_vec_push(&object_map.newest);
 	if (newest)
-		*newest = (uint32_t)modules.rows.count - 1;
+		*newest = (uint32_t)object_map.rows.count - 1;
 }
 
-static int note_down(struct dl_phdr_info *info, size_t size, void *argument)
+static int add_if_new(struct dl_phdr_info *info, size_t size, void *argument)
 {
-	struct gmt_object_map_row module = { .generation =
+	struct gmt_object_map_row object = { .generation =
 											 atomic_load(&gmt_object_map_state.generation) };
 	bool *first = argument;
 
@@ -275,26 +274,26 @@ static int note_down(struct dl_phdr_info *info, size_t size, void *argument)
 		 * The loader counts loads and unloads: if both counts are unchanged, there is nothing to
 		 * read.
 		 */
-		if (modules.rows.count && info->dlpi_adds == modules.adds &&
-			info->dlpi_subs == modules.subs)
+		if (object_map.rows.count && info->dlpi_adds == object_map.adds &&
+			info->dlpi_subs == object_map.subs)
 			return 1;
 		/*
 		 * The rules are also out of date if an unload bypassed the recorder's dlclose. libc itself,
 		 * or a dlclose that is bound to libc's, may do that.
 		 */
-		if (info->dlpi_subs != modules.subs) {
+		if (info->dlpi_subs != object_map.subs) {
 			gmt_rule_cache_pause();
 			gmt_rule_cache_resume(true);
 		}
-		modules.adds = info->dlpi_adds;
-		modules.subs = info->dlpi_subs;
+		object_map.adds = info->dlpi_adds;
+		object_map.subs = info->dlpi_subs;
 	}
 	*first = false;
 
-	describe(info, &module);
-	if (module.end && !is_known(&module, info->dlpi_name)) {
-		set_path(info->dlpi_name, &module);
-		add(&module);
+	describe(info, &object);
+	if (object.end && !is_known(&object, info->dlpi_name)) {
+		set_path(info->dlpi_name, &object);
+		add(&object);
 	}
 	return 0;
 }
@@ -303,13 +302,13 @@ static bool scan(uint64_t wait_ns)
 {
 	bool first = true;
 
-	/* If no stack was taken since the last scan, no stack refers to the objects of this time. */
+	/* No stack was taken since the last scan, so no stack refers to newer objects. */
 	if (!atomic_load(&gmt_object_map_state.is_used_since_scan))
 		return true;
 	if (!lock(wait_ns))
 		return false;
 	atomic_store(&gmt_object_map_state.is_used_since_scan, false);
-	gmt_objects_visit(note_down, &first);
+	gmt_objects_visit(add_if_new, &first);
 	unlock();
 	return true;
 }
@@ -334,8 +333,8 @@ bool gmt_object_map_get(uint32_t index, struct gmt_object_map_row *ret_row)
 
 	if (!lock(LOCK_WAIT_NS))
 		return false;
-	if (index < modules.rows.count) {
-		const struct row *row = &modules.rows.items[index];
+	if (index < object_map.rows.count) {
+		const struct row *row = &object_map.rows.items[index];
 
 		*ret_row = (struct gmt_object_map_row){
 			.generation = row->generation,

@@ -3,17 +3,16 @@
 #define GMT_UNWIND_OBJECT_MAP_H
 
 /*
- * The map of loaded objects (shared libraries and the program). The reader uses it to turn
- * addresses into names on any machine. The recorder reads names and build-ids from memory and opens
- * no file.
+ * The map of loaded objects (shared libraries and the program), by which the reader turns addresses
+ * into names on any machine. The recorder reads names and build-ids from memory and opens no file.
  *
  * After an object is unloaded, another object may get its addresses. So each unload starts a new
  * generation, and each stack carries the generation in which it was taken. The recorder adds all
  * loaded objects to the map before any object is unloaded.
  *
- * The map stays bounded in a program that loads and unloads for weeks. The recorder does not add an
- * object that no stack can refer to. It recognizes an object that returns to its previous place.
- * The map also has a maximum number of rows.
+ * The map stays small in a program that loads and unloads for weeks. The recorder does not add an
+ * object that no stack can refer to, or an object that returns to its previous place. The map also
+ * has a maximum number of rows.
  */
 
 #include <stdatomic.h>
@@ -22,8 +21,8 @@
 
 #include "runtime/hidden.h"
 
-/* The data that gmt_object_map_mark_used reads each time. It hardly ever changes. */
-extern GMT_HIDDEN struct gmt_object_map_mark_used {
+/* The data that each stack reads. It hardly ever changes. */
+extern GMT_HIDDEN struct gmt_object_map_state {
 	_Atomic uint32_t generation;
 	_Atomic uint32_t used_generation; /* the newest generation in which a stack was taken */
 	_Atomic bool is_used_since_scan;
@@ -37,12 +36,12 @@ extern GMT_HIDDEN struct gmt_object_map_mark_used {
 uint32_t gmt_object_map_mark_used(void);
 
 /*
- * Returns the same if gmt_object_map_mark_used has nothing to store for this stack. Otherwise
- * returns 0, and the caller must call gmt_object_map_mark_used.
+ * Fast path: returns the same if gmt_object_map_mark_used has nothing to store for this stack.
+ * Otherwise returns 0, and the caller must call gmt_object_map_mark_used.
  */
 static inline uint32_t gmt_object_map_generation_fast(void)
 {
-	/* Pairs with the release in gmt_object_map_unloaded. */
+	/* Pairs with the release in gmt_object_map_on_unload. */
 	uint32_t now = atomic_load_explicit(&gmt_object_map_state.generation, memory_order_acquire);
 
 	return __builtin_expect(atomic_load_explicit(&gmt_object_map_state.used_generation,
@@ -63,9 +62,9 @@ static inline uint32_t gmt_object_map_generation_fast(void)
 void gmt_object_map_scan(void);
 
 /*
- * Does the same before objects are unloaded. An object that is not added now never gets a name.
- * Waits at most one second, or longer with overflow=wait. If the wait fails, leaves a note in the
- * recording.
+ * Same as above, before objects are unloaded: an object that is not added now never gets a name.
+ * Waits for the lock at most one second, or longer with overflow=wait. If the wait fails, adds a
+ * note to the recording.
  */
 void gmt_object_map_scan_before_unload(void);
 
@@ -75,7 +74,7 @@ void gmt_object_map_scan_before_unload(void);
 uint64_t gmt_object_map_unload_count(void);
 
 /* Starts a new generation after an unload, if a stack was taken in the current generation. */
-void gmt_object_map_unloaded(void);
+void gmt_object_map_on_unload(void);
 
 struct gmt_object_map_row {
 	uint32_t generation;

@@ -3,9 +3,9 @@
 #define GMT_UNWIND_RULE_CACHE_H
 
 /*
- * Remembers, for all threads, the unwind rule of each return address that was found on a stack. In
- * the flow: walk -> rules -> (tables of the loaded object, once). x86-64 only; on other
- * architectures the table does not exist (gmt_rule_cache_sets is NULL).
+ * Caches, for all threads, the unwind rule of each return address that was found on a stack. In the
+ * flow: walk -> rule_cache -> eh_frame (once for each address). x86-64 only; on other architectures
+ * the table does not exist (gmt_rule_cache_sets is NULL).
  *
  * The table has no locks. One word is one entry, which holds the whole address and the whole rule,
  * so threads read and replace an entry atomically. The table holds only addresses in loaded
@@ -21,7 +21,8 @@
  * - A thread may have begun a walk before the pause. All objects whose addresses it looks up are on
  *   its own stack, so they stay loaded until the walk has ended. So the rules that it finds or adds
  *   are correct.
- * - A new object may be loaded at the addresses of the old one. A thread can have code of the new
+ * - A new object may be loaded at the addresses of the old object. A thread can have code of the
+ * new
  *   object on its stack only after the old object was unloaded, so after the pause began. So this
  *   thread sees the pause, or a later state of the table.
  */
@@ -59,12 +60,13 @@ void gmt_rule_cache_pause(void);
 /* Ends a pause. If an object was unloaded, clears the table and starts a new generation. */
 void gmt_rule_cache_resume(bool was_something_unloaded);
 
-/* Reads the unwind tables and adds the rule that they give. Used by gmt_rule_cache_find. */
+/* Slow path of gmt_rule_cache_find: reads the unwind tables and adds the rule. */
 struct gmt_unwind_rule gmt_rule_cache_read_tables(uint64_t return_address);
 
 /*
- * Returns whether the caller may look up rules, until this thread's stack changes. Stores their
- * generation in *ret_generation. Results from rules of another generation are no longer valid.
+ * Returns whether the caller may look up rules, until this thread's stack changes. Stores the
+ * generation of the rules in *ret_generation. A result is valid only for the generation of its
+ * rules.
  */
 static inline bool gmt_rule_cache_begin(uint32_t *ret_generation)
 {

@@ -7,13 +7,13 @@
 #include "unwind/walk_slots.h"
 
 /*
- * A part of a stack: frames that were put before a remembered frame, the joint. The header is
- * followed by the rows of the part's frames, innermost first, as in gmt_walk. Then come the frame
- * pointers that matter of these frames and of the joint, the outermost first. From `outer` on,
- * equal parts have equal bytes.
+ * A part of a stack: frames that a walk put before a remembered frame, the joint. The rows of the
+ * part's frames follow the header, innermost first, as in gmt_walk. Then come the frame pointers
+ * that matter in these frames and in the joint, the outermost first. Equal parts have equal bytes
+ * from `outer` on.
  */
 struct part {
-	uint32_t id, module_generation; /* as in gmt_walk, when this part was last on the stack */
+	uint32_t id, map_generation; /* as in gmt_walk, when this part was last on the stack */
 	/* The parts that followed this part, the last first; 0: none. */
 	uint32_t next[GMT_STACK_CACHE_GUESSES];
 	uint32_t outer;         /* frames from the joint outwards */
@@ -24,8 +24,8 @@ struct part {
 	uint16_t joint_fp_mark; /* as in gmt_walk::fp_marks */
 	uint16_t words;         /* size of the whole part */
 	uint16_t count, fps;    /* number of frames; number of frame pointers that were read */
-	uint16_t own;           /* frames before gmt_walk::first */
-	uint16_t ends;          /* as gmt_walk::ends */
+	uint16_t recorder_frames; /* frames before gmt_walk::host_begin */
+	uint16_t stack_end;       /* as gmt_walk::stack_end */
 	uint64_t addresses[];
 };
 
@@ -85,9 +85,9 @@ static void promote_guess(struct gmt_stack_cache *stack_cache, uint32_t current)
 
 void gmt_stack_cache_clear(struct gmt_stack_cache *stack_cache)
 {
-	/* Memory that was never written stays unused. */
+	/* An unused cache is not written, so that it takes no memory. */
 	if (stack_cache->used)
-		memset(stack_cache->starts, 0, sizeof(stack_cache->starts));
+		memset(stack_cache->parts_by_hash, 0, sizeof(stack_cache->parts_by_hash));
 	stack_cache->used = stack_cache->last = stack_cache->current = 0;
 }
 
@@ -116,7 +116,7 @@ static inline bool ends_match(const struct gmt_walk *walk, const struct gmt_walk
  */
 static inline bool words_match(const struct part *part, const struct rows *rows, uint64_t origin)
 {
-	/* A plain loop: the words are few. */
+	/* A plain loop, because the words are few. */
 	for (size_t i = 1, count = part->count; i < count; i++)
 		if (!gmt_walk_is_return(origin, rows->slots[i], rows->addresses[i]))
 			return false;
@@ -144,7 +144,7 @@ static inline void put_part(struct gmt_walk *walk, const struct part *part, cons
 		walk->fp_slots[fp_words + i] = rows->fp_slots[i];
 	}
 	walk->begin = (uint32_t)begin;
-	walk->first = (uint32_t)begin + part->own;
+	walk->host_begin = (uint32_t)begin + part->recorder_frames;
 	walk->fp = part->fp;
 }
 
@@ -156,7 +156,7 @@ static void copy_id(struct gmt_walk *walk, const struct part *part)
 {
 	walk->is_known = part->id;
 	walk->id = part->id;
-	walk->module_generation = part->module_generation;
+	walk->map_generation = part->map_generation;
 }
 
 static bool try_part(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t from,
@@ -169,8 +169,9 @@ static bool try_part(struct gmt_walk *walk, const struct gmt_walk_start *start, 
 	/* Keeps `origin` in one register. */
 	__asm__("" : "+r"(origin));
 	if (at < from || part->count >= at || part->outer_hash != walk->hashes[at] ||
-		part->ends != walk->ends ||
-		(walk->ends == GMT_STACK_CUT && part->outer + part->count - part->own < limit) ||
+		part->stack_end != walk->stack_end ||
+		(walk->stack_end == GMT_STACK_CUT &&
+			part->outer + part->count - part->recorder_frames < limit) ||
 		!ends_match(walk, start, part, &rows, at, origin) || !words_match(part, &rows, origin))
 		return false;
 	copy_id(walk, part);
@@ -215,8 +216,8 @@ static void write_part(struct gmt_walk *walk, uint32_t at, uint32_t count)
 		.words = (uint16_t)words,
 		.count = (uint16_t)count,
 		.fps = (uint16_t)fps,
-		.own = (uint16_t)(walk->first - begin),
-		.ends = walk->ends,
+		.recorder_frames = (uint16_t)(walk->host_begin - begin),
+		.stack_end = walk->stack_end,
 	};
 
 	struct rows rows = rows_of(part);
@@ -242,8 +243,8 @@ void gmt_stack_cache_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
 	enum { MAX_WORDS = WORDS_OF(GMT_STACK_CACHE_FRAMES, GMT_STACK_CACHE_FRAMES + 1) };
 	struct gmt_stack_cache *stack_cache = &walk->stack_cache;
 
-	/* If all new frames are the recorder's, the part cannot say how many of the others are too. */
-	if (!count || count > GMT_STACK_CACHE_FRAMES || walk->first > at) {
+	/* All new frames are the recorder's, so the next may be too, which a part cannot express. */
+	if (!count || count > GMT_STACK_CACHE_FRAMES || walk->host_begin > at) {
 		stack_cache->last = 0;
 		return;
 	}
@@ -252,18 +253,18 @@ void gmt_stack_cache_keep(struct gmt_walk *walk, uint32_t at, uint32_t count)
 	if (!stack_cache->used)
 		stack_cache->used = 1;
 
-	uint32_t *start =
-		&stack_cache->starts[walk->hashes[walk->begin] >> (64 - GMT_STACK_CACHE_START_BITS)];
+	uint32_t *same_hash =
+		&stack_cache->parts_by_hash[walk->hashes[walk->begin] >> (64 - GMT_STACK_CACHE_HASH_BITS)];
 
 	write_part(walk, at, count);
-	if (!*start ||
-		!is_same_part(part_at(stack_cache, stack_cache->used), part_at(stack_cache, *start))) {
-		*start = stack_cache->used;
+	if (!*same_hash ||
+		!is_same_part(part_at(stack_cache, stack_cache->used), part_at(stack_cache, *same_hash))) {
+		*same_hash = stack_cache->used;
 		stack_cache->used += part_at(stack_cache, stack_cache->used)->words;
 	} else {
-		copy_id(walk, part_at(stack_cache, *start));
+		copy_id(walk, part_at(stack_cache, *same_hash));
 	}
-	promote_guess(stack_cache, *start);
+	promote_guess(stack_cache, *same_hash);
 }
 
 void gmt_stack_cache_set_id(struct gmt_walk *walk)
@@ -276,5 +277,5 @@ void gmt_stack_cache_set_id(struct gmt_walk *walk)
 	struct part *part = part_at(stack_cache, stack_cache->current);
 
 	part->id = walk->id;
-	part->module_generation = walk->module_generation;
+	part->map_generation = walk->map_generation;
 }

@@ -22,13 +22,13 @@ enum gmt_unwind_kind {
 	GMT_UNWIND_BY_FP,   /* CFA = frame pointer + cfa_words */
 	GMT_UNWIND_END,     /* the outermost frame, which has no caller */
 	/*
-	 * The kernel made the frame for a signal, or the tables are elsewhere: libunwind must unwind
-	 * it.
+	 * libunwind must unwind the frame: the kernel made it for a signal, or the recorder does not
+	 * know where the tables are.
 	 */
 	GMT_UNWIND_OTHER,
 	/*
-	 * No table describes the address, or the table is implausible; libunwind must not unwind it,
-	 * because it would trust the table.
+	 * No table describes the address, or the table is implausible. libunwind must not unwind the
+	 * frame, because it would trust the table.
 	 */
 	GMT_UNWIND_NONE,
 	/*

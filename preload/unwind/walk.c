@@ -31,12 +31,12 @@ enum step {
 	STEP_NO_ROOM, /* no room for more frames */
 };
 
-static inline bool is_own(const struct gmt_walk_start *start, uint64_t ip)
+static inline bool is_recorder_code(const struct gmt_walk_start *start, uint64_t ip)
 {
-	return ip >= start->own_start && ip < start->own_end;
+	return ip >= start->recorder_start && ip < start->recorder_end;
 }
 
-/* The recorder's code has tables if rules exist, else it keeps frame pointers. */
+/* Returns the rule of a frame. The recorder's code has tables, or else keeps frame pointers. */
 static inline struct gmt_unwind_rule rule_of(const struct gmt_walk_start *start,
 	const struct registers *frame)
 {
@@ -46,7 +46,7 @@ static inline struct gmt_unwind_rule rule_of(const struct gmt_walk_start *start,
 		.saved_words = GMT_UNWIND_FRAMED_WORDS,
 	};
 
-	if (!start->by_frame_pointers || (gmt_rule_cache_sets && is_own(start, frame->ip)))
+	if (!start->by_frame_pointers || (gmt_rule_cache_sets && is_recorder_code(start, frame->ip)))
 		return gmt_rule_cache_find(frame->ip);
 	return frame->fp ? framed : (struct gmt_unwind_rule){ .kind = GMT_UNWIND_END };
 }
@@ -87,12 +87,12 @@ __attribute__((noinline)) static enum step step_by_word(const struct registers *
 }
 
 /*
- * Decides what to do when a rule leads to an address outside of the stack. If the program has
+ * Decides how to continue when a rule leads to an address outside of the stack. If the program has
  * switched stacks, the frame pointer points to a frame on the other stack: libunwind continues
- * there (STEP_FAILED). In all other cases the unwind tables are wrong. libunwind would use them
- * too, so the walk stops.
+ * there (STEP_FAILED). In all other cases the unwind tables are wrong. libunwind would use the same
+ * tables, so the walk stops.
  */
-__attribute__((noinline)) static enum step judge_step_off_stack(const struct gmt_walk_start *start,
+__attribute__((noinline)) static enum step step_off_stack(const struct gmt_walk_start *start,
 	const struct registers *frame, struct gmt_unwind_rule rule, uint64_t top)
 {
 	bool is_near =
@@ -128,11 +128,11 @@ __attribute__((always_inline)) static inline enum step step(const struct gmt_wal
 	/* The step must go outwards on the same stack, by whole words. Any frame pointer is allowed. */
 	if (sp < frame->sp + GMT_UNWIND_WORD_BYTES || sp > top || sp % GMT_UNWIND_WORD_BYTES ||
 		fp_address < frame->sp)
-		return judge_step_off_stack(start, frame, rule, top);
+		return step_off_stack(start, frame, rule, top);
 	ret_next->sp = sp;
 	ret_next->ip = gmt_walk_code(gmt_walk_word(sp - GMT_UNWIND_WORD_BYTES));
 	ret_next->fp = rule.saved_words ? gmt_walk_word(fp_address) : frame->fp;
-	/* Another end, which no table describes, would have to be verified too. */
+	/* A return address of 0 ends the stack without a table, so the next walk must verify it. */
 	return ret_next->ip >= ADDRESS_LOWEST ? STEP_CONTINUE
 		: ret_next->ip                    ? STEP_STOPPED
 										  : STEP_NULL_IP;
@@ -147,7 +147,7 @@ __attribute__((always_inline)) static inline uint32_t find_splice_frame(const st
 {
 	uint32_t begin = walk->begin + 1;
 
-	/* Slots grow outwards, so all other slots lie above the current end of the stack. */
+	/* Slots grow outwards: all later slots lie above the current stack pointer. */
 	while (walk->slots[begin] <= here)
 		begin++;
 
@@ -158,13 +158,13 @@ __attribute__((always_inline)) static inline uint32_t find_splice_frame(const st
 
 	if (!words)
 		return at;
-	/* These slots grow outwards too. Only the last may lie below the current end of the stack. */
+	/* Slots of frame pointers: only the last may lie below the current stack pointer. */
 	uint32_t readable = walk->fp_slots[words - 1] < here ? words - 1 : words;
 	uint32_t matching = gmt_walk_count_matching(walk->fp_slots, walk->fp_values, readable, origin);
 
 	/*
-	 * The innermost frame with at most `matching` words outwards of it: only its own word may
-	 * differ.
+	 * The innermost frame with at most `matching` words outwards of it: only its recorder_frames
+	 * word may differ.
 	 */
 	if (matching < words)
 		while (gmt_walk_fp_words(walk->fp_marks[at]) > matching)
@@ -195,7 +195,7 @@ static void forget(struct gmt_walk *walk)
 
 void gmt_walk_init(struct gmt_walk *walk)
 {
-	walk->own_stack = (struct gmt_own_stack){ 0 };
+	walk->stack_bounds = (struct gmt_stack_bounds){ 0 };
 	walk->slots[GMT_WALK_FRAMES] = beyond_all_slots;
 	walk->id = walk->captures_since_selftest = 0;
 	walk->unchanged_for_generation = GMT_WALK_NO_GENERATION;
@@ -229,18 +229,18 @@ static inline uint32_t add_fp_word(struct gmt_walk *walk, uint32_t words, uint32
 }
 
 /*
- * Puts the first `count` frames of `new_frames` before frame `at`; `own` of them are the
- * recorder's. `matters` says whether the frame pointer of frame `at` matters. `fp_words` frame
+ * Puts the first `count` frames of `new_frames` before frame `at`; `recorder_frames` of them are
+ * the recorder's. `matters` says whether the frame pointer of frame `at` matters. `fp_words` frame
  * pointers of frame `at` and outwards are known.
  */
-static void put_before(struct gmt_walk *walk, uint32_t at, uint32_t count, uint32_t own,
+static void put_before(struct gmt_walk *walk, uint32_t at, uint32_t count, uint32_t recorder_frames,
 	uint32_t fp_words, bool matters)
 {
 	const struct gmt_walk_frame *new_frames = walk->new_frames;
 	uint64_t hash = walk->hashes[at];
 
 	walk->begin = at - count;
-	walk->first = at - count + own;
+	walk->host_begin = at - count + recorder_frames;
 	for (uint32_t i = count; i-- > 0;) {
 		uint32_t slot = new_frames[i].slot & ~GMT_WALK_BY_FP;
 
@@ -256,16 +256,16 @@ static void put_before(struct gmt_walk *walk, uint32_t at, uint32_t count, uint3
 }
 
 /* Makes the `count` frames of `new_frames` the whole stack. */
-static void make_new_frames_whole(struct gmt_walk *walk, uint32_t count, uint32_t own,
+static void make_new_frames_whole(struct gmt_walk *walk, uint32_t count, uint32_t recorder_frames,
 	enum gmt_stack_end ends, bool matters)
 {
 	/* The outermost frame has no next frame whose frame pointer it could hold. */
 	walk->new_frames[count - 1].saved_words = 0;
-	walk->ends = (uint8_t)ends;
+	walk->stack_end = (uint8_t)ends;
 	walk->hashes[GMT_WALK_FRAMES] = 0;
 	walk->outermost_fp = walk->new_frames[count - 1].fp;
 	walk->stack_cache.last = 0;
-	put_before(walk, GMT_WALK_FRAMES, count, own, 0, matters);
+	put_before(walk, GMT_WALK_FRAMES, count, recorder_frames, 0, matters);
 }
 
 /*
@@ -273,36 +273,37 @@ static void make_new_frames_whole(struct gmt_walk *walk, uint32_t count, uint32_
  * `at`. Returns false if a stack that was cut has less than `limit` frames, or if there is no room.
  */
 static bool splice(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count,
-	uint32_t own, uint32_t at, uint64_t fp, uint32_t limit)
+	uint32_t recorder_frames, uint32_t at, uint64_t fp, uint32_t limit)
 {
-	uint32_t first = at - count + own, fp_words = gmt_walk_fp_words(walk->fp_marks[at]);
+	uint32_t first = at - count + recorder_frames, fp_words = gmt_walk_fp_words(walk->fp_marks[at]);
 	bool matters = gmt_walk_fp_matters(walk->fp_marks[at]);
 
-	/* One entry before the first stays free, for the caller (intern_walk in native.c). */
+	/* The entry before the first frame stays free, for intern_walk in native_capture.c. */
 	if (count >= at)
 		return false;
 	/* The frames that follow may be the recorder's too. */
-	while (own == count && first < GMT_WALK_FRAMES && is_own(start, walk->addresses[first]))
+	while (recorder_frames == count && first < GMT_WALK_FRAMES &&
+		is_recorder_code(start, walk->addresses[first]))
 		first++;
-	if (GMT_WALK_FRAMES - first < (walk->ends == GMT_STACK_CUT ? limit : 1))
+	if (GMT_WALK_FRAMES - first < (walk->stack_end == GMT_STACK_CUT ? limit : 1))
 		return false;
-	/* Frame `at` is the same, but the new inner frames hold its frame pointer in a new slot. */
+	/* Frame `at` is unchanged, but a new inner frame may hold its frame pointer in a new slot. */
 	if (matters)
 		fp_words = add_fp_word(walk, fp_words, fp_slot(walk, count, walk->slots[at]), fp);
-	put_before(walk, at, count, own, fp_words, matters);
-	walk->first = first;
+	put_before(walk, at, count, recorder_frames, fp_words, matters);
+	walk->host_begin = first;
 	walk->fp = start->fp;
 	gmt_stack_cache_keep(walk, at, count);
 	return true;
 }
 
 /*
- * The progress of a walk that has not met the remembered frames. Frames from `unknown_from` on were
- * found across code that no table describes (0: no such frames). They count only after a frame that
- * a table describes.
+ * The progress of a walk that has not met the remembered frames. The frames from `unknown_from` on
+ * were found across code that no table describes (0: there are no such frames). They belong to the
+ * stack only if a frame with a table follows.
  */
 struct progress {
-	uint32_t count, own, unknown_from;
+	uint32_t count, recorder_frames, unknown_from;
 	bool has_unverified_words, crosses_unknown_code; /* as in struct gmt_walk */
 };
 
@@ -312,10 +313,10 @@ static bool end_walk(struct gmt_walk *walk, const struct gmt_walk_start *start,
 {
 	uint32_t count = progress->unknown_from ? progress->unknown_from : progress->count;
 
-	if ((result == STEP_FAILED && count - progress->own < limit) ||
-		(result == STEP_STOPPED && count == progress->own))
+	if ((result == STEP_FAILED && count - progress->recorder_frames < limit) ||
+		(result == STEP_STOPPED && count == progress->recorder_frames))
 		return false;
-	make_new_frames_whole(walk, count, progress->own,
+	make_new_frames_whole(walk, count, progress->recorder_frames,
 		result == STEP_END || result == STEP_NULL_IP           ? GMT_STACK_WHOLE
 			: result == STEP_STOPPED || progress->unknown_from ? GMT_STACK_STOPPED
 															   : GMT_STACK_CUT,
@@ -327,7 +328,7 @@ static bool end_walk(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	return true;
 }
 
-/* Notes a step that did not simply continue; `kind` is its rule. Returns false at the end. */
+/* Stores the result of a special step; `kind` is its rule. Returns false if the walk ends. */
 static bool note_step(struct progress *now, enum step result, enum gmt_unwind_kind kind)
 {
 	if (kind == GMT_UNWIND_NONE)
@@ -341,13 +342,13 @@ static bool note_step(struct progress *now, enum step result, enum gmt_unwind_ki
 }
 
 /*
- * Walks, and splices where it can. `from` is the first remembered frame that may be spliced to;
- * GMT_WALK_FRAMES: no frame.
+ * Walks until a frame equals a remembered frame, and splices there. `from` is the first remembered
+ * frame that the walk may splice to; GMT_WALK_FRAMES: no frame.
  */
 static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit,
 	uint32_t from)
 {
-	const uint64_t origin = gmt_walk_origin(walk), top = walk->own_stack.top;
+	const uint64_t origin = gmt_walk_origin(walk), top = walk->stack_bounds.top;
 	struct registers frame = { .ip = start->ip, .sp = start->sp, .fp = start->fp };
 	struct gmt_walk_frame *new_frames = walk->new_frames;
 	struct progress now = { 0 };
@@ -358,9 +359,9 @@ static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start,
 		while (walk->slots[from] < slot)
 			from++;
 		if (equals_remembered(walk, from, &frame, slot))
-			return splice(walk, start, now.count, now.own, from, frame.fp, limit);
-		if (now.own == now.count && is_own(start, frame.ip))
-			now.own++;
+			return splice(walk, start, now.count, now.recorder_frames, from, frame.fp, limit);
+		if (now.recorder_frames == now.count && is_recorder_code(start, frame.ip))
+			now.recorder_frames++;
 		now.count++;
 
 		struct gmt_unwind_rule rule = rule_of(start, &frame);
@@ -383,7 +384,7 @@ static bool walk_from(struct gmt_walk *walk, const struct gmt_walk_start *start,
 	}
 }
 
-/* Returns whether rules may be looked up (no object is being unloaded). Stores their generation. */
+/* Returns whether the walk may look up rules: no object is being unloaded. */
 static inline bool may_walk(const struct gmt_walk_start *start, uint32_t *ret_generation)
 {
 	/* The recorder's code is never unloaded, so its rules stay valid. */
@@ -413,14 +414,16 @@ static inline bool capture_changed(struct gmt_walk *walk, const struct gmt_walk_
 }
 
 /*
- * Takes a stack if the remembered frames, or the known part of the thread's stack, may be invalid.
+ * Takes a stack if the remembered frames, or the known bounds of the thread's stack, may be
+ * invalid.
  */
 __attribute__((noinline)) static bool capture_revalidated(struct gmt_walk *walk,
 	const struct gmt_walk_start *start, uint32_t limit)
 {
 	uint32_t generation;
 
-	if (!may_walk(start, &generation) || !gmt_own_stack_contains(&walk->own_stack, start->sp)) {
+	if (!may_walk(start, &generation) ||
+		!gmt_stack_bounds_contain(&walk->stack_bounds, start->sp)) {
 		forget(walk);
 		return false;
 	}
@@ -444,7 +447,7 @@ bool gmt_walk_capture(struct gmt_walk *walk, const struct gmt_walk_start *start,
 
 	if (walk->begin == GMT_WALK_FRAMES || walk->has_unverified_words ||
 		!may_walk(start, &generation) || walk->generation != generation ||
-		!gmt_own_stack_known_to_contain(&walk->own_stack, start->sp))
+		!gmt_stack_bounds_known_to_contain(&walk->stack_bounds, start->sp))
 		return capture_revalidated(walk, start, limit);
 
 	const uint64_t origin = gmt_walk_origin(walk);
@@ -452,7 +455,7 @@ bool gmt_walk_capture(struct gmt_walk *walk, const struct gmt_walk_start *start,
 				   from = find_splice_frame(walk, origin, here);
 	const struct registers frame = { .ip = start->ip, .sp = start->sp, .fp = start->fp };
 
-	/* Often the stack is the same as before. */
+	/* Often the stack is unchanged. */
 	if (from != walk->begin || !equals_remembered(walk, from, &frame, here))
 		return capture_changed(walk, start, limit, from);
 	walk->is_known = true;
@@ -464,7 +467,7 @@ bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *star
 	uint64_t *ret_addresses)
 {
 	enum { LAST = GMT_WALK_FRAMES - 1 };
-	const uint64_t origin = gmt_walk_origin(walk), top = walk->own_stack.top;
+	const uint64_t origin = gmt_walk_origin(walk), top = walk->stack_bounds.top;
 	struct registers frame = {
 		.ip = walk->addresses[LAST],
 		.sp = gmt_walk_slot_address(origin, walk->slots[LAST]),

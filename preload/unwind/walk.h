@@ -3,43 +3,41 @@
 #define GMT_UNWIND_WALK_H
 
 /*
- * Walks the calling thread's native stack by rules (unwind/rule_cache.h), and remembers it. The
- * next walk visits only the new frames. It verifies the remembered frames and takes the rest from
- * them. In the flow: native -> walk -> rules, and walk -> stack cache.
+ * Walks the calling thread's native stack by rules (unwind/rule_cache.h), and remembers the stack.
+ * The next walk visits only the new frames. It verifies the remembered frames and reuses them. In
+ * the flow: native_capture -> walk -> rule_cache, and walk -> stack_cache.
  *
- * If all code is said to keep frame pointers, the walk follows frame pointers and reads no table.
+ * With `by_frame_pointers`, the walk follows frame pointers and reads no table.
  *
  * The walk never writes to the stack. It reads only memory that is certainly the thread's own stack
- * (unwind/own_stack.h).
+ * (unwind/stack_bounds.h).
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "unwind/depth_limits.h"
-#include "unwind/own_stack.h"
+#include "unwind/stack_bounds.h"
 #include "unwind/stack_cache.h"
 #include "format/format.h"
 
 enum {
-	/* Room for the remembered frames, so that they rarely have to be moved. */
-	GMT_WALK_FRAMES = 2048,
+	GMT_WALK_FRAMES = 2048, /* room for the remembered frames */
 	GMT_WALK_NEW_FRAMES = 1024, /* the most frames that are remembered of one stack */
 };
 
 #define GMT_WALK_NO_GENERATION UINT32_MAX
 
 /*
- * A frame that a walk has reached: the address where it continues, its stack pointer and its frame
- * pointer. `ip` is a return address, read from the word below the stack pointer. walk_slots.h
- * explains slots.
+ * A frame that a walk has reached. `ip` is the return address at which the frame's function
+ * continues, read from the word below the stack pointer. walk_slots.h explains slots.
  */
 struct gmt_walk_frame {
 	uint64_t ip, fp;
-	uint32_t slot; /* slot of the stack pointer, with the mark GMT_WALK_BY_FP of walk_slots.h */
+	uint32_t slot; /* slot of the stack pointer, with the flag GMT_WALK_BY_FP of walk_slots.h */
 	/*
-	 * The next outer frame's fp was read so many words below that frame's slot; 0: it has the fp
-	 * of this frame.
+	 * The next outer frame's fp was read so many words below the slot of that frame; 0: the two
+	 * frames have the same fp.
 	 */
 	uint32_t saved_words;
 };
@@ -67,24 +65,24 @@ struct gmt_walk {
 	uint32_t fp_slots[GMT_WALK_FRAMES];
 	/* Slots of the stack pointers; the last entry is beyond all slots. */
 	uint32_t slots[GMT_WALK_FRAMES + 1];
-	struct gmt_own_stack own_stack;
+	struct gmt_stack_bounds stack_bounds;
 	uint32_t begin;
-	uint32_t first; /* the innermost frame outside the recorder */
+	uint32_t host_begin; /* the innermost frame outside the recorder */
 	uint32_t generation; /* generation of the rules that found these frames */
-	/* enum gmt_stack_end; GMT_STACK_CUT: the stack has more than GMT_WALK_NEW_FRAMES frames. */
-	uint8_t ends;
+	/* enum gmt_stack_end; GMT_STACK_CUT: the stack has more than GMT_WALK_NEW_FRAMES frames */
+	uint8_t stack_end;
 	/* The walk depended on words that are not verified: the next walk must forget these frames. */
 	bool has_unverified_words;
 	bool crosses_unknown_code; /* the walk has met code that no table describes */
-	/* The stack was taken before: `id` and `module_generation` are those of that time. */
+	/* The same stack was taken before. `id` and `map_generation` are those of that time. */
 	bool is_known;
 	uint32_t id; /* set by the caller: the id of the last stack that was taken; 0: no id */
 	/* Set by the caller: the generation of the object map that `id` refers to. */
-	uint32_t module_generation;
+	uint32_t map_generation;
 	uint32_t captures_since_selftest; /* set by the caller: stacks since the last comparison by the
 										 selftest */
 	/*
-	 * Set by the caller: the module_generation for which a stack that passes gmt_walk_is_unchanged
+	 * Set by the caller: the map_generation for which a stack that passes gmt_walk_is_unchanged
 	 * has the id `id`; else GMT_WALK_NO_GENERATION.
 	 */
 	uint32_t unchanged_for_generation;
@@ -92,15 +90,15 @@ struct gmt_walk {
 	struct gmt_stack_cache stack_cache;
 };
 
-/* Returns how many frames outside the recorder are known. */
+/* Returns the number of remembered frames outside the recorder. */
 static inline uint32_t gmt_walk_count(const struct gmt_walk *walk)
 {
-	return GMT_WALK_FRAMES - walk->first;
+	return GMT_WALK_FRAMES - walk->host_begin;
 }
 
 /*
- * Returns memory that the caller may use until the next walk, so that it does not lie on the host's
- * stack. It holds a stack of GMT_DEPTH_MAX addresses and its header.
+ * Returns memory that the caller may use until the next walk, instead of memory on the host's
+ * stack. It has room for a stack of GMT_DEPTH_MAX addresses and its header.
  */
 static inline void *gmt_walk_scratch(struct gmt_walk *walk)
 {
@@ -111,11 +109,12 @@ static inline void *gmt_walk_scratch(struct gmt_walk *walk)
 void gmt_walk_init(struct gmt_walk *walk);
 
 /*
- * Where a walk begins, which code is the recorder's own (the walk leaves it out), and how to walk.
+ * The registers where a walk begins, the addresses of the recorder's own code (the walk leaves the
+ * recorder's frames out), and the method.
  */
 struct gmt_walk_start {
 	uint64_t ip, sp, fp;
-	uint64_t own_start, own_end;
+	uint64_t recorder_start, recorder_end;
 	/* Follow frame pointers instead of rules; the same in all walks of a process. */
 	bool by_frame_pointers;
 };
@@ -135,21 +134,20 @@ static inline uint64_t gmt_walk_code(uint64_t word)
 }
 
 /*
- * Takes the stack from `start` outwards. Afterwards the frames from `first` on are those outside
- * the recorder, at least one. Returns false if the walk reaches neither `limit` frames nor the end
- * of the stack; then it remembers no frame.
+ * Takes the stack from `start` outwards. Afterwards the frames from `host_begin` on are those
+ * outside the recorder, at least one. Returns false if the walk reaches neither `limit` frames nor
+ * the end of the stack; then it remembers no frame.
  *
- * The walk crosses code that no table describes by its frame pointer, if that leads to code that a
- * table does describe. Otherwise the stack ends with that code (GMT_STACK_STOPPED). If the code
- * keeps no frame pointer of its own, the register may hold the frame pointer of a caller further
- * out. Then the frames in between are missing.
+ * The walk crosses code without a table by the frame pointer, if that leads to code with a table.
+ * Otherwise the stack ends with that code (GMT_STACK_STOPPED). If the code keeps no frame pointer,
+ * the register may hold that of a caller further out. Then the frames in between are missing.
  */
 bool gmt_walk_capture(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t limit);
 
 /*
- * Finds the outermost `count` frames of a stack that was cut (gmt_walk::ends), beyond the known
- * frames. Fills `ret_addresses`, innermost first. Returns false if there are fewer frames, or if
- * the end is not among the next GMT_OUTER_END_MAX_SEARCHED_FRAMES frames.
+ * Finds the outermost `count` frames of a stack that was cut (gmt_walk::stack_end), beyond the
+ * known frames. Fills `ret_addresses`, innermost first. Returns false if there are fewer frames, or
+ * if the end is not among the next GMT_OUTER_END_MAX_SEARCHED_FRAMES frames.
  */
 bool gmt_walk_outermost(struct gmt_walk *walk, const struct gmt_walk_start *start, uint32_t count,
 	uint64_t *ret_addresses);

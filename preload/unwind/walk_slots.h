@@ -3,12 +3,12 @@
 #define GMT_UNWIND_WALK_SLOTS_H
 
 /*
- * Slots: how walk.c and stack_cache.c express positions on a stack, and how they read the words
- * there.
+ * Slots: the positions of words on a stack, in walk.c and stack_cache.c. Also reads these words.
  */
 
 /*
- * Why a splice is exact.
+ * Why a splice is exact. A splice takes the inner frames from a new walk and the outer frames from
+ * a remembered stack.
  *
  * A frame is (ip, sp, fp). The rule of ip is fixed as long as no object is unloaded (a new
  * generation drops all remembered frames). The rule says where the next outer frame is. Its sp is
@@ -56,14 +56,14 @@
  * unchanged, the stack is R. The words of such a part are two lists too. The hashes of its frames
  * stay valid, because they depend only on the addresses.
  *
- * It does not matter how the words got the same values, by the same calls or by others. A walk
- * would read these words and reach these frames. So exceptions, longjmp, signals and routines that
- * are copied in and out of one stack (greenlets) need no special care. A stack with a frame that
- * has no rule, or another kind of rule, is walked again each time. If the kernel made that frame,
- * libunwind unwinds the whole stack.
+ * It does not matter how the words got the same values, by the same calls or by others: a walk
+ * would read the same words and reach the same frames. So exceptions, longjmp, signals and
+ * coroutines that are copied in and out of one stack (greenlets) need no special care. A stack with
+ * a frame that has no rule, or another kind of rule, is walked again each time. If the kernel made
+ * that frame, libunwind unwinds the whole stack.
  *
  * The walk reads only words at or above the current stack pointer and below the top of the thread's
- * own stack. All of this memory is mapped (unwind/own_stack.h).
+ * own stack. All of this memory is mapped (unwind/stack_bounds.h).
  */
 
 #include <stdbool.h>
@@ -75,8 +75,8 @@
 #include "unwind/walk.h"
 
 /*
- * A mark in gmt_walk_frame::slot: the rule of this frame counts from its frame pointer. The other
- * bits are the slot in words, enough for a stack of some megabytes.
+ * A flag in gmt_walk_frame::slot: the rule of this frame counts from its frame pointer. The other
+ * bits are the slot.
  */
 #define GMT_WALK_BY_FP ((uint32_t)1 << 31)
 
@@ -98,7 +98,7 @@ enum { GMT_WALK_ORIGIN_WORDS = 1 << 30 };
 
 static inline uint64_t gmt_walk_origin(const struct gmt_walk *walk)
 {
-	return walk->own_stack.top - (uint64_t)GMT_WALK_ORIGIN_WORDS * GMT_UNWIND_WORD_BYTES;
+	return walk->stack_bounds.top - (uint64_t)GMT_WALK_ORIGIN_WORDS * GMT_UNWIND_WORD_BYTES;
 }
 
 static inline uint32_t gmt_walk_slot(uint64_t origin, uint64_t address)
@@ -149,7 +149,7 @@ static inline bool gmt_walk_words_match(const uint32_t *slots, const uint64_t *v
 	return true;
 }
 
-/* So many words are compared without a check of how many remain. */
+/* The number of words that are compared in one round of a loop. */
 enum { GMT_WALK_AT_ONCE = 4 };
 
 /*

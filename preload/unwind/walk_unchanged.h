@@ -61,9 +61,9 @@ _Static_assert(GMT_WALK_FRAMES % 4 == 0, "rows are compared by fours, up to the 
  * address of the function; `sp` and `fp` are the registers after the return. Call it only if
  * gmt_walk_is_verified(walk).
  *
- * The function's frame equals the innermost remembered frame, as far as that frame matters. So its
- * stack pointer lies on the thread's own stack, like the remembered stack pointer. The words of all
- * other frames lie at or above it, and it is not below the current stack pointer:
+ * If the function's frame equals the innermost remembered frame, its stack pointer lies on the
+ * thread's own stack, like the remembered stack pointer. This stack pointer is at or above the
+ * current one, and the words of all other frames lie at or above it:
  *
  * - Each return address lies in the word below its frame's stack pointer, and stack pointers grow
  *   outwards.
@@ -101,7 +101,7 @@ static inline bool gmt_walk_is_unchanged(const struct gmt_walk *walk, uint64_t i
 static inline bool gmt_walk_is_verified(const struct gmt_walk *walk)
 {
 	return walk->begin < GMT_WALK_FRAMES && !walk->has_unverified_words &&
-		walk->ends != GMT_STACK_CUT;
+		walk->stack_end != GMT_STACK_CUT;
 }
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "marks/optimizer.h"
+#include "marks/optimizer_steps.h"
 #include "producer/outer_call.h"
 #include "producer/event.h"
 #include "producer/event_fast_path.h"
@@ -91,7 +91,7 @@ static void count_reentrant(struct gmt_thread_state *thread, enum gmt_hook hook,
 	enum gmt_event_kind kind)
 {
 	/* Only the handler's outermost call is lost: a driver call inside it is the same event. */
-	if (kind && !thread->reentrant_depth && !thread->is_ours)
+	if (kind && !thread->reentrant_depth && !thread->is_recorder_thread)
 		gmt_count_loss(GMT_LOSS_REENTERED);
 	thread->reentrant_depth++;
 	gmt_call_counts_add_shared(hook);
@@ -109,8 +109,9 @@ bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const
 		thread->in_recorder = 0;
 		return false;
 	}
-	if (!thread->is_ours && gmt_outer_call_look(thread, cfa, caller) == GMT_OUTER_CALL_GONE) {
-		gmt_outer_call_forget(thread);
+	if (!thread->is_recorder_thread &&
+		gmt_outer_call_check(thread, cfa, caller) == GMT_OUTER_CALL_ABANDONED) {
+		gmt_outer_call_abandon(thread);
 		return false;
 	}
 	count_reentrant(thread, hook, kind);
@@ -120,9 +121,9 @@ bool gmt_call_is_reentrant(struct gmt_thread_state *thread, uintptr_t cfa, const
 enum gmt_call_nesting gmt_call_recheck_nesting(struct gmt_thread_state *thread, uintptr_t cfa,
 	const void *caller, enum gmt_hook hook, enum gmt_event_kind kind)
 {
-	switch (gmt_outer_call_look(thread, cfa, caller)) {
-	case GMT_OUTER_CALL_GONE:
-		gmt_outer_call_forget(thread);
+	switch (gmt_outer_call_check(thread, cfa, caller)) {
+	case GMT_OUTER_CALL_ABANDONED:
+		gmt_outer_call_abandon(thread);
 		/* Restores the caller's value. */
 		thread->closed = GMT_CLOSED_BEGIN;
 		return GMT_CALL_COUNTED;
@@ -130,7 +131,7 @@ enum gmt_call_nesting gmt_call_recheck_nesting(struct gmt_thread_state *thread, 
 		count_reentrant(thread, hook, kind);
 		reopen_thread(thread);
 		return GMT_CALL_REENTRANT;
-	case GMT_OUTER_CALL_AROUND:
+	case GMT_OUTER_CALL_ACTIVE:
 		break;
 	}
 	return GMT_CALL_NESTED;
@@ -175,7 +176,7 @@ static inline void flush_one(struct gmt_thread_state *thread)
 	if (!gmt_event_enter(thread))
 		return;
 	if (!gmt_event_is_on()) {
-		gmt_event_end_first(event);
+		gmt_event_end_slow(event);
 		return;
 	}
 	if (gmt_event_wants_stack(event->kind, event->address, event->object))
@@ -187,12 +188,12 @@ static inline void flush_one(struct gmt_thread_state *thread)
 		 * Sets the stacks in the copy. Setting them before would stall the copy: it would load the
 		 * whole event right after a store to a part of it.
 		 */
-		slot->stack = stacks.stack;
-		slot->frames = stacks.frames;
+		slot->stack = stacks.native;
+		slot->frames = stacks.python;
 		gmt_event_publish(thread);
 	} else {
-		event->stack = stacks.stack;
-		event->frames = stacks.frames;
+		event->stack = stacks.native;
+		event->frames = stacks.python;
 		gmt_event_push(event);
 	}
 	gmt_event_leave(thread);

@@ -28,10 +28,10 @@
 
 #include "hooks/call_counts.h"
 #include "hooks/hooks.h"
-#include "runtime/process.h"
+#include "runtime/fork_detection.h"
 #include "producer/clock.h"
 #include "driver/oom.h"
-#include "producer/thread.h"
+#include "producer/thread_state.h"
 #include "format/format.h"
 
 enum gmt_call_role { GMT_CALL_DRIVER, GMT_CALL_RUNTIME };
@@ -108,7 +108,7 @@ enum gmt_call_nesting gmt_call_recheck_nesting(struct gmt_thread_state *thread, 
 __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum gmt_hook hook,
 	enum gmt_call_role role, enum gmt_event_kind kind)
 {
-	gmt_process_check();
+	gmt_fork_detection_check();
 
 	struct gmt_thread_state *thread = &gmt_this_thread;
 	struct gmt_call call = { .role = role };
@@ -149,7 +149,7 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 		thread->outermost = (uint16_t)hook;
 		thread->outer_kind = (uint8_t)kind;
 		thread->waiting_count = 0;
-		thread->before = call.stamp = is_stamped ? gmt_clock_stamp() : 0;
+		thread->stamp_before = call.stamp = is_stamped ? gmt_clock_stamp() : 0;
 		call.nesting = GMT_CALL_COUNTED;
 	} else if (!of_its_role) {
 		/*
@@ -157,8 +157,8 @@ __attribute__((always_inline)) static inline struct gmt_call gmt_call_begin(enum
 		 * the time before the runtime call.
 		 */
 		if (is_stamped)
-			call.stamp =
-				thread->before && !thread->has_seen_event ? thread->before : gmt_clock_stamp();
+			call.stamp = thread->stamp_before && !thread->has_seen_event ? thread->stamp_before
+																		 : gmt_clock_stamp();
 		call.nesting = GMT_CALL_COUNTED;
 	}
 	gmt_call_counts_add(thread->call_counts, hook);

@@ -45,9 +45,9 @@ static bool is_orphan(const char *path)
 }
 
 /*
- * Creates the control file. Its name is the process id. If a process with the same id lives in
- * another container, its file stays, and this file gets a number behind the id. The file of a dead
- * process is replaced.
+ * Creates the control file. Its name is the process id. A process with the same id may live in
+ * another container. Then its file stays, and this file gets a number after the id. Replaces the
+ * file of a dead process.
  */
 static int create(const char *folder)
 {
@@ -111,7 +111,8 @@ static void fill_in(const struct gmt_recording_state *recording)
 	size_t length = strlen(page->path);
 	snprintf(page->path + length, sizeof(page->path) - length, "%s%s", length ? "/" : "",
 		recording->path);
-	atomic_store(&page->state, gmt_event_is_paused() ? GMT_CONTROL_PAUSED : GMT_CONTROL_RECORDING);
+	atomic_store(&page->state,
+		gmt_event_stacks_are_paused() ? GMT_CONTROL_PAUSED : GMT_CONTROL_RECORDING);
 	atomic_store(&page->updated_ns, gmt_clock_monotonic_ns());
 	/* Write the magic last: readers ignore a page without it. */
 	atomic_thread_fence(memory_order_release);
@@ -151,7 +152,7 @@ static void publish(const struct gmt_stream *stream)
 {
 	struct gmt_control_page *page = control.page;
 	uint32_t state = stream->has_failed ? GMT_CONTROL_STOPPED
-		: gmt_event_is_paused()         ? GMT_CONTROL_PAUSED
+		: gmt_event_stacks_are_paused() ? GMT_CONTROL_PAUSED
 										: GMT_CONTROL_RECORDING;
 
 	atomic_store_explicit(&page->state, state, memory_order_relaxed);
@@ -178,10 +179,10 @@ static void finish_request(bool has_failed, const char *answer)
 		memory_order_release, memory_order_relaxed);
 }
 
-static void set_paused(bool wanted)
+static void set_paused(bool pause)
 {
-	gmt_event_pause(wanted);
-	finish_request(false, wanted ? "paused" : "resumed");
+	gmt_event_pause_stacks(pause);
+	finish_request(false, pause ? "paused" : "resumed");
 }
 
 /* Answers the request for a snapshot. */
@@ -205,7 +206,7 @@ static void handle_request(void)
 	snprintf(path, sizeof(path), "%.*s", (int)sizeof(path) - 1, page->argument);
 	switch (page->verb) {
 	case GMT_CONTROL_SNAPSHOT:
-		gmt_snapshots_ask_for(path, answer_snapshot);
+		gmt_snapshots_request_for_reader(path, answer_snapshot);
 		break;
 	case GMT_CONTROL_PAUSE:
 		set_paused(true);

@@ -16,7 +16,7 @@
 #include "writer/recording_state.h"
 #include "writer/stream.h"
 
-/* Creates the control file when the recording begins. */
+/* Creates the control file. Called when the recording begins. */
 void gmt_control_open(const struct gmt_recording_state *recording);
 
 /*
@@ -25,7 +25,7 @@ void gmt_control_open(const struct gmt_recording_state *recording);
  */
 void gmt_control_round(const struct gmt_stream *stream, enum gmt_mode mode);
 
-/* Removes the control file at the end of the recording. */
+/* Removes the control file. Called at the end of the recording. */
 void gmt_control_close(void);
 
 #endif

@@ -10,10 +10,10 @@
 #include "writer/recording_state.h"
 
 /*
- * Creates the recording's file. Also creates the shared-memory recording with the depot, unless
- * `recording` already has recording memory. Fills in `recording`; its `identity` must be set. The
- * caller owns `memory`. On failure returns false, writes a reason to ret_why, and leaves no file.
- * Called by the thread that writes the file, because the descriptors belong to its table.
+ * Creates the recording's file. Also creates the recording memory with the depot, unless
+ * `recording` already has one. Fills in `recording`; its `identity` must be set. The caller owns
+ * `memory`. On failure returns false, writes a reason to ret_why, and leaves no file. Called by the
+ * thread that writes the file, because the descriptors belong to its table.
  */
 bool gmt_create_recording(struct gmt_recording_state *recording,
 	struct gmt_recording_memory *memory, char *ret_why, uint32_t why_bytes);

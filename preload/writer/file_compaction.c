@@ -12,7 +12,7 @@
 
 enum {
 	MIN_GAIN_DIVISOR = 256,            /* minimum part of max_size for a useful compaction */
-	/* max_size of so many compacted prefixes suffices for both files and for events. */
+	/* With max_size of so many compacted prefixes, both files and the events have room. */
 	SUFFICIENT_PREFIXES = 4,
 	SLICE_NS = 8000000,
 	RETRY_US = 60000000,
@@ -48,13 +48,13 @@ static void report_shorter_window(struct gmt_file_compaction *compaction)
 	snprintf(size, sizeof(size), "%s", gmt_text_size(compaction->max_size_bytes).text);
 	if (compaction->mode == GMT_MODE_FULL) {
 		compaction->mode = GMT_MODE_WINDOW;
-		compaction->fits_only = true;
+		compaction->is_size_window = true;
 		snprintf(note, sizeof(note),
 			"mode=full became mode=window: the file nearly reached max_size=%s; "
 			"older events were replaced by totals",
 			size);
 		report(compaction, "mode=full became mode=window", note);
-	} else if (!compaction->fits_only && !compaction->reported_short &&
+	} else if (!compaction->is_size_window && !compaction->reported_short &&
 		compaction->mode == GMT_MODE_WINDOW) {
 		compaction->reported_short = true;
 		snprintf(note, sizeof(note), "the window is shorter than requested, because of max_size=%s",
@@ -72,13 +72,13 @@ static void give_up(struct gmt_file_compaction *compaction)
 {
 	char note[GMT_LOG_NOTE_BYTES], remedy[64] = "";
 
-	compaction->cut_under_way = 0;
+	compaction->cuts_to_remove = 0;
 	if (compaction->rewrite.found_no_room) {
 		bool is_new = !compaction->is_tight;
 
 		compaction->is_tight = true;
-		if (compaction->head_bytes < compaction->rewrite.head_bytes)
-			compaction->head_bytes = compaction->rewrite.head_bytes;
+		if (compaction->prefix_bytes < compaction->rewrite.prefix_bytes)
+			compaction->prefix_bytes = compaction->rewrite.prefix_bytes;
 		if (is_new) {
 			gmt_stderr_report("%s: %s; the recorder now compacts more events",
 				compaction->recording->path, compaction->rewrite.why);
@@ -91,7 +91,7 @@ static void give_up(struct gmt_file_compaction *compaction)
 	compaction->reported_failure = true;
 	if (compaction->rewrite.found_no_room)
 		snprintf(remedy, sizeof(remedy), " (max_size=%lluMiB is enough)",
-			(unsigned long long)(compaction->head_bytes * SUFFICIENT_PREFIXES >> 20) + 1);
+			(unsigned long long)(compaction->prefix_bytes * SUFFICIENT_PREFIXES >> 20) + 1);
 	snprintf(note, sizeof(note),
 		"older events could not be compacted: %.90s%s; the file grows up to max_size; "
 		"the recorder tries again in one minute",
@@ -99,25 +99,25 @@ static void give_up(struct gmt_file_compaction *compaction)
 	report(compaction, "a compaction failed", note);
 }
 
-static const char *why_of(const struct gmt_file_compaction *compaction)
+static const char *reason_for_compaction(const struct gmt_file_compaction *compaction)
 {
-	return compaction->fits_only                 ? "max_size"
+	return compaction->is_size_window            ? "max_size"
 		: compaction->mode == GMT_MODE_AGGREGATE ? "mode=aggregate"
 												 : "mode=window";
 }
 
-static void begin_compaction(struct gmt_file_compaction *compaction, uint32_t cut, uint64_t stamp,
-	uint64_t sure)
+static void begin_compaction(struct gmt_file_compaction *compaction, uint32_t cut,
+	uint64_t cut_stamp, uint64_t published_until_stamp)
 {
 	if (!compaction->compactions && !compaction->reported_failure)
 		gmt_replacement_remove_orphans(compaction->recording->fd, &compaction->recording->file);
 	if (!gmt_file_compaction_rewrite_begin(&compaction->rewrite, compaction->recording,
-			compaction->cuts[cut].bytes, stamp, sure, why_of(compaction),
-			!compaction->is_flush_slow)) {
+			compaction->cuts[cut].bytes, cut_stamp, published_until_stamp,
+			reason_for_compaction(compaction), !compaction->is_flush_slow)) {
 		give_up(compaction);
 		return;
 	}
-	compaction->cut_under_way = cut + 1;
+	compaction->cuts_to_remove = cut + 1;
 }
 
 /*
@@ -148,8 +148,8 @@ static void begin_compaction_if_due(struct gmt_file_compaction *compaction,
 }
 
 /*
- * Returns whether the file is to be cut here. A full file without a suitable cut is cut at its end,
- * if a compaction is then useful. The end of a gzip member always has room. This case occurs if the
+ * Returns whether to cut the file here. A full file without a suitable cut is cut at its end, if a
+ * compaction is then useful. The end of a gzip member always has room. A full file occurs if the
  * writer did not run for a while, then found many full rings and filled the file in one round.
  */
 static bool is_cut_wanted(const struct gmt_file_compaction *compaction,
@@ -178,20 +178,20 @@ void gmt_file_compaction_synced(struct gmt_file_compaction *compaction, uint64_t
 }
 
 /* Updates all positions after the new file has become the recording. */
-static void continue_in_new_file(struct gmt_file_compaction *compaction, uint64_t head_bytes)
+static void continue_in_new_file(struct gmt_file_compaction *compaction, uint64_t prefix_bytes)
 {
-	uint32_t gone = compaction->cut_under_way;
-	uint64_t part_bytes = compaction->cuts[gone - 1].bytes;
+	uint32_t removed = compaction->cuts_to_remove;
+	uint64_t part_bytes = compaction->cuts[removed - 1].bytes;
 
-	compaction->start = compaction->cuts[gone - 1];
-	compaction->start.bytes = compaction->head_bytes = head_bytes;
+	compaction->start = compaction->cuts[removed - 1];
+	compaction->start.bytes = compaction->prefix_bytes = prefix_bytes;
 	compaction->is_tight = false;
-	memmove(compaction->cuts, compaction->cuts + gone,
-		(compaction->cut_count - gone) * sizeof(*compaction->cuts));
-	compaction->cut_count -= gone;
+	memmove(compaction->cuts, compaction->cuts + removed,
+		(compaction->cut_count - removed) * sizeof(*compaction->cuts));
+	compaction->cut_count -= removed;
 	for (uint32_t i = 0; i < compaction->cut_count; i++)
-		compaction->cuts[i].bytes = compaction->cuts[i].bytes - part_bytes + head_bytes;
-	compaction->cut_under_way = 0;
+		compaction->cuts[i].bytes = compaction->cuts[i].bytes - part_bytes + prefix_bytes;
+	compaction->cuts_to_remove = 0;
 	compaction->compactions++;
 	compaction->stream->synced_file_bytes = gmt_sink_written_bytes(compaction->stream->sink);
 	gmt_stderr_report("%s: compacted; %llu events were replaced by totals, the file has %llu bytes",
@@ -199,9 +199,9 @@ static void continue_in_new_file(struct gmt_file_compaction *compaction, uint64_
 		(unsigned long long)compaction->stream->synced_file_bytes);
 }
 
-static void take_place(struct gmt_file_compaction *compaction)
+static void replace_file(struct gmt_file_compaction *compaction)
 {
-	uint64_t head_bytes = compaction->rewrite.head_bytes;
+	uint64_t prefix_bytes = compaction->rewrite.prefix_bytes;
 
 	gmt_stream_sync(compaction->stream);
 	/*
@@ -211,7 +211,7 @@ static void take_place(struct gmt_file_compaction *compaction)
 	if (compaction->rewrite.phase == GMT_REWRITE_NONE)
 		return;
 	if (gmt_file_compaction_rewrite_take_place(&compaction->rewrite, compaction->stream))
-		continue_in_new_file(compaction, head_bytes);
+		continue_in_new_file(compaction, prefix_bytes);
 	else
 		give_up(compaction);
 }
@@ -224,7 +224,7 @@ static uint64_t reserve_for_compaction_bytes(const struct gmt_file_compaction *c
 {
 	/* The data behind the newest cut is copied too. */
 	uint64_t head =
-		compaction->head_bytes + compaction->max_size_bytes / GMT_FILE_COMPACTION_CUTS_OF_FILE;
+		compaction->prefix_bytes + compaction->max_size_bytes / GMT_FILE_COMPACTION_CUTS_OF_FILE;
 
 	return head <= compaction->max_size_bytes / 2 ? head : 0;
 }
@@ -249,12 +249,12 @@ static uint64_t set_limits(struct gmt_file_compaction *compaction)
 		compaction->stream->is_full = false; /* until the limit is reached again */
 		return 0;
 	}
-	head = rewrite->head_bytes
-		? rewrite->head_bytes
+	head = rewrite->prefix_bytes
+		? rewrite->prefix_bytes
 		: gmt_file_compaction_rewrite_bytes(rewrite) + max / GMT_FILE_COMPACTION_SLACK_PARTS;
-	if (!rewrite->head_bytes &&
-		head < compaction->head_bytes + max / GMT_FILE_COMPACTION_CUTS_OF_FILE)
-		head = compaction->head_bytes + max / GMT_FILE_COMPACTION_CUTS_OF_FILE;
+	if (!rewrite->prefix_bytes &&
+		head < compaction->prefix_bytes + max / GMT_FILE_COMPACTION_CUTS_OF_FILE)
+		head = compaction->prefix_bytes + max / GMT_FILE_COMPACTION_CUTS_OF_FILE;
 	compaction->stream->limit_bytes = max > head ? (max - head + rewrite->part_bytes) / 2 : now;
 	return max > now ? max - now : 0;
 }
@@ -289,7 +289,7 @@ static bool work(struct gmt_file_compaction *compaction, uint64_t budget_ns)
 	if (state == GMT_REWRITE_FAILED)
 		give_up(compaction);
 	else if (state == GMT_REWRITE_IS_READY)
-		take_place(compaction);
+		replace_file(compaction);
 	set_limits(compaction);
 	return compaction->rewrite.phase != GMT_REWRITE_NONE;
 }
@@ -323,7 +323,7 @@ static void work_until(struct gmt_file_compaction *compaction, uint64_t deadline
 		(gmt_clock_monotonic_ns() < deadline_ns || (deadline_ns && compaction->rewrite.is_flushed)))
 		work(compaction, SLICE_NS);
 	gmt_file_compaction_rewrite_drop(&compaction->rewrite);
-	compaction->cut_under_way = 0;
+	compaction->cuts_to_remove = 0;
 	set_limits(compaction);
 }
 

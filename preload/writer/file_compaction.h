@@ -17,7 +17,10 @@
 
 enum { GMT_FILE_COMPACTION_CUTS = 64 };
 
-/* A place where the file can be cut: a gzip member ends there, directly behind a sync point. */
+/*
+ * A place where the file can be cut: a gzip member ends there, directly behind a sync point. A
+ * compaction replaces all events before a cut.
+ */
 struct gmt_file_compaction_cut {
 	uint64_t bytes;  /* size of the file before the cut */
 	uint64_t events; /* recorded before the cut, as gmt_stream counts them */
@@ -33,13 +36,14 @@ struct gmt_file_compaction {
 	enum gmt_mode mode;
 	struct gmt_window window;
 	uint64_t max_size_bytes;
-	bool fits_only;              /* the window is as large as max_size allows */
-	struct gmt_file_compaction_cut start; /* everything behind it is still in the file in detail */
+	bool is_size_window; /* the window is as large as max_size allows */
+	struct gmt_file_compaction_cut
+		start; /* the last compaction's cut: later events are in detail */
 	struct gmt_file_compaction_cut cuts[GMT_FILE_COMPACTION_CUTS]; /* the oldest first */
 	uint32_t cut_count;
-	uint32_t cut_under_way; /* number of leading cuts that the running compaction removes */
+	uint32_t cuts_to_remove; /* number of first cuts that the running compaction removes */
 	/* Minimum size of a compacted prefix, in front of the copied part. */
-	uint64_t head_bytes;
+	uint64_t prefix_bytes;
 	/* The last compaction found no room: the next one keeps as little as possible. */
 	bool is_tight;
 	uint64_t not_before_ns; /* a compaction failed: time of the next try (CLOCK_MONOTONIC) */
@@ -71,17 +75,17 @@ void gmt_file_compaction_synced(struct gmt_file_compaction *compaction, uint64_t
 bool gmt_file_compaction_work(struct gmt_file_compaction *compaction);
 
 /*
- * Cancels the running compaction, if there is one, and removes its temporary file. Called when the
- * disk accepts no data. Returns true if a file was removed: this may have made room, so the caller
- * tries again at once. May be called from any code that writes to the stream.
+ * Cancels the running compaction, and removes its temporary file. Called when the disk accepts no
+ * data, also from code that writes to the stream. Returns true if a compaction was running: the
+ * removal may have made room, so the caller tries again at once.
  */
 bool gmt_file_compaction_make_room(struct gmt_file_compaction *compaction);
 
 /*
  * Ends the running compaction at the end of the recording, after the writer has emptied the rings
  * as far as the file had room. Cancels the compaction, unless events wait for the room that it
- * makes. Returns true if events waited: the caller must empty the rings again. Events that find no
- * room after the deadline (CLOCK_MONOTONIC) are counted as dropped.
+ * makes. Returns true if events waited: the caller must empty the rings again. After the deadline
+ * (CLOCK_MONOTONIC), events without room count as dropped.
  */
 bool gmt_file_compaction_settle(struct gmt_file_compaction *compaction, uint64_t deadline_ns);
 

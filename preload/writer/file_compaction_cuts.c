@@ -65,7 +65,7 @@ bool gmt_file_compaction_is_cut_due(const struct gmt_file_compaction *compaction
 		return true;
 	if (compaction->mode == GMT_MODE_AGGREGATE)
 		return now->events - last->events >= AGGREGATE_EVENTS / CUTS_OF_WINDOW;
-	if (compaction->mode == GMT_MODE_FULL || compaction->fits_only)
+	if (compaction->mode == GMT_MODE_FULL || compaction->is_size_window)
 		return false;
 
 	uint64_t part = compaction->window.count / CUTS_OF_WINDOW;
@@ -79,7 +79,7 @@ uint32_t gmt_file_compaction_cut_for_window(const struct gmt_file_compaction *co
 {
 	uint64_t keep = compaction->mode == GMT_MODE_AGGREGATE ? 0 : compaction->window.count;
 
-	if (compaction->mode != GMT_MODE_FULL && !compaction->fits_only)
+	if (compaction->mode != GMT_MODE_FULL && !compaction->is_size_window)
 		for (uint32_t i = compaction->cut_count; i-- > 0;)
 			if (compaction->mode == GMT_MODE_AGGREGATE ||
 				distance(compaction, &compaction->cuts[i], now) >= keep)

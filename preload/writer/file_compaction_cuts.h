@@ -3,8 +3,8 @@
 #define GMT_WRITER_FILE_COMPACTION_CUTS_H
 
 /*
- * Where the file can be cut, and which cut a compaction takes. In the flow: rotation -> cuts. `cut`
- * is an index in compaction->cuts. Only the writer's thread uses it.
+ * Decides where the file is cut, and which cut a compaction takes. In the flow: file_compaction ->
+ * cuts. `cut` is an index in compaction->cuts. Only the writer's thread uses it.
  */
 
 #include "writer/file_compaction.h"
@@ -17,12 +17,12 @@ enum {
 };
 
 /*
- * Returns the place where the file can be cut now. `stamp` was taken before the rings were emptied.
+ * Returns a cut at the present end of the file. `stamp` was taken before the rings were emptied.
  */
 struct gmt_file_compaction_cut gmt_file_compaction_now(const struct gmt_file_compaction *compaction,
 	uint64_t stamp);
 
-/* Returns whether a cut is due. A cut costs a few bytes; a compaction always ends at a cut. */
+/* Returns whether a cut is due. A cut costs a few bytes. */
 bool gmt_file_compaction_is_cut_due(const struct gmt_file_compaction *compaction,
 	const struct gmt_file_compaction_cut *now);
 
@@ -31,8 +31,8 @@ uint32_t gmt_file_compaction_cut_for_window(const struct gmt_file_compaction *co
 	const struct gmt_file_compaction_cut *now);
 
 /*
- * Returns whether enough lies behind the last compaction's cut. The work of a compaction grows with
- * the size of the compacted prefix.
+ * Returns whether a compaction up to `cut` replaces enough events. The work of a compaction grows
+ * with the size of the compacted prefix.
  */
 bool gmt_file_compaction_is_worth_it(const struct gmt_file_compaction *compaction, uint32_t cut);
 
@@ -45,8 +45,8 @@ bool gmt_file_compaction_is_too_large(const struct gmt_file_compaction *compacti
 	const struct gmt_file_compaction_cut *now);
 
 /*
- * Returns the oldest cut behind which little enough lies. If room is scarce, returns the newest
- * cut. Returns cut_count if no cut qualifies.
+ * Returns the oldest cut after which the file is small enough. If room is scarce, returns the
+ * newest cut. Returns cut_count if there is no such cut.
  */
 uint32_t gmt_file_compaction_cut_for_size(const struct gmt_file_compaction *compaction,
 	const struct gmt_file_compaction_cut *now);

@@ -16,7 +16,7 @@ enum {
 	COPY_BYTES = 128 << 10,
 	/* Events kept in detail when the whole recording is compacted at its end. */
 	END_EVENTS = 16384,
-	/* Maximum rest for the last step, in which the writer empties no ring. */
+	/* The last step copies at most so many bytes, because the writer empties no ring meanwhile. */
 	READY_BYTES = 512 << 10,
 };
 
@@ -122,14 +122,14 @@ static bool finish_some(struct gmt_file_compaction_rewrite *rewrite)
 	/* End the gzip member, so that the old members can follow unchanged. */
 	if (gmt_sink_end_member(rewrite->sink, NULL, &error))
 		return fail(rewrite, error.text);
-	rewrite->head_bytes = gmt_sink_written_bytes(rewrite->sink);
+	rewrite->prefix_bytes = gmt_sink_written_bytes(rewrite->sink);
 	rewrite->phase = GMT_REWRITE_COPY;
 	return true;
 }
 
 static bool write_all(struct gmt_file_compaction_rewrite *rewrite, const char *bytes, size_t length)
 {
-	uint64_t at = rewrite->head_bytes + rewrite->copied_bytes - rewrite->part_bytes;
+	uint64_t at = rewrite->prefix_bytes + rewrite->copied_bytes - rewrite->part_bytes;
 
 	if (!gmt_file_write_at(rewrite->replacement.fd, at, bytes, length))
 		return fail(rewrite, strerror(errno));
@@ -190,28 +190,28 @@ enum gmt_file_compaction_rewrite_state gmt_file_compaction_rewrite_work(
 	uint64_t budget_ns)
 {
 	uint64_t deadline_ns = gmt_clock_monotonic_ns() + budget_ns;
-	bool goes_on = true;
+	bool continues = true;
 
 	do {
 		if (gmt_file_compaction_rewrite_bytes(rewrite) > limit_bytes) {
 			rewrite->found_no_room = true;
-			if (!rewrite->head_bytes)
-				rewrite->head_bytes = gmt_file_compaction_rewrite_bytes(rewrite);
+			if (!rewrite->prefix_bytes)
+				rewrite->prefix_bytes = gmt_file_compaction_rewrite_bytes(rewrite);
 			fail(rewrite, "the new file does not fit into max_size");
 			return GMT_REWRITE_FAILED;
 		}
 		if (rewrite->phase == GMT_REWRITE_READ)
-			goes_on = read_some(rewrite);
+			continues = read_some(rewrite);
 		else if (rewrite->phase == GMT_REWRITE_FINISH)
-			goes_on = finish_some(rewrite);
+			continues = finish_some(rewrite);
 		else if (file_bytes - rewrite->copied_bytes > READY_BYTES)
-			goes_on = copy_some(rewrite, file_bytes);
+			continues = copy_some(rewrite, file_bytes);
 		else if (!rewrite->flushes || rewrite->is_flushed)
 			return GMT_REWRITE_IS_READY;
 		else
-			return flush(rewrite) ? GMT_REWRITE_GOES_ON : GMT_REWRITE_FAILED;
-	} while (goes_on && gmt_clock_monotonic_ns() < deadline_ns);
-	return goes_on ? GMT_REWRITE_GOES_ON : GMT_REWRITE_FAILED;
+			return flush(rewrite) ? GMT_REWRITE_CONTINUES : GMT_REWRITE_FAILED;
+	} while (continues && gmt_clock_monotonic_ns() < deadline_ns);
+	return continues ? GMT_REWRITE_CONTINUES : GMT_REWRITE_FAILED;
 }
 
 /* Closes everything except the files. */
@@ -234,7 +234,7 @@ bool gmt_file_compaction_rewrite_take_place(struct gmt_file_compaction_rewrite *
 	struct gmt_recording_state *recording = rewrite->recording;
 	struct gmt_shared_recording_owner *owner = &recording->memory->header->owner;
 	uint64_t file_bytes = gmt_sink_written_bytes(stream->sink);
-	uint64_t new_bytes = rewrite->head_bytes + file_bytes - rewrite->part_bytes;
+	uint64_t new_bytes = rewrite->prefix_bytes + file_bytes - rewrite->part_bytes;
 
 	while (rewrite->copied_bytes < file_bytes)
 		if (!copy_some(rewrite, file_bytes))
@@ -277,7 +277,7 @@ uint64_t gmt_file_compaction_rewrite_bytes(const struct gmt_file_compaction_rewr
 	case GMT_REWRITE_NONE:
 		return 0;
 	case GMT_REWRITE_COPY:
-		return rewrite->head_bytes + rewrite->copied_bytes - rewrite->part_bytes;
+		return rewrite->prefix_bytes + rewrite->copied_bytes - rewrite->part_bytes;
 	default:
 		return gmt_sink_written_bytes(rewrite->sink);
 	}

@@ -3,7 +3,7 @@
 #define GMT_WRITER_FILE_COMPACTION_REWRITE_H
 
 /*
- * Makes the file smaller while the stream is writing it:
+ * Replaces the first part of the file by a compacted prefix, while the stream is writing the file:
  *
  * 1. It reads the first part of the file, which ends at the end of a gzip member. It compacts this
  *    part (compaction/compact.h) and writes the result to a temporary file next to the recording.
@@ -46,20 +46,21 @@ struct gmt_file_compaction_rewrite {
 	struct gmt_sink *sink;  /* writes the new file's compacted prefix */
 	uint64_t part_bytes;    /* size of the old file's part that is compacted */
 	uint64_t copied_bytes;  /* offset in the old file up to which data is copied */
-	uint64_t head_bytes;    /* size of the new file's compacted prefix, before the copied part */
+	uint64_t prefix_bytes; /* size of the new file's compacted prefix, before the copied part */
 	uint64_t compacted_events; /* number of events that the new file contains only as totals */
-	bool flushes;           /* flush the new file to the disk before it replaces the old one */
+	bool flushes; /* flush the new file to the disk before it replaces the old one */
 	bool is_flushed;
-	uint64_t flush_ns;      /* time that the flush took */
+	uint64_t flush_ns; /* time that the flush took */
 	/*
-	 * The compaction failed because of max_size. head_bytes is then the minimum size of the prefix.
+	 * The compaction failed because of max_size. prefix_bytes is then the minimum size of the
+	 * prefix.
 	 */
 	bool found_no_room;
-	char why[256];          /* reason of the failure */
+	char why[256]; /* reason of the failure */
 };
 
 enum gmt_file_compaction_rewrite_state {
-	GMT_REWRITE_GOES_ON,
+	GMT_REWRITE_CONTINUES,
 	GMT_REWRITE_IS_READY,
 	GMT_REWRITE_FAILED
 };

@@ -43,7 +43,7 @@ bool gmt_journal_stage(struct gmt_journal *journal, enum gmt_journal_kind kind, 
  */
 uint64_t gmt_journal_commit(struct gmt_journal *journal);
 
-/* Discards the entries that were staged since the last commit. */
+/* Drops the entries that were staged since the last commit. */
 void gmt_journal_drop(struct gmt_journal *journal);
 
 /*

@@ -17,7 +17,7 @@
 #include "writer/snapshots.h"
 #include "interpose/unhooked.h"
 
-/* With the mark, by which the program finds the version in the library's file. */
+/* `gpumemtrace` finds the version in the library's file by the text before it. */
 static const char marked_version[] = GMT_RECORDER_VERSION_MARK GMT_PROGRAM_VERSION;
 
 static struct gmt_slice slice(const char *text)

@@ -22,7 +22,7 @@ struct gmt_process_metadata {
 	struct gmt_recording_state *recording;
 	/* Writes rows to the file. */
 	void (*write)(void *context, uint32_t kind, const void *rows, uint32_t count);
-	void *context; /* first argument of `write` */
+	void *context; /* the first argument of `write` */
 	uint32_t modules_written;
 	bool note_written[GMT_LOG_KINDS][GMT_LOG_NOTES];
 	uint64_t losses_written[GMT_LOSS_COUNT];
@@ -31,13 +31,13 @@ struct gmt_process_metadata {
 	uint32_t unhooked_written;
 };
 
-/* Writes what is known at the start. These are the first records of the file. */
+/* Writes the first records of the file: process, options, environment, devices, clock. */
 void gmt_process_metadata_begin(struct gmt_process_metadata *metadata);
 
-/* Writes what is new since the last call, and the current time. Called before each sync point. */
+/* Writes everything new since the last call, and the time. Called before each sync point. */
 void gmt_process_metadata_update(struct gmt_process_metadata *metadata);
 
-/* Writes what is known only at the end: for example, which functions were never called. */
+/* Writes the last losses and calls, and the functions that were never called. */
 void gmt_process_metadata_end(struct gmt_process_metadata *metadata);
 
 /*

@@ -15,9 +15,9 @@
 #include "runtime/stderr_messages.h"
 #include "producer/outer_call.h"
 #include "runtime/bounded_wait.h"
-#include "runtime/process.h"
+#include "runtime/fork_detection.h"
 #include "runtime/recorder_stack.h"
-#include "threads/last_threads.h"
+#include "process_exit/host_threads.h"
 #include "producer/recording_memory.h"
 #include "producer/event.h"
 #include "producer/event_fast_path.h"
@@ -29,10 +29,10 @@
 #include "writer/create_recording.h"
 #include "producer/thread_ring.h"
 #include "writer/snapshots.h"
-#include "threads/exit_thread.h"
+#include "process_exit/exit_thread.h"
 #include "writer/writer.h"
 #include "driver/driver_queries.h"
-#include "producer/thread.h"
+#include "producer/thread_state.h"
 #include "system/launcher_rank.h"
 
 /* The first event's maximum wait until the writer has opened the files; a slow disk delays it. */
@@ -51,11 +51,11 @@ static_assert((int)GMT_LOSS_COUNT <= (int)GMT_SHARED_RECORDING_LOSSES,
 	"each loss has its count in the shared memory too");
 
 static struct gmt_recording_memory memory = { .fd = -1, .folder = -1 };
-static char failure[1024]; /* reason of a failure; the writer's until the session is on or over */
+static char failure[1024]; /* why; only the writer uses it until the session is on or over */
 static struct gmt_recording_state recording = { .fd = -1 };
 static struct gmt_writer_listener listener;
 
-static void ask_devices(void)
+static void read_devices(void)
 {
 	uint32_t count = gmt_driver_device_count();
 
@@ -70,9 +70,10 @@ static void writer_failed(void)
 }
 
 /*
- * Parent's resources that the child still needs. If a signal handler forks, the interrupted code
- * continues in the child. It still uses the parent's depot table and the addresses of its recording
- * memory, where other memory is mapped. Freed when the child begins a recording.
+ * Resources of the parent that the child still needs. If a signal handler forks, the interrupted
+ * code continues in the child. It still uses the parent's depot table and the addresses of the
+ * parent's recording memory, where private memory is mapped. Freed when the child begins a
+ * recording.
  */
 static struct {
 	void *memory;
@@ -98,7 +99,7 @@ static void keep_inherited(void)
 }
 
 /* Changes the state after the attempt to open the recording memory. */
-static void memory_is_open(bool is_open)
+static void set_state_after_open(bool is_open)
 {
 	uint32_t starting = GMT_SESSION_STARTING;
 
@@ -116,7 +117,7 @@ static bool open_in_writer(void)
 {
 	bool is_open = gmt_create_recording(&recording, &memory, failure, sizeof(failure));
 
-	memory_is_open(is_open);
+	set_state_after_open(is_open);
 	return is_open;
 }
 
@@ -155,20 +156,20 @@ static bool begin_in_memory(void)
 	gmt_depot_set_high_water_callback(recording.depot, LATE_DEPOT_BYTES / LATE_PARTS,
 		gmt_event_wake);
 	gmt_writer_delay();
-	memory_is_open(true);
+	set_state_after_open(true);
 	return true;
 }
 
 enum beginning {
-	BEGINNING_OF_ANOTHER, /* another thread begins it, or the event belongs to another process */
-	BEGINNING_MADE,
+	BEGINNING_ELSEWHERE, /* another thread begins it, or the event belongs to another process */
+	BEGINNING_DONE,
 	BEGINNING_FAILED,
 };
 
 /*
- * Runs on a recorder stack, because it calls the driver. Signals are held back, so no handler can
- * fork or jump away meanwhile. The writer that starts here completes the beginning, whatever this
- * thread does.
+ * Runs on a recorder stack, because it calls the driver. Signals are blocked, so no handler can
+ * fork or jump away meanwhile. From the start of the writer on, the beginning no longer needs this
+ * thread.
  */
 static void begin_work(void *ret_beginning)
 {
@@ -186,27 +187,27 @@ static void begin_work(void *ret_beginning)
 		!atomic_compare_exchange_strong(&gmt_session_state, &none, GMT_SESSION_STARTING))
 		return;
 	atomic_store(&gmt_session.has_begun, true);
-	gmt_process_watch();
+	gmt_fork_detection_begin();
 	free_inherited();
 	recording.pid = getpid();
 	gmt_output_identity_init(&recording.identity);
-	ask_devices();
+	read_devices();
 	gmt_snapshots_reset();
-	gmt_event_pause(gmt_config.paused);
-	is_late = gmt_config.is_writer_lazy && gmt_last_threads_has_one_thread();
+	gmt_event_pause_stacks(gmt_config.paused);
+	is_late = gmt_config.is_writer_lazy && gmt_host_threads_is_single();
 	listener.open = is_late ? open_late : open_in_writer;
 	listener.failed = writer_failed;
 	gmt_writer_init(&recording, listener);
 	snprintf(failure, sizeof(failure), "there is no memory or no thread for the recorder");
 	recording.has_writer = is_late ? begin_in_memory() : gmt_writer_start();
-	*beginning = recording.has_writer ? BEGINNING_MADE : BEGINNING_FAILED;
+	*beginning = recording.has_writer ? BEGINNING_DONE : BEGINNING_FAILED;
 	if (!recording.has_writer)
 		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
 }
 
 static enum beginning begin(void)
 {
-	enum beginning beginning = BEGINNING_OF_ANOTHER;
+	enum beginning beginning = BEGINNING_ELSEWHERE;
 	uint32_t none = GMT_SESSION_NONE;
 
 	recording.has_writer = false;
@@ -228,23 +229,23 @@ static void wait_while_starting(uint64_t wait_ns)
 		;
 }
 
-static void has_begun_here(void)
+static void finish_beginning(void)
 {
 	uint32_t now = atomic_load_explicit(&gmt_session_state, memory_order_acquire);
 
 	if (gmt_session_state_is_on(now))
-		gmt_snapshots_take_signal();
+		gmt_snapshots_handle_signal();
 	if ((gmt_session_state_is_on(now) || (now == GMT_SESSION_OVER && recording.fd < 0)) &&
 		!gmt_writer_is_delayed())
 		report_beginning();
 }
 
-/* Starts the delayed writer, because a signal handler has requested it. */
+/* Starts the delayed writer, as a signal handler has requested. */
 static void start_writer(void)
 {
 	uint32_t called = GMT_SESSION_WRITER_DUE;
 
-	if (!gmt_process_is_child() &&
+	if (!gmt_fork_detection_is_child() &&
 		atomic_compare_exchange_strong(&gmt_session_state, &called, GMT_SESSION_ON))
 		gmt_writer_wake();
 }
@@ -261,11 +262,11 @@ __attribute__((noinline)) static bool begin_once(void)
 	if (gmt_session_state_is_on(now))
 		return true;
 	/* A guest's writer would end with the guest, and the memory's owner would have no writer. */
-	if (now == GMT_SESSION_NONE && gmt_process_is_child())
+	if (now == GMT_SESSION_NONE && gmt_fork_detection_is_child())
 		return false;
-	if (now == GMT_SESSION_NONE && begin() != BEGINNING_OF_ANOTHER) {
+	if (now == GMT_SESSION_NONE && begin() != BEGINNING_ELSEWHERE) {
 		wait_while_starting(FIRST_WAIT_NS);
-		has_begun_here();
+		finish_beginning();
 	} else {
 		wait_while_starting(START_WAIT_NS);
 	}
@@ -280,16 +281,16 @@ void gmt_session_main_thread_ends(void)
 {
 	int kept_errno = errno;
 
-	/* Only if the writer has its own descriptor table and so holds no descriptors of the host. */
+	/* Only if the writer has its own descriptor table, and so keeps no file of the host open. */
 	if (gmt_session_is_on() && gmt_descriptor_is_elsewhere() && syscall(SYS_gettid) == getpid() &&
-		!gmt_process_is_child())
-		gmt_exit_thread_begin();
+		!gmt_fork_detection_is_child())
+		gmt_exit_thread_start();
 	errno = kept_errno;
 }
 
-static void ask_for_snapshot(void)
+static void request_oom_snapshot(void)
 {
-	gmt_snapshots_ask(GMT_SNAPSHOT_OOM);
+	gmt_snapshots_request(GMT_SNAPSHOT_OOM);
 }
 
 void gmt_session_init(bool may_begin)
@@ -298,20 +299,20 @@ void gmt_session_init(bool may_begin)
 	gmt_writer_calls = (struct gmt_writer_calls){
 		.begin = begin_once,
 		.wake = gmt_writer_wake,
-		.need = gmt_writer_need,
+		.start_if_delayed = gmt_writer_start_if_delayed,
 		.is_delayed = gmt_writer_is_delayed,
 		.sync = gmt_writer_sync,
-		.snapshot_oom = ask_for_snapshot,
+		.snapshot_oom = request_oom_snapshot,
 	};
 	gmt_thread_ring_init();
 	if (!may_begin)
 		atomic_store(&gmt_session_state, GMT_SESSION_OVER);
 }
 
-void gmt_session_call_at_thread(void (*work)(void))
+void gmt_session_call_at_claim(void (*work)(void))
 {
-	listener.begun_late = work;
-	gmt_thread_ring_call_at_thread(work);
+	listener.started_late = work;
+	gmt_thread_ring_call_at_claim(work);
 }
 
 void gmt_session_call_each_second(void (*work)(void))
@@ -325,7 +326,8 @@ void gmt_session_call_each_round(void (*work)(void), unsigned (*threads)(void))
 	listener.threads = threads;
 }
 
-void gmt_session_call_when_alone(bool (*is_last)(unsigned own), void (*stop_threads)(void))
+void gmt_session_call_when_alone(bool (*is_last)(unsigned recorder_threads),
+	void (*stop_threads)(void))
 {
 	listener.is_last = is_last;
 	listener.stop_threads = stop_threads;
@@ -335,8 +337,8 @@ void gmt_session_before_exec(void)
 {
 	static atomic_flag was_noted = ATOMIC_FLAG_INIT;
 
-	if (!gmt_session_state_is_on(atomic_load(&gmt_session_state)) || gmt_process_is_child() ||
-		gmt_this_thread.is_ours)
+	if (!gmt_session_state_is_on(atomic_load(&gmt_session_state)) ||
+		gmt_fork_detection_is_child() || gmt_this_thread.is_recorder_thread)
 		return;
 	if (!atomic_flag_test_and_set(&was_noted))
 		gmt_log_note("the process called exec to run another program; if the call succeeded, "
@@ -350,7 +352,7 @@ void gmt_session_before_user_change(void)
 	int kept_errno = errno;
 
 	if (gmt_session_state_is_on(atomic_load(&gmt_session_state)) && !geteuid() &&
-		!gmt_process_is_child() && !gmt_this_thread.is_ours) {
+		!gmt_fork_detection_is_child() && !gmt_this_thread.is_recorder_thread) {
 		gmt_writer_remove_names();
 		gmt_writer_sync(gmt_config_wait_ms(EXEC_WAIT_MS));
 	}
@@ -372,7 +374,7 @@ static bool is_first_to_end(void)
 
 void gmt_session_end(void)
 {
-	if (gmt_process_is_child() || gmt_this_thread.is_ours)
+	if (gmt_fork_detection_is_child() || gmt_this_thread.is_recorder_thread)
 		return;
 	gmt_session_never_begin();
 	if (!atomic_load(&gmt_session.has_begun) || !is_first_to_end())

@@ -3,8 +3,8 @@
 #define GMT_WRITER_SESSION_H
 
 /*
- * Begins and ends the recording: its memory, depot, rings, file and writer thread.
- * producer/session_state.h has the state that code which records events reads.
+ * Begins and ends the recording: its memory, depot, rings, file and writer thread. The producer
+ * reads the state in producer/session_state.h.
  */
 
 #include <stdbool.h>
@@ -26,10 +26,11 @@ void gmt_session_call_each_round(void (*work)(void), unsigned (*threads)(void));
 
 /*
  * Sets the functions for a process in which only the recorder's threads are left. `is_last` returns
- * whether libc counts only `own` threads. `stop_threads` ends the threads of
+ * whether libc counts only `recorder_threads` threads. `stop_threads` ends the threads of
  * gmt_session_call_each_round.
  */
-void gmt_session_call_when_alone(bool (*is_last)(unsigned own), void (*stop_threads)(void));
+void gmt_session_call_when_alone(bool (*is_last)(unsigned recorder_threads),
+	void (*stop_threads)(void));
 
 /*
  * Prepares for the end of the main thread, after which the process may continue. Called from that
@@ -41,7 +42,7 @@ void gmt_session_main_thread_ends(void);
  * Sets `work`, which each thread calls from now on when it gets its ring in a recording. The thread
  * that starts a delayed writer calls it too.
  */
-void gmt_session_call_at_thread(void (*work)(void));
+void gmt_session_call_at_claim(void (*work)(void));
 
 /*
  * Writes everything recorded so far to the file, because another program is about to replace this
@@ -51,10 +52,10 @@ void gmt_session_call_at_thread(void (*work)(void));
 void gmt_session_before_exec(void);
 
 /*
- * Removes the recorder's names in shared memory, because a process of root is about to become
- * another user's process. That user may not be allowed to remove them later. The recording
- * continues; from then on SIGKILL loses everything that is not in the file. Waits for a bounded
- * time. Any thread. Keeps errno.
+ * Unlinks the recorder's files in shared memory, because a process of root is about to become
+ * another user's process, which may not be allowed to unlink them later. The recording continues;
+ * from then on SIGKILL loses everything that is not in the file. Waits for a bounded time. Any
+ * thread. Keeps errno.
  */
 void gmt_session_before_user_change(void);
 

@@ -24,7 +24,7 @@
 enum {
 	SLICE_BYTES = 8 << 20, /* maximum bytes copied in one round */
 	PART_BYTES = 64 << 10,
-	AUTOMATIC_MAX = 16,        /* maximum number of snapshots for OOM and PEAK together */
+	AUTOMATIC_MAX = 16, /* the most snapshots for OOM and PEAK together */
 	NAME_TRIES = 10000,
 	GZIP_LEVEL = 1,
 };
@@ -66,8 +66,8 @@ static struct {
 	uint64_t count;
 	uint64_t automatic_count;
 	uint64_t last_automatic_ns;
-	uint64_t highest[64]; /* used bytes of each device at the last peak that caused a snapshot */
-} job = { .from = -1, .to = -1 };
+	uint64_t peak_bytes[64]; /* of each device, at the last peak that caused a snapshot */
+} snapshot = { .from = -1, .to = -1 };
 
 /* Adds a request. Returns false if there is already a request for this cause. */
 static bool add_request(enum gmt_snapshot_cause cause)
@@ -77,47 +77,49 @@ static bool add_request(enum gmt_snapshot_cause cause)
 	return !(atomic_fetch_or_explicit(&requests.wanted, bit, memory_order_release) & bit);
 }
 
-void gmt_snapshots_ask(enum gmt_snapshot_cause cause)
+void gmt_snapshots_request(enum gmt_snapshot_cause cause)
 {
 	if (add_request(cause))
 		gmt_writer_calls.wake();
 }
 
-void gmt_snapshots_ask_named(const char *name)
+void gmt_snapshots_request_named(const char *name)
 {
-	uint32_t nobody = 0;
+	uint32_t unlocked = 0;
 
 	/* Two requests at one moment cause one snapshot, with one of their names. */
-	if (atomic_compare_exchange_strong(&requests.is_naming, &nobody, 1)) {
+	if (atomic_compare_exchange_strong(&requests.is_naming, &unlocked, 1)) {
 		snprintf(requests.program_name, sizeof(requests.program_name), "%s", name ? name : "");
 		atomic_store_explicit(&requests.is_naming, 0, memory_order_release);
 	}
-	gmt_snapshots_ask(GMT_SNAPSHOT_PROGRAM);
+	gmt_snapshots_request(GMT_SNAPSHOT_PROGRAM);
 }
 
-void gmt_snapshots_ask_for(const char *path, void (*answer)(const char *path, const char *why))
+void gmt_snapshots_request_for_reader(const char *path,
+	void (*answer)(const char *path, const char *why))
 {
-	job.answer = answer;
-	snprintf(job.requested_path, sizeof(job.requested_path), "%s", path);
+	snapshot.answer = answer;
+	snprintf(snapshot.requested_path, sizeof(snapshot.requested_path), "%s", path);
 	atomic_fetch_or_explicit(&requests.wanted, 1U << GMT_SNAPSHOT_READER, memory_order_relaxed);
 }
 
 static bool may_snapshot_automatically(void)
 {
-	return job.automatic_count < AUTOMATIC_MAX &&
-		(!job.automatic_count || gmt_clock_monotonic_ns() - job.last_automatic_ns >= BETWEEN_NS);
+	return snapshot.automatic_count < AUTOMATIC_MAX &&
+		(!snapshot.automatic_count ||
+			gmt_clock_monotonic_ns() - snapshot.last_automatic_ns >= BETWEEN_NS);
 }
 
 void gmt_snapshots_note_usage(int16_t device, uint64_t used_bytes)
 {
 	if (!gmt_config.snapshot_peak_bytes || used_bytes < gmt_config.snapshot_peak_bytes ||
-		device < 0 || device >= (int)(sizeof(job.highest) / sizeof(*job.highest)))
+		device < 0 || device >= (int)(sizeof(snapshot.peak_bytes) / sizeof(*snapshot.peak_bytes)))
 		return;
 	/* A peak counts only if it is more than 5 % higher than the last one. */
-	if (used_bytes <= job.highest[device] + job.highest[device] / 20 ||
+	if (used_bytes <= snapshot.peak_bytes[device] + snapshot.peak_bytes[device] / 20 ||
 		!may_snapshot_automatically())
 		return;
-	job.highest[device] = used_bytes;
+	snapshot.peak_bytes[device] = used_bytes;
 	atomic_fetch_or_explicit(&requests.wanted, 1U << GMT_SNAPSHOT_PEAK, memory_order_relaxed);
 }
 
@@ -140,14 +142,14 @@ bool gmt_snapshots_is_due(void)
 {
 	enum gmt_snapshot_cause cause;
 
-	return !job.is_active && next_cause(&cause);
+	return !snapshot.is_active && next_cause(&cause);
 }
 
 static void close_files(void)
 {
-	gmt_descriptor_close(&job.from, &job.from_file);
-	gmt_descriptor_close(&job.to, &job.to_file);
-	job.is_active = false;
+	gmt_descriptor_close(&snapshot.from, &snapshot.from_file);
+	gmt_descriptor_close(&snapshot.to, &snapshot.to_file);
+	snapshot.is_active = false;
 }
 
 static void fail(const char *what)
@@ -155,13 +157,13 @@ static void fail(const char *what)
 	char why[256];
 
 	snprintf(why, sizeof(why), "the snapshot could not be written: %s", what);
-	if (job.to >= 0)
-		unlink(job.unfinished);
+	if (snapshot.to >= 0)
+		unlink(snapshot.unfinished);
 	close_files();
-	if (job.cause == GMT_SNAPSHOT_READER)
-		job.answer(NULL, why);
+	if (snapshot.cause == GMT_SNAPSHOT_READER)
+		snapshot.answer(NULL, why);
 	else
-		gmt_stderr_warn_kind("a snapshot failed", "%s: %s", job.path, why);
+		gmt_stderr_warn_kind("a snapshot failed", "%s: %s", snapshot.path, why);
 }
 
 /*
@@ -187,8 +189,9 @@ static bool take_free_name(const char *path, unsigned number)
 	int stem = (int)(suffix - path);
 
 	for (; number < NAME_TRIES; number++) {
-		snprintf(job.path, sizeof(job.path), "%.*s.snapshot-%u%s", stem, path, number, suffix);
-		if (is_free(job.path))
+		snprintf(snapshot.path, sizeof(snapshot.path), "%.*s.snapshot-%u%s", stem, path, number,
+			suffix);
+		if (is_free(snapshot.path))
 			return true;
 		if (errno != EEXIST)
 			return false;
@@ -199,7 +202,7 @@ static bool take_free_name(const char *path, unsigned number)
 /* Returns whether the request names a path. Only requests of a reader may do so. */
 static bool has_requested_path(void)
 {
-	return job.cause == GMT_SNAPSHOT_READER && job.requested_path[0];
+	return snapshot.cause == GMT_SNAPSHOT_READER && snapshot.requested_path[0];
 }
 
 /*
@@ -209,17 +212,17 @@ static bool has_requested_path(void)
 static int create_unfinished(void)
 {
 	enum { BEHIND = 40 };
-	const char *name = strrchr(job.path, '/');
-	size_t start = name ? (size_t)(name + 1 - job.path) : 0, length = strlen(job.path);
+	const char *name = strrchr(snapshot.path, '/');
+	size_t start = name ? (size_t)(name + 1 - snapshot.path) : 0, length = strlen(snapshot.path);
 	int fd = -1;
 
 	/* Shorten the name if it would be too long for file systems. */
 	if (length > start + NAME_MAX - BEHIND)
 		length = start + NAME_MAX - BEHIND;
 	for (unsigned number = 0; number < NAME_TRIES && fd < 0; number++) {
-		snprintf(job.unfinished, sizeof(job.unfinished), "%.*s.unfinished-%d-%u", (int)length,
-			job.path, (int)getpid(), number);
-		fd = open(job.unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		snprintf(snapshot.unfinished, sizeof(snapshot.unfinished), "%.*s.unfinished-%d-%u",
+			(int)length, snapshot.path, (int)getpid(), number);
+		fd = open(snapshot.unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd < 0 && errno != EEXIST)
 			break;
 	}
@@ -229,9 +232,9 @@ static int create_unfinished(void)
 static int create(const char *path)
 {
 	if (!has_requested_path())
-		return take_free_name(path, (unsigned)job.count + 1) ? create_unfinished() : -1;
-	snprintf(job.path, sizeof(job.path), "%s", job.requested_path);
-	return is_free(job.path) ? create_unfinished() : -1;
+		return take_free_name(path, (unsigned)snapshot.count + 1) ? create_unfinished() : -1;
+	snprintf(snapshot.path, sizeof(snapshot.path), "%s", snapshot.requested_path);
+	return is_free(snapshot.path) ? create_unfinished() : -1;
 }
 
 /*
@@ -240,11 +243,11 @@ static int create(const char *path)
  */
 static bool give_this_name(void)
 {
-	if (!link(job.unfinished, job.path)) {
-		unlink(job.unfinished);
+	if (!link(snapshot.unfinished, snapshot.path)) {
+		unlink(snapshot.unfinished);
 		return true;
 	}
-	return errno != EEXIST && is_free(job.path) && !rename(job.unfinished, job.path);
+	return errno != EEXIST && is_free(snapshot.path) && !rename(snapshot.unfinished, snapshot.path);
 }
 
 /*
@@ -255,7 +258,7 @@ static bool give_name(void)
 {
 	while (!give_this_name())
 		if (errno != EEXIST || has_requested_path() ||
-			!take_free_name(job.recording_path, (unsigned)job.count + 1))
+			!take_free_name(snapshot.recording_path, (unsigned)snapshot.count + 1))
 			return false;
 	return true;
 }
@@ -278,11 +281,11 @@ static int reopen(int fd)
  */
 static void take_program_name(void)
 {
-	uint32_t nobody = 0;
+	uint32_t unlocked = 0;
 
-	if (!atomic_compare_exchange_strong(&requests.is_naming, &nobody, 1))
+	if (!atomic_compare_exchange_strong(&requests.is_naming, &unlocked, 1))
 		return;
-	snprintf(job.name, sizeof(job.name), "%s", requests.program_name);
+	snprintf(snapshot.name, sizeof(snapshot.name), "%s", requests.program_name);
 	atomic_store_explicit(&requests.is_naming, 0, memory_order_release);
 }
 
@@ -290,40 +293,40 @@ void gmt_snapshots_begin(struct gmt_stream *stream)
 {
 	const struct gmt_recording_state *recording = stream->recording;
 
-	if (job.is_active || !next_cause(&job.cause))
+	if (snapshot.is_active || !next_cause(&snapshot.cause))
 		return;
-	atomic_fetch_and_explicit(&requests.wanted, ~(1U << job.cause), memory_order_relaxed);
-	if (job.cause >= GMT_SNAPSHOT_OOM) {
-		job.automatic_count++;
-		job.last_automatic_ns = gmt_clock_monotonic_ns();
+	atomic_fetch_and_explicit(&requests.wanted, ~(1U << snapshot.cause), memory_order_relaxed);
+	if (snapshot.cause >= GMT_SNAPSHOT_OOM) {
+		snapshot.automatic_count++;
+		snapshot.last_automatic_ns = gmt_clock_monotonic_ns();
 	}
-	job.name[0] = 0;
-	if (job.cause == GMT_SNAPSHOT_PROGRAM)
+	snapshot.name[0] = 0;
+	if (snapshot.cause == GMT_SNAPSHOT_PROGRAM)
 		take_program_name();
-	job.recording_path = recording->path;
-	snprintf(job.path, sizeof(job.path), "%s", recording->path);
-	if (stream->has_failed || !gmt_sink_tail(stream->sink, job.end.tail)) {
+	snapshot.recording_path = recording->path;
+	snprintf(snapshot.path, sizeof(snapshot.path), "%s", recording->path);
+	if (stream->has_failed || !gmt_sink_tail(stream->sink, snapshot.end.tail)) {
 		fail("the recording has stopped");
 		return;
 	}
-	job.length = gmt_sink_written_bytes(stream->sink);
-	job.done = 0;
-	job.end.stamp = gmt_clock_stamp();
-	job.end.time_ns = gmt_clock_monotonic_ns() - gmt_clock_start.monotonic_ns;
-	job.end.events = stream->events;
-	job.from = reopen(recording->fd);
-	if (job.from >= 0) {
-		job.from = gmt_descriptor_move_high(job.from);
-		gmt_file_identity_of(job.from, &job.from_file);
-		job.to = create(recording->path);
+	snapshot.length = gmt_sink_written_bytes(stream->sink);
+	snapshot.done = 0;
+	snapshot.end.stamp = gmt_clock_stamp();
+	snapshot.end.time_ns = gmt_clock_monotonic_ns() - gmt_clock_start.monotonic_ns;
+	snapshot.end.events = stream->events;
+	snapshot.from = reopen(recording->fd);
+	if (snapshot.from >= 0) {
+		snapshot.from = gmt_descriptor_move_high(snapshot.from);
+		gmt_file_identity_of(snapshot.from, &snapshot.from_file);
+		snapshot.to = create(recording->path);
 	}
-	if (job.to < 0) {
+	if (snapshot.to < 0) {
 		fail(strerror(errno));
 		return;
 	}
-	job.to = gmt_descriptor_move_high(job.to);
-	gmt_file_identity_of(job.to, &job.to_file);
-	job.is_active = true;
+	snapshot.to = gmt_descriptor_move_high(snapshot.to);
+	gmt_file_identity_of(snapshot.to, &snapshot.to_file);
+	snapshot.is_active = true;
 }
 
 /*
@@ -332,8 +335,8 @@ void gmt_snapshots_begin(struct gmt_stream *stream)
  */
 static bool has_both_files(void)
 {
-	bool has_both = gmt_file_identity_matches(job.from, &job.from_file) &&
-		gmt_file_identity_matches(job.to, &job.to_file);
+	bool has_both = gmt_file_identity_matches(snapshot.from, &snapshot.from_file) &&
+		gmt_file_identity_matches(snapshot.to, &snapshot.to_file);
 
 	if (!has_both)
 		errno = EBADF;
@@ -345,7 +348,7 @@ static bool write_all(const void *bytes, size_t length)
 	const char *at = bytes;
 
 	while (length) {
-		ssize_t written = write(job.to, at, length);
+		ssize_t written = write(snapshot.to, at, length);
 
 		if (written < 0 && errno == EINTR)
 			continue;
@@ -364,14 +367,15 @@ static bool write_all(const void *bytes, size_t length)
 static bool copy_part(size_t bytes)
 {
 	static char part[PART_BYTES];
-	off_t at = (off_t)job.done;
+	off_t at = (off_t)snapshot.done;
 	ssize_t got;
 
 	if (!has_both_files())
 		return false;
-	got = copy_file_range(job.from, &at, job.to, NULL, bytes, 0);
+	got = copy_file_range(snapshot.from, &at, snapshot.to, NULL, bytes, 0);
 	if (got <= 0) {
-		got = pread(job.from, part, bytes < sizeof(part) ? bytes : sizeof(part), (off_t)job.done);
+		got = pread(snapshot.from, part, bytes < sizeof(part) ? bytes : sizeof(part),
+			(off_t)snapshot.done);
 		if (got < 0 && errno == EINTR)
 			return true;
 		if (got == 0)
@@ -379,7 +383,7 @@ static bool copy_part(size_t bytes)
 		if (got <= 0 || !write_all(part, (size_t)got))
 			return false;
 	}
-	job.done += (uint64_t)got;
+	snapshot.done += (uint64_t)got;
 	return true;
 }
 
@@ -396,16 +400,17 @@ static bool write_end(void)
 
 	snprintf(text, sizeof(text),
 		"this is a snapshot of a continuing recording, taken %.3f s after the start because %s%s%s",
-		(double)job.end.time_ns / 1e9, cause_texts[job.cause], job.name[0] ? ": " : "", job.name);
+		(double)snapshot.end.time_ns / 1e9, cause_texts[snapshot.cause],
+		snapshot.name[0] ? ": " : "", snapshot.name);
 
 	struct gmt_note note = { { text, (uint32_t)strlen(text) } };
-	struct gmt_end end = { .stamp = job.end.stamp, .events = job.end.events };
+	struct gmt_end end = { .stamp = snapshot.end.stamp, .events = snapshot.end.events };
 	struct {
 		uint32_t kind;
 		const void *row;
 	} rows[] = { { GMT_RECORD_NOTE, &note }, { GMT_RECORD_END, &end } };
-	bool is_well = has_both_files() && write_all(job.end.tail, sizeof(job.end.tail)) &&
-		!gmt_sink_open(job.to, GZIP_LEVEL, &sink, &error);
+	bool is_well = has_both_files() && write_all(snapshot.end.tail, sizeof(snapshot.end.tail)) &&
+		!gmt_sink_open(snapshot.to, GZIP_LEVEL, &sink, &error);
 
 	for (size_t i = 0; is_well && i < sizeof(rows) / sizeof(*rows); i++)
 		is_well = !gmt_encode_rows(&encoder, rows[i].kind, rows[i].row, 1, &error) &&
@@ -422,39 +427,39 @@ static void finish(void)
 		return;
 	}
 	close_files();
-	job.count++;
-	if (job.cause == GMT_SNAPSHOT_READER)
-		job.answer(job.path, NULL);
-	gmt_stderr_report("snapshot written to %s", job.path);
+	snapshot.count++;
+	if (snapshot.cause == GMT_SNAPSHOT_READER)
+		snapshot.answer(snapshot.path, NULL);
+	gmt_stderr_report("snapshot written to %s", snapshot.path);
 }
 
 bool gmt_snapshots_work(bool all)
 {
-	uint64_t stop = job.done + SLICE_BYTES;
+	uint64_t stop = snapshot.done + SLICE_BYTES;
 
-	while (job.is_active && job.done < job.length && (all || job.done < stop)) {
-		uint64_t left = job.length - job.done;
+	while (snapshot.is_active && snapshot.done < snapshot.length && (all || snapshot.done < stop)) {
+		uint64_t left = snapshot.length - snapshot.done;
 
 		if (!copy_part(left < SLICE_BYTES ? (size_t)left : SLICE_BYTES)) {
 			fail(strerror(errno));
 			return false;
 		}
 	}
-	if (job.is_active && job.done >= job.length)
+	if (snapshot.is_active && snapshot.done >= snapshot.length)
 		finish();
-	return job.is_active;
+	return snapshot.is_active;
 }
 
 uint64_t gmt_snapshots_count(void)
 {
-	return job.count;
+	return snapshot.count;
 }
 
 void gmt_snapshots_reset(void)
 {
 	close_files();
-	memset(&job, 0, sizeof(job));
-	job.from = job.to = -1;
+	memset(&snapshot, 0, sizeof(snapshot));
+	snapshot.from = snapshot.to = -1;
 	atomic_store(&requests.wanted, 0);
 	atomic_store(&requests.is_naming, 0);
 }
@@ -469,7 +474,7 @@ static void on_signal(int number)
 	errno = kept_errno;
 }
 
-void gmt_snapshots_take_signal(void)
+void gmt_snapshots_handle_signal(void)
 {
 	struct sigaction ours = { .sa_handler = on_signal, .sa_flags = SA_RESTART }, before;
 	int number = gmt_config.snapshot_signal;

@@ -30,17 +30,17 @@ enum gmt_snapshot_cause {
  * Requests a snapshot. The writer takes it soon. Any thread, also from a signal handler. Makes at
  * most one system call.
  */
-void gmt_snapshots_ask(enum gmt_snapshot_cause cause);
+void gmt_snapshots_request(enum gmt_snapshot_cause cause);
 
-/* Requests a snapshot for the program, which gives it a name (NULL: no name). Copies the text. */
-void gmt_snapshots_ask_named(const char *name);
+/* Requests a snapshot with a name that the program gives (NULL: no name). Copies the name. */
+void gmt_snapshots_request_named(const char *name);
 
 /*
- * Requests a snapshot for a reader. `path` is absolute, or empty. `answer` is called with the path
- * of the snapshot. If that is NULL, the snapshot failed, and `why` is the reason. Called by the
- * writer.
+ * Requests a snapshot for a reader. `path` is absolute, or empty. Later calls `answer` with the
+ * path of the snapshot, or with NULL and the reason of the failure. Called by the writer.
  */
-void gmt_snapshots_ask_for(const char *path, void (*answer)(const char *path, const char *why));
+void gmt_snapshots_request_for_reader(const char *path,
+	void (*answer)(const char *path, const char *why));
 
 /*
  * Records that `used_bytes` of the device's memory are in use now. A new peak may cause a snapshot.
@@ -73,6 +73,6 @@ void gmt_snapshots_reset(void);
  * Installs a handler for the configured signal, unless the host handles this signal. Called in the
  * thread that begins the recording.
  */
-void gmt_snapshots_take_signal(void);
+void gmt_snapshots_handle_signal(void);
 
 #endif

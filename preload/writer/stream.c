@@ -36,19 +36,19 @@ enum {
  * If the process is killed before step 2, the events are only in the ring. Between steps 2 and 3
  * they are also in the journal, whose position shows that the copies in the ring do not count.
  * After 3 they are in the journal, in the file, or in both. Both have the same blocks in the same
- * order behind the same sync point. So the reader takes only those pending blocks that follow the
- * blocks that it found in the file.
+ * order behind the same sync point. So the reader takes only those blocks of the journal that
+ * follow the blocks in the file.
  *
  * The steps for a sync point:
  *
  *   5  All bytes up to the sync record are written to the file.
  *   6  The journal becomes empty.                                          (one store)
- *   7  They store that they follow that record.                                       (one store)
+ *   7  The journal stores the stamp of that record, which it now follows.             (one store)
  *
- * Between 5 and 7 the last sync record of the file is newer than the one that the pending
- * definitions follow. Their blocks then do not count, because they are in the file. If step 5
- * fails, the file has at most the previous sync record, and the journal has everything
- * behind it. From then on the writer removes no events from the rings. These events stay readable,
+ * Between 5 and 7 the last sync record of the file is newer than the record that the journal
+ * follows. The reader then ignores the journal, because its blocks are in the file. If step 5
+ * fails, the file ends with at most the previous sync record, and the journal has everything behind
+ * it. From then on the writer removes no events from the rings. These events stay readable,
  * together with the journal.
  */
 
@@ -75,8 +75,8 @@ static bool is_written_at_end(uint32_t kind)
 /* Returns whether `bytes` fit into the file, even if compression saves nothing. */
 static bool has_room(const struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
 {
-	uint64_t pushed =
-		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes + stream->staged_bytes + bytes;
+	uint64_t pushed = gmt_sink_pushed_bytes(stream->sink) - stream->synced_pushed_bytes +
+		stream->staged_bytes + bytes;
 	uint64_t reserve =
 		is_written_at_end(kind) ? 0 : smaller(RESERVE_BYTES, stream->limit_bytes / LIMIT_PARTS);
 
@@ -85,7 +85,7 @@ static bool has_room(const struct gmt_stream *stream, uint32_t kind, uint64_t by
 		stream->synced_file_bytes + pushed + pushed / 256 + reserve <= stream->limit_bytes;
 }
 
-/* Handles a failed write. Reports only the first failure; later the sink discards all data. */
+/* Handles the status of a write. Reports only the first failure, because the sink then discards. */
 static void check(struct gmt_stream *stream, enum gmt_status status, const struct gmt_error *error)
 {
 	int why = errno;
@@ -127,7 +127,7 @@ static void sync_point(struct gmt_stream *stream)
 	if (stream->has_failed)
 		return;
 	gmt_journal_reset(&stream->journal, row.stamp);
-	stream->synced_bytes = gmt_sink_pushed_bytes(stream->sink);
+	stream->synced_pushed_bytes = gmt_sink_pushed_bytes(stream->sink);
 	stream->synced_file_bytes = gmt_sink_written_bytes(stream->sink);
 	stream->synced_ns = gmt_clock_monotonic_ns();
 }
@@ -150,15 +150,15 @@ void gmt_stream_end_large_member(struct gmt_stream *stream)
 }
 
 /*
- * Returns whether there is room, and makes a sync point if that helps. Until then pushed data
- * counts as uncompressed.
+ * Returns whether the file has room. If not, makes a sync point if that helps: before it, pushed
+ * data counts as uncompressed.
  */
-static bool finds_room(struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
+static bool make_room(struct gmt_stream *stream, uint32_t kind, uint64_t bytes)
 {
 	if (has_room(stream, kind, bytes))
 		return true;
 	if (stream->part == GMT_STREAM_BATCH ||
-		gmt_sink_pushed_bytes(stream->sink) == stream->synced_bytes)
+		gmt_sink_pushed_bytes(stream->sink) == stream->synced_pushed_bytes)
 		return false;
 	sync_point(stream);
 	return has_room(stream, kind, bytes);
@@ -189,10 +189,10 @@ static bool is_referred_to(uint32_t kind)
 }
 
 /*
- * Keeps a block until there is room. These blocks are few, because a full file accepts no batch.
- * But threads and modules may appear without end, so there is a limit.
+ * Keeps a block until there is room. Such blocks are few, because a full file accepts no batch. But
+ * threads and modules may appear without end, so there is a limit.
  */
-static void keep_waiting(struct gmt_stream *stream, const void *block, uint32_t length)
+static void add_waiting(struct gmt_stream *stream, const void *block, uint32_t length)
 {
 	uint8_t *to;
 
@@ -214,7 +214,7 @@ static bool put_waiting(struct gmt_stream *stream)
 
 	while (at < stream->waiting.count) {
 		memcpy(&length, items + at, sizeof(length));
-		if (!finds_room(stream, GMT_RECORD_STACK, length))
+		if (!make_room(stream, GMT_RECORD_STACK, length))
 			break;
 		put_block(stream, items + at + sizeof(length), length);
 		at += sizeof(length) + length;
@@ -248,10 +248,10 @@ static void write_rows(void *context, uint32_t kind, const void *rows, uint32_t 
 
 	bool may_wait = stream->part == GMT_STREAM_ANY && is_referred_to(kind);
 
-	if ((may_wait && !put_waiting(stream)) || !finds_room(stream, kind, length)) {
+	if ((may_wait && !put_waiting(stream)) || !make_room(stream, kind, length)) {
 		stream->is_full = true;
 		if (may_wait)
-			keep_waiting(stream, block, length);
+			add_waiting(stream, block, length);
 		return;
 	}
 	if (stream->part == GMT_STREAM_BATCH) {
@@ -279,7 +279,7 @@ static uint64_t most_bytes(uint32_t count)
 	return count * fields * GMT_VARINT_MAX_BYTES + (GMT_RING_ROWS_BLOCKS + 1) * overhead;
 }
 
-/* Examines an event. If a batch has to wait, its events are examined again later. */
+/* Handles an event that is about to be written; again, if its batch had to wait. */
 static void note_event(struct gmt_stream *stream, const struct gmt_ring_event *event)
 {
 	if (event->kind >= GMT_RING_MARK)
@@ -332,7 +332,8 @@ bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gm
 	 */
 	if (!gmt_journal_has_room(&stream->journal, most_bytes(count)) ||
 		(stream->limit_bytes != UINT64_MAX &&
-			gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= sync_bytes(stream))) {
+			gmt_sink_pushed_bytes(stream->sink) - stream->synced_pushed_bytes >=
+				sync_bytes(stream))) {
 		sync_point(stream);
 		/*
 		 * Ends a large member here, because the file contains everything that it describes. One
@@ -381,7 +382,7 @@ static void write_pauses(struct gmt_stream *stream)
 	struct gmt_mark row = { .source = GMT_MARK_SOURCE_RECORDER };
 	bool is_paused;
 
-	while (gmt_event_next_change(&stream->changes_seen, &row.stamp, &is_paused)) {
+	while (gmt_event_next_pause_change(&stream->changes_seen, &row.stamp, &is_paused)) {
 		row.kind = is_paused ? GMT_MARK_KIND_PAUSE : GMT_MARK_KIND_RESUME;
 		if (is_paused != stream->was_paused)
 			write_rows(stream, GMT_RECORD_MARK, &row, 1);
@@ -456,7 +457,7 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording_state *reco
 bool gmt_stream_is_sync_due(const struct gmt_stream *stream)
 {
 	return gmt_clock_monotonic_ns() - stream->synced_ns >= (uint64_t)SYNC_MS * 1000000 ||
-		gmt_sink_pushed_bytes(stream->sink) - stream->synced_bytes >= sync_bytes(stream);
+		gmt_sink_pushed_bytes(stream->sink) - stream->synced_pushed_bytes >= sync_bytes(stream);
 }
 
 bool gmt_stream_close(struct gmt_stream *stream)

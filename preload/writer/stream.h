@@ -50,7 +50,7 @@ struct gmt_stream {
 	uint32_t threads;      /* number of threads that recorded events */
 	bool was_paused;       /* the last state that the file contains */
 	uint32_t changes_seen; /* position in the list of pauses and resumes */
-	uint64_t synced_bytes; /* gmt_sink_pushed_bytes at the last sync point */
+	uint64_t synced_pushed_bytes; /* gmt_sink_pushed_bytes at the last sync point */
 	uint64_t synced_file_bytes; /* size of the file at the last sync point */
 	uint64_t synced_ns;
 	struct gmt_member_description member; /* description of the gzip member that is being written */
@@ -60,7 +60,7 @@ struct gmt_stream {
 	 */
 	uint64_t limit_bytes;
 	bool is_full; /* the limit was reached; the code that makes room resets this */
-	bool room_may_come; /* room may become free: until then, events wait in the rings */
+	bool room_may_come; /* a compaction may make room: until then, events wait in the rings */
 	/*
 	 * Blocks that later rows refer to and that found no room yet: for each block its length, then
 	 * its bytes.
@@ -70,10 +70,11 @@ struct gmt_stream {
 	/* Bytes of a batch that are in the journal and not yet pushed. */
 	uint64_t staged_bytes;
 	uint64_t reported_lost_events;
+	/* The number of step ends of each object that reports steps (stream_steps.h). */
 	struct {
 		uint64_t object, count;
 		uint8_t source;
-	} steps[GMT_STREAM_STEPPERS]; /* number of step ends for each object that counts steps */
+	} steps[GMT_STREAM_STEPPERS];
 	struct gmt_ring_rows rows;
 };
 
@@ -87,10 +88,10 @@ bool gmt_stream_open(struct gmt_stream *stream, struct gmt_recording_state *reco
 	uint64_t limit_bytes, void (*failed)(void));
 
 /*
- * Writes the oldest events of the ring in that slot, at most GMT_RING_ROWS_MAX. Each kind becomes
- * its own block. Returns true if the events are safe: the caller then removes them from the ring
- * and calls gmt_stream_events_taken, which passes them on to the sink. Returns false if the file
- * can no longer be written, or not yet: the events must then stay in the ring.
+ * Writes `batch`, the oldest events of the ring in that slot, at most GMT_RING_ROWS_MAX. Each kind
+ * becomes its own block. Returns true if the journal has the events: the caller then removes them
+ * from the ring and calls gmt_stream_events_taken, which passes them on to the sink. Returns false
+ * if the file can no longer be written, or not yet: the events must then stay in the ring.
  */
 bool gmt_stream_events(struct gmt_stream *stream, uint32_t slot, const struct gmt_ring *ring,
 	const struct gmt_ring_event *batch, uint32_t count);

@@ -17,7 +17,7 @@ static inline bool gmt_stream_is_step(const struct gmt_ring_event *event)
 void gmt_stream_count_step(struct gmt_stream *stream, const struct gmt_ring_event *mark);
 
 /*
- * Each object that reports steps (an optimizer, a loop) has its own count. Returns the largest.
+ * Returns the largest number of steps of one object (an optimizer, a loop).
  */
 uint64_t gmt_stream_steps(const struct gmt_stream *stream);
 

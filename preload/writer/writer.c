@@ -15,8 +15,8 @@
 #include "runtime/descriptor.h"
 #include "runtime/stderr_messages.h"
 #include "runtime/bounded_wait.h"
-#include "runtime/process.h"
-#include "threads/last_threads.h"
+#include "runtime/fork_detection.h"
+#include "process_exit/host_threads.h"
 #include "producer/clock.h"
 #include "producer/session_state.h"
 #include "writer/control.h"
@@ -24,15 +24,15 @@
 #include "runtime/log.h"
 #include "writer/file_compaction.h"
 #include "writer/snapshots.h"
-#include "threads/exit_thread.h"
+#include "process_exit/exit_thread.h"
 #include "writer/stream.h"
 #include "runtime/recorder_stack.h"
-#include "producer/thread.h"
+#include "producer/thread_state.h"
 
 enum {
 	SLEEP_MS = 250,
 	THREAD_CHECK_EVERY_NS = 200000000,
-	SYNC_LOOK_NS = 50000000, /* how often a waiting thread looks whether its wait makes sense */
+	SYNC_CHECK_NS = 50000000, /* how often a waiting thread checks that the session continues */
 	NEXT_TRY_NS = 1000000000,
 	DESCRIPTORS = 8,       /* more than the end of a recording opens at one time */
 	LAST_WAIT_NS = 1000000000, /* maximum wait for the recorder's other threads to end */
@@ -41,7 +41,7 @@ enum {
 
 #define STOP_WAIT_NS UINT64_C(10000000000)
 
-enum stage { NONE, DELAYED, BEGUN };
+enum stage { NOT_DELAYED, DELAYED, STARTED };
 
 static struct writer {
 	struct gmt_recording_state *recording;
@@ -49,7 +49,7 @@ static struct writer {
 	_Atomic uint32_t stage; /* enum stage */
 	_Atomic uint64_t next_try_ns; /* when to try a failed delayed start again; 0: no failure */
 	_Atomic uint32_t wanted; /* futex: counts requests to wake up */
-	_Atomic uint32_t syncs_asked;
+	_Atomic uint32_t syncs_requested;
 	_Atomic uint32_t syncs_done; /* futex: all requests up to this number are done */
 	_Atomic bool stopping;
 	_Atomic bool removes_names;
@@ -89,28 +89,27 @@ static void sleep_until_wanted(uint32_t seen)
 	syscall(SYS_futex, &writer.wanted, FUTEX_WAIT_PRIVATE, seen, &limit, NULL, 0);
 }
 
-static void publish_synced(uint32_t asked)
+static void publish_synced(uint32_t requested)
 {
-	if (atomic_exchange_explicit(&writer.syncs_done, asked, memory_order_release) != asked)
+	if (atomic_exchange_explicit(&writer.syncs_done, requested, memory_order_release) != requested)
 		syscall(SYS_futex, &writer.syncs_done, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
 static unsigned count_own_threads(void)
 {
-	return 1 + gmt_exit_thread_is_there() +
-		(writer.listener.threads ? writer.listener.threads() : 0);
+	return 1 + gmt_exit_thread_exists() + (writer.listener.threads ? writer.listener.threads() : 0);
 }
 
 /* Returns whether only the recorder's threads are left. They must not keep the process alive. */
 static bool is_alone(void)
 {
 	unsigned own = count_own_threads();
-	enum gmt_last_threads says = gmt_last_threads_are(own);
+	enum gmt_host_threads_end answer = gmt_host_threads_have_ended(own);
 
-	/* Without /proc only libc's count is left. It misses threads that end by the system call. */
-	if (says == GMT_LAST_THREADS_UNKNOWN)
+	/* Without /proc, uses libc's count, which misses threads that end by the bare system call. */
+	if (answer == GMT_HOST_THREADS_UNKNOWN)
 		return writer.listener.is_last && writer.listener.is_last(own);
-	return says == GMT_LAST_THREADS_YES;
+	return answer == GMT_HOST_THREADS_ENDED;
 }
 
 /*
@@ -151,28 +150,28 @@ static void remove_memory(void)
 
 /*
  * Ends a process whose host has no threads left. If the host's last thread would have called
- * exit(), the stand-in thread does so and ends the recording in the usual way. Otherwise the
- * process ends when the recorder's threads end, with the exit code of the host.
+ * exit(), the exit thread calls it and ends the recording in the usual way. Otherwise the process
+ * ends with the recorder's threads, with the exit code of the host.
  */
 static void end_process(void)
 {
 	struct gmt_bounded_wait wait = gmt_bounded_wait_begin(LAST_WAIT_NS);
-	/* Before the recorder's own threads end: otherwise one of theirs would be the last code. */
-	int code = gmt_last_threads_exit_code();
+	/* Read before the recorder's threads end: the kernel reports the code of the last thread. */
+	int code = gmt_host_threads_exit_code();
 
 	if (writer.ends_process)
 		return;
 	writer.ends_process = true;
 	if (writer.listener.is_last && writer.listener.is_last(count_own_threads()) &&
-		gmt_exit_thread_exit())
+		gmt_exit_thread_call_exit())
 		return;
 	finish();
 	remove_memory();
-	gmt_exit_thread_leave();
+	gmt_exit_thread_cancel();
 	if (writer.listener.stop_threads)
 		writer.listener.stop_threads();
 	/* The last thread sets the exit code of the process. */
-	while (gmt_last_threads_are(1) == GMT_LAST_THREADS_NO && gmt_bounded_wait_rest(&wait))
+	while (gmt_host_threads_have_ended(1) == GMT_HOST_THREADS_RUN && gmt_bounded_wait_rest(&wait))
 		;
 	for (;;)
 		syscall(SYS_exit, code);
@@ -199,13 +198,13 @@ static bool open_stream(void)
 	return true;
 }
 
-static void record(void)
+static void write_recording(void)
 {
-	gmt_this_thread.is_ours = true;
+	gmt_this_thread.is_recorder_thread = true;
 	gmt_recorder_stack_not_needed();
 	gmt_this_thread.in_recorder = GMT_IN_RECORDER_RECORDING;
 	prctl(PR_SET_NAME, "gpumemtrace", 0, 0, 0);
-	/* When it wakes up, it must not take the processor from a thread of the host. */
+	/* When this thread wakes up, it must not take the processor from a thread of the host. */
 	sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){ 0 });
 
 	if (!open_stream())
@@ -214,10 +213,10 @@ static void record(void)
 	while (!atomic_load_explicit(&writer.stopping, memory_order_acquire)) {
 		uint32_t seen = atomic_load_explicit(&writer.wanted, memory_order_acquire);
 		/*
-		 * Read this before the rings are emptied: they then contain all that the asking thread has
-		 * pushed. Pairs with gmt_writer_sync.
+		 * Read before the rings are emptied: the rings then contain all events that the requesting
+		 * thread has pushed. Pairs with gmt_writer_sync.
 		 */
-		uint32_t asked = atomic_load_explicit(&writer.syncs_asked, memory_order_acquire);
+		uint32_t requested = atomic_load_explicit(&writer.syncs_requested, memory_order_acquire);
 
 		gmt_drain_rings(&writer.drain, writer.recording, &writer.stream, false);
 		gmt_process_metadata_samples(&writer.stream.metadata);
@@ -225,7 +224,7 @@ static void record(void)
 			writer.listener.each_round();
 		gmt_control_round(&writer.stream, writer.compaction.mode);
 		if (gmt_snapshots_is_due() ||
-			asked != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) ||
+			requested != atomic_load_explicit(&writer.syncs_done, memory_order_relaxed) ||
 			gmt_stream_is_sync_due(&writer.stream) ||
 			gmt_file_compaction_wants_sync(&writer.compaction)) {
 			uint64_t stamp = gmt_clock_stamp();
@@ -236,9 +235,9 @@ static void record(void)
 				remove_names();
 			/* A sync point promises everything up to now, including the events of slow threads. */
 			gmt_drain_rings(&writer.drain, writer.recording, &writer.stream, true);
-			gmt_recording_memory_leave_dead(writer.recording->memory);
+			gmt_recording_memory_leave_dead_rings(writer.recording->memory);
 			gmt_stream_sync(&writer.stream);
-			publish_synced(asked);
+			publish_synced(requested);
 			gmt_snapshots_begin(&writer.stream);
 			gmt_file_compaction_synced(&writer.compaction, stamp);
 			gmt_stream_end_large_member(&writer.stream);
@@ -258,8 +257,8 @@ static void record(void)
 static void *run(void *unused)
 {
 	gmt_descriptor_take_own_table();
-	gmt_last_threads_init();
-	record();
+	gmt_host_threads_init();
+	write_recording();
 	remove_memory();
 	/* Pairs with the acquire in gmt_writer_stop: the file is done. */
 	atomic_store_explicit(&writer.is_over, 1, memory_order_release);
@@ -307,14 +306,17 @@ bool gmt_writer_is_delayed(void)
 }
 
 /* Runs on a recorder stack, because it makes a thread. */
-static void begin_late(void *unused)
+static void start_late(void *unused)
 {
 	uint32_t delayed = DELAYED;
 
 	(void)unused;
-	/* No writer in a handler's fork. A guest's thread (process.h) would end with the guest. */
-	if (gmt_this_thread.in_recorder & GMT_IN_RECORDER_FORKED || gmt_process_is_child() ||
-		!atomic_compare_exchange_strong(&writer.stage, &delayed, BEGUN))
+	/*
+	 * The child of a handler's fork gets no writer. Nor does a guest (fork_detection.h), because
+	 * the thread would end with the guest.
+	 */
+	if (gmt_this_thread.in_recorder & GMT_IN_RECORDER_FORKED || gmt_fork_detection_is_child() ||
+		!atomic_compare_exchange_strong(&writer.stage, &delayed, STARTED))
 		return;
 	if (!gmt_writer_start()) {
 		atomic_store(&writer.next_try_ns, gmt_kernel_now_ns() + NEXT_TRY_NS);
@@ -322,12 +324,12 @@ static void begin_late(void *unused)
 		gmt_log_fault(NULL,
 			"the recorder's thread could not start: "
 			"the program continues, but events that do not fit into memory are dropped");
-	} else if (writer.listener.begun_late) {
-		writer.listener.begun_late();
+	} else if (writer.listener.started_late) {
+		writer.listener.started_late();
 	}
 }
 
-void gmt_writer_need(void)
+void gmt_writer_start_if_delayed(void)
 {
 	if (!gmt_writer_is_delayed())
 		return;
@@ -335,12 +337,12 @@ void gmt_writer_need(void)
 	uint64_t next_try_ns = atomic_load(&writer.next_try_ns);
 
 	if (!next_try_ns || gmt_kernel_now_ns() >= next_try_ns)
-		gmt_recorder_stack_run(begin_late, NULL);
+		gmt_recorder_stack_run(start_late, NULL);
 }
 
 void gmt_writer_wake(void)
 {
-	gmt_writer_need();
+	gmt_writer_start_if_delayed();
 	atomic_fetch_add_explicit(&writer.wanted, 1, memory_order_release);
 	syscall(SYS_futex, &writer.wanted, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
@@ -362,7 +364,7 @@ void gmt_writer_remove_names(void)
 void gmt_writer_sync(uint32_t wait_ms)
 {
 	uint32_t recording = atomic_load_explicit(&gmt_session_number, memory_order_relaxed);
-	uint32_t mine = atomic_fetch_add_explicit(&writer.syncs_asked, 1, memory_order_release) + 1;
+	uint32_t mine = atomic_fetch_add_explicit(&writer.syncs_requested, 1, memory_order_release) + 1;
 	uint64_t deadline_ns = gmt_kernel_now_ns() + (uint64_t)wait_ms * 1000000, now_ns;
 	uint32_t done;
 
@@ -373,10 +375,10 @@ void gmt_writer_sync(uint32_t wait_ms)
 	while ((int32_t)((done = atomic_load_explicit(&writer.syncs_done, memory_order_acquire)) -
 			   mine) < 0 &&
 		(now_ns = gmt_kernel_now_ns()) < deadline_ns) {
-		uint64_t look_ns = now_ns + SYNC_LOOK_NS;
-		struct timespec limit = left_until(look_ns < deadline_ns ? look_ns : deadline_ns, now_ns);
+		uint64_t check_ns = now_ns + SYNC_CHECK_NS;
+		struct timespec limit = left_until(check_ns < deadline_ns ? check_ns : deadline_ns, now_ns);
 
-		/* In the child of a signal handler that forks, nobody answers the parent's request. */
+		/* In the child of a signal handler that forks, no writer answers the parent's request. */
 		if (!gmt_session_is_on() ||
 			atomic_load_explicit(&gmt_session_number, memory_order_relaxed) != recording)
 			return;
@@ -391,12 +393,12 @@ static void write_all(void *unused)
 	uint8_t before = thread->in_recorder;
 
 	(void)unused;
-	thread->is_ours = true;
+	thread->is_recorder_thread = true;
 	thread->in_recorder = GMT_IN_RECORDER_RECORDING;
 	if (open_stream())
 		finish();
 	thread->in_recorder = before;
-	thread->is_ours = false;
+	thread->is_recorder_thread = false;
 	atomic_store_explicit(&writer.is_over, 1, memory_order_release);
 }
 
@@ -410,7 +412,7 @@ static void end_without_thread(void)
 	uint32_t delayed = DELAYED;
 
 	if (gmt_descriptor_may_share_table() && gmt_descriptor_has_room(DESCRIPTORS) &&
-		atomic_compare_exchange_strong(&writer.stage, &delayed, BEGUN) &&
+		atomic_compare_exchange_strong(&writer.stage, &delayed, STARTED) &&
 		!gmt_recorder_stack_run(write_all, NULL))
 		atomic_store(&writer.stage, DELAYED);
 }
@@ -427,7 +429,7 @@ void gmt_writer_stop(void)
 		gmt_stderr_warn("the recorder has no thread and no descriptors; nothing is recorded");
 		return;
 	}
-	/* Not pthread_timedjoin_np, because somebody may change the clock that it uses. */
+	/* Not pthread_timedjoin_np, whose clock may be set meanwhile. */
 	while (!atomic_load_explicit(&writer.is_over, memory_order_acquire) &&
 		(now_ns = gmt_kernel_now_ns()) < deadline_ns) {
 		struct timespec limit = left_until(deadline_ns, now_ns);
@@ -443,8 +445,8 @@ void gmt_writer_stop(void)
 
 void gmt_writer_forget(void)
 {
-	gmt_last_threads_forget();
+	gmt_host_threads_forget();
 	gmt_exit_thread_forget();
 	gmt_file_compaction_forget(&writer.compaction);
-	atomic_store(&writer.stage, NONE);
+	atomic_store(&writer.stage, NOT_DELAYED);
 }

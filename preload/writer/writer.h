@@ -3,10 +3,10 @@
 #define GMT_WRITER_WRITER_H
 
 /*
- * The thread that empties the rings into the file. Data flow: ring -> writer -> stream -> encoder
- * -> sink. It sleeps until a ring is half full or a quarter of a second has passed. It blocks all
- * signals and does not allocate from the host's heap. It makes the file readable up to the present
- * (a sync point) at least once per second and once per mebibyte.
+ * The writer: the thread that empties the rings into the file. Data flow: ring -> writer -> stream
+ * -> encoder -> sink. It sleeps until a ring is half full or a quarter of a second has passed. It
+ * blocks all signals and does not allocate from the host's heap. It makes the file readable up to
+ * the present (a sync point) at least once per second and once per mebibyte.
  *
  * With writer=lazy the start of the thread is delayed until the first call below that needs it. If
  * the process ends earlier, the thread that ends the process writes the whole file. So a program
@@ -19,7 +19,7 @@
 #include "writer/recording_state.h"
 
 /*
- * Functions that the writer calls, all from its own thread except `begun_late`. All except `open`
+ * Functions that the writer calls, all from its own thread except `started_late`. All except `open`
  * and `failed` may be NULL.
  */
 struct gmt_writer_listener {
@@ -30,13 +30,13 @@ struct gmt_writer_listener {
 	/* The writer is awake, which happens at least four times per second. */
 	void (*each_round)(void);
 	/*
-	 * Returns whether libc counts only `own` threads, all of them the recorder's. Then the last
-	 * thread of the host would have called exit().
+	 * Returns whether libc counts only `recorder_threads` threads, all of them the recorder's. Then
+	 * the last thread of the host would have called exit().
 	 */
-	bool (*is_last)(unsigned own);
+	bool (*is_last)(unsigned recorder_threads);
 	void (*stop_threads)(void);    /* the process ends: stops the other threads of the recorder */
 	unsigned (*threads)(void); /* returns how many other threads the recorder has */
-	void (*begun_late)(void);  /* called by the thread that has started a delayed writer */
+	void (*started_late)(void);  /* called by the thread that has started a delayed writer */
 };
 
 /* Prepares the writer of `recording`. From now on it can be woken. Makes no thread yet. */
@@ -56,7 +56,7 @@ bool gmt_writer_is_delayed(void);
  * call tries again, after one second at the earliest. Any thread. Avoid calls that may have
  * interrupted malloc: libc allocates the data of a new thread.
  */
-void gmt_writer_need(void);
+void gmt_writer_start_if_delayed(void);
 
 /*
  * Wakes the writer, so that it empties the rings soon. Starts the thread if its start was delayed.
@@ -72,8 +72,8 @@ void gmt_writer_wake(void);
 void gmt_writer_sync(uint32_t wait_ms);
 
 /*
- * Requests that the writer removes the names of its files in shared memory before the next sync
- * point. Any thread.
+ * Requests that the writer unlinks its files in shared memory before the next sync point. Any
+ * thread.
  */
 void gmt_writer_remove_names(void);
 

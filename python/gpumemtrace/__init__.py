@@ -303,7 +303,7 @@ class _Blocks:
         self._heaps: dict[int, Heap] = {}  # by device
         self._live: dict[int, int] = {}  # from address to number of the heap
 
-    def got(self, device: int, address: int, size_bytes: int, stream: int = 0) -> None:
+    def allocated(self, device: int, address: int, size_bytes: int, stream: int = 0) -> None:
         """Records a new block. Ignores a block without an address or without a size."""
         if not address or not size_bytes:
             return
@@ -313,7 +313,7 @@ class _Blocks:
         self._live[address] = heap._number
         heap.suballoc(address, size_bytes, stream)
 
-    def gives(self, address: int) -> None:
+    def freed(self, address: int) -> None:
         """Records the end of a block. Ignores a block that is older than the first report."""
         number = self._live.pop(address, None)
         if number is not None:
@@ -341,10 +341,10 @@ def watch_cupy() -> Any:
         name = "gpumemtrace"
 
         def malloc_postprocess(self, device_id: int, size: int, mem_size: int, mem_ptr: int, pmem_id: int) -> None:
-            blocks.got(device_id, mem_ptr, mem_size)
+            blocks.allocated(device_id, mem_ptr, mem_size)
 
         def free_preprocess(self, device_id: int, mem_size: int, mem_ptr: int, pmem_id: int) -> None:
-            blocks.gives(mem_ptr)
+            blocks.freed(mem_ptr)
 
     hook = Hook()
     hook.__enter__()
@@ -367,11 +367,11 @@ def watch_rmm(resource: Any = None) -> Any:
 
     def allocate(size_bytes: int, stream: Any) -> Any:
         address = upstream.allocate(size_bytes, stream)
-        blocks.got(0, address, size_bytes, _stream_number(stream))
+        blocks.allocated(0, address, size_bytes, _stream_number(stream))
         return address
 
     def deallocate(address: int, size_bytes: int, stream: Any) -> None:
-        blocks.gives(address)
+        blocks.freed(address)
         upstream.deallocate(address, size_bytes, stream)
 
     around = rmm.mr.CallbackMemoryResource(allocate, deallocate)
@@ -410,8 +410,8 @@ def watch_numba() -> Any:
                 (row for row in reversed(self.allocations.values()) if row.device_ctypes_pointer.value == address),
                 pointer,
             )
-            blocks.got(self.context.device.id, address, size)
-            weakref.finalize(owned, blocks.gives, address).atexit = False
+            blocks.allocated(self.context.device.id, address, size)
+            weakref.finalize(owned, blocks.freed, address).atexit = False
             return pointer
 
     cuda.set_memory_manager(Manager)

@@ -16,14 +16,14 @@ def main() -> None:
 
         sys.exit(kernelspec.main(sys.argv[2:]))
     if sys.argv[1:2] == ["export"]:
-        from gpumemtrace._jobs import command
+        from gpumemtrace._jobs import export_command
 
-        sys.exit(command.main(sys.argv[2:]))
+        sys.exit(export_command.main(sys.argv[2:]))
     program = _program.find()
     try:
         os.execv(program, ["gpumemtrace", *sys.argv[1:]])
     except OSError as error:
-        why = _program.unsuitable() or f"{program}: {error.strerror}: install the package again"
+        why = _program.why_unsuitable() or f"{program}: {error.strerror}: install the package again"
     print(f"gpumemtrace: cannot start: {why}", file=sys.stderr)
     sys.exit(1)
 

@@ -23,7 +23,7 @@ class ArgumentError(Error, ValueError):
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """The recording needs more than half of the machine's memory."""
+    """The recording needs more than half of the memory that this process may use (machine, or container's limit)."""
 
 
 class InstallationError(Error, ImportError):

@@ -91,7 +91,7 @@ def _load() -> ctypes.CDLL:
             # A library that exists and cannot be loaded explains more than a name that was not found.
             why = why or str(error)
     raise _errors.InstallationError(
-        f"cannot load {SONAME}: {_program.unsuitable() or f'{why}: install gpumemtrace again'}"
+        f"cannot load {SONAME}: {_program.why_unsuitable() or f'{why}: install gpumemtrace again'}"
     )
 
 

@@ -24,7 +24,7 @@ def find() -> str:
     return installed if os.access(installed, os.X_OK) else shutil.which("gpumemtrace") or in_wheel
 
 
-def unsuitable() -> Optional[str]:
+def why_unsuitable() -> Optional[str]:
     """Returns why this machine cannot run the program, or None."""
     machine = platform.machine()
     if sys.platform != "linux":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The lines of the program that hold the memory which a failed limit is about."""
+"""Finds the lines of the program that hold the memory when a limit fails."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OUTSIDE = ("/_pytest/", "/pluggy/", "/unittest/", "/asyncio/", "/gpumemtrace/_p
 
 @dataclass
 class Line:
-    """What a line of the program holds more than before, and the stack of the largest part."""
+    """The memory growth of a line of the program, and the stack of its largest part."""
 
     size_bytes: int = 0
     blocks: int = 0
@@ -54,7 +54,7 @@ def _is_counted(site: dict[str, Any], layer: Optional[str], device: int) -> bool
 
 
 def held_lines(path: str, row: Row, moment_ns: int, folder: str, native: bool) -> list[tuple[str, Line]]:
-    """Returns what lines hold at a moment, minus what they held when the phase began. The largest come first.
+    """Returns the memory growth of each line from the beginning of the phase to a moment, the largest first.
 
     The sum is what the layer holds more at that moment.
     """

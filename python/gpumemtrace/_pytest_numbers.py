@@ -30,7 +30,7 @@ class NotReadable(Exception):
 
 @dataclass(frozen=True)
 class Usage:
-    """What a GPU held in a stretch of the test."""
+    """The memory of a GPU during a part of the test."""
 
     begin_bytes: int = 0  # held when the stretch began
     peak_bytes: int = 0  # the most that was held at once in the stretch
@@ -45,7 +45,7 @@ class Usage:
 
     @property
     def left_bytes(self) -> int:
-        """What was added and is still there. Below 0 if the stretch freed more than it allocated."""
+        """The growth from the beginning to the end. Below 0 if more was freed than allocated."""
         return self.live_bytes - self.begin_bytes
 
 
@@ -367,7 +367,7 @@ class GpuMemory(Stretch):
 
 
 def short_name(name: str, end: str = "") -> str:
-    """Returns a name for a phase, which may have 255 bytes. A longer name loses its middle."""
+    """Returns a name for a phase: at most 255 bytes. The middle of a longer name is left out."""
     whole = (name + end).encode("utf-8", "replace")
     if len(whole) <= 250:
         return whole.decode("utf-8", "replace")

@@ -13,7 +13,7 @@ from typing import Any, Optional
 import pytest
 
 import gpumemtrace
-from gpumemtrace import _pytest_start
+from gpumemtrace import _pytest_restart
 from gpumemtrace._pytest_limits import Limit, read_limit, show_size
 from gpumemtrace._pytest_lines import held_lines, show_lines
 from gpumemtrace._pytest_numbers import (
@@ -63,8 +63,8 @@ class Session:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
-        self.why_not = _pytest_start.why_not_recorded()
-        self.folder = _pytest_start.find_folder()
+        self.why_not = _pytest_restart.why_not_recorded()
+        self.folder = _pytest_restart.find_folder()
         self.recording = Recording(self.folder.path if self.folder else None)
         self.now = OpenPhase()
         self.runs: dict[str, int] = {}  # how often each name of a phase was used

@@ -11,7 +11,7 @@ import pytest
 
 from gpumemtrace._pytest_limits import show_size
 from gpumemtrace._pytest_numbers import Phase
-from gpumemtrace._pytest_start import Folder
+from gpumemtrace._pytest_restart import Folder
 
 _PREFIX = "gpumemtrace_"
 
@@ -59,7 +59,7 @@ class Summary:
         self.junit: dict[str, Any] = {}
 
     def pack(self) -> dict[str, Any]:
-        """Returns what a worker sends to the process that started it: plain values."""
+        """Returns the plain values that a worker sends to the process that started it."""
         return {
             "tests": {test: asdict(numbers) for test, numbers in self.tests.items()},
             "why_not": self.why_not,

@@ -41,7 +41,7 @@ def _options(options: dict[str, Any]) -> list[str]:
 
 
 def _error_of(messages: str, code: int) -> _errors.Error:
-    """Returns the exception for what the program printed on stderr."""
+    """Returns the exception for the program's output on stderr."""
     start = "gpumemtrace: error: "
     lines = [line[len(start) :] for line in messages.splitlines() if line.startswith(start)]
     text = lines[0] if lines else messages.strip().replace("\n", " ") or f"the program gpumemtrace ended with {code}"
@@ -49,7 +49,7 @@ def _error_of(messages: str, code: int) -> _errors.Error:
 
 
 def _run(verb: str, options: dict[str, Any], *sources: Union[str, _streams.Stream]) -> str:
-    """Runs the program, and returns what it printed. Raises the exception for its error."""
+    """Runs the program and returns its output. Raises an exception for its error."""
     import subprocess
 
     program = _program.find()
@@ -70,7 +70,7 @@ def _run(verb: str, options: dict[str, Any], *sources: Union[str, _streams.Strea
             pass_fds=[file.number for file, _ in files],
         )
     except OSError as error:
-        why = _program.unsuitable() or f"{program}: {error.strerror}: install gpumemtrace again"
+        why = _program.why_unsuitable() or f"{program}: {error.strerror}: install gpumemtrace again"
         raise _errors.InstallationError(f"cannot start the program: {why}") from error
     text, messages = (output.decode("utf-8", "replace") for output in (done.stdout, done.stderr))
     for file, name in files:
@@ -82,14 +82,14 @@ def _run(verb: str, options: dict[str, Any], *sources: Union[str, _streams.Strea
 
 
 def _with_name(text: str, number: int, name: str) -> str:
-    """Returns what the program printed with the name of a stream instead of that of its file in memory."""
+    """Returns the program's output with the name of the stream instead of the name of its file in memory."""
     import re
 
     return re.sub(rf"/proc/self/fd/{number}\b", lambda _: name, text)
 
 
 def _with_safe_name(page: str, stream: Optional[_streams.Stream]) -> str:
-    """Returns a page with the name of a stream. A name may hold what HTML or JSON would take for its own."""
+    """Returns a page with the name of the stream, escaped for HTML and JSON."""
     import re
 
     if stream is None:
@@ -179,7 +179,7 @@ class Recording:
         else:
             self.path = _text_of(source)
             self._handle = _load_file(self.path)
-        # What is wrong with the recording, in the words of the program: damage, a process that still records.
+        # The program's warnings about the recording: damage, a process that still records.
         self.warnings = self._read_warnings()
 
     def _read_warnings(self) -> tuple[str, ...]:
@@ -223,7 +223,7 @@ class Recording:
 
     @property
     def _operand(self) -> Union[str, _streams.Stream]:
-        """What the program reads."""
+        """The file that the program reads."""
         return self._stream or self.path
 
     @property

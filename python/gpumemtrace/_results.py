@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the program prints with --json, as objects that do not change. `raw` has everything, also what is newer."""
+"""The program's output with --json, as immutable objects. `raw` has all fields, also those of newer versions."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True)
 class Leaks:
-    """What `gpumemtrace leaks` finds."""
+    """The result of `gpumemtrace leaks`."""
 
     file: str
     complete: bool
@@ -137,7 +137,7 @@ def leaks_of(raw: dict[str, Any]) -> Leaks:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What `gpumemtrace report` says."""
+    """The result of `gpumemtrace report`."""
 
     file: str
     complete: bool
@@ -183,7 +183,7 @@ def report_of(raw: dict[str, Any]) -> Report:
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """What `gpumemtrace check` says about one rule, for one layer of one device where the rule has them."""
+    """The result of one rule of `gpumemtrace check`; of one layer and device, if the rule has them."""
 
     rule: str  # "GMT001"
     name: str
@@ -250,7 +250,7 @@ class Amount:
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """A row of a comparison: what one function, line ... held."""
+    """A row of a comparison: the memory of one function, line, and so on."""
 
     change: str  # "new", "gone", "grown", "shrunk" or "unchanged"
     name: Optional[str]  # what the rows are compared by
@@ -278,7 +278,7 @@ class Account:
 
 @dataclasses.dataclass(frozen=True)
 class Diff:
-    """What `gpumemtrace diff` says: the recording compared with another one."""
+    """The result of `gpumemtrace diff`: the recording compared with another one."""
 
     differs: bool
     by: str

@@ -123,7 +123,7 @@ def _variables(options: str) -> dict[str, str]:
     try:
         done = subprocess.run([program, "env", "--json", *words], capture_output=True, text=True, check=False)
     except OSError as error:
-        why = _program.unsuitable() or f"{program}: {error.strerror}: install the package again"
+        why = _program.why_unsuitable() or f"{program}: {error.strerror}: install the package again"
         raise KernelspecError(f"cannot start gpumemtrace: {why}") from None
     if done.returncode:
         raise KernelspecError(done.stderr.strip().split("\n", 1)[0].replace("gpumemtrace: error: env: ", "--options: "))
@@ -138,7 +138,7 @@ def _split(options: str) -> list[str]:
 
 
 def _python_path() -> str | None:
-    """Returns a PYTHONPATH with which the kernel finds this package, or None if it does without."""
+    """Returns a PYTHONPATH with which the kernel finds this package; None: it finds the package without one."""
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     known = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), site.getusersitepackages()]
     known += getattr(site, "getsitepackages", list)()

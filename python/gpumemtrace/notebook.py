@@ -15,9 +15,9 @@ import sys
 from typing import Any, NoReturn
 
 import gpumemtrace
-from gpumemtrace import _cell_html
-from gpumemtrace._cell_numbers import CellError, Numbers, measure
-from gpumemtrace._cells import Cell, Cells
+from gpumemtrace import _notebook_html
+from gpumemtrace._notebook_numbers import CellError, Numbers, measure
+from gpumemtrace._notebook_cells import Cell, Cells
 
 _NO_RECORDER = (
     "this kernel does not record: type `python -m gpumemtrace kernelspec` in a terminal, "
@@ -45,17 +45,17 @@ def _parser(for_cell: bool) -> argparse.ArgumentParser:
 
 
 class _Output:
-    """What the notebook shows. Each front end takes the form that it understands."""
+    """The table in the notebook. Each front end chooses the form that it supports."""
 
     def __init__(self, numbers: Numbers, is_page_open: bool) -> None:
         self._numbers = numbers
         self._is_page_open = is_page_open
 
     def __repr__(self) -> str:
-        return _cell_html.as_text(self._numbers)
+        return _notebook_html.as_text(self._numbers)
 
     def _repr_html_(self) -> str:
-        return _cell_html.as_html(self._numbers, self._is_page_open)
+        return _notebook_html.as_html(self._numbers, self._is_page_open)
 
 
 class Notebook:

@@ -70,9 +70,9 @@ def is_wanted(config: pytest.Config) -> bool:
 
 def _restart(config: pytest.Config) -> None:
     if is_wanted(config) and "PYTEST_XDIST_WORKER" not in os.environ:
-        from gpumemtrace import _pytest_start
+        from gpumemtrace import _pytest_restart
 
-        _pytest_start.restart(config)
+        _pytest_restart.restart(config)
 
 
 @pytest.hookimpl(tryfirst=True)

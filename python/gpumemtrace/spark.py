@@ -103,7 +103,7 @@ class Source(datasource.DataSource):
     def schema(self) -> Any:
         found, choice = self._found(), self._choice()
         for remark in found.remarks:
-            files.say(remark)
+            files.warn(remark)
         return spark_types.StructType(
             [
                 spark_types.StructField(
@@ -174,7 +174,7 @@ class FilteringReader(Reader):
 
 
 def _first_column(table: str, ending: str, others: Iterable[str] = ()) -> Optional[str]:
-    """Returns the column by which the library's filter selects."""
+    """Returns the column that a filter of the library uses."""
     names = rows.schema(rows.Choice(table)).names
     return next((name for name in names if name.endswith(ending) or name in others), None)
 
@@ -197,7 +197,7 @@ def _within(before: Any, begin: Optional[int], end: Optional[int]) -> tuple[Opti
 
 
 def with_spark_filter(choice: rows.Choice, one: Any) -> rows.Choice:
-    """Returns the choice with what a filter of Spark says. A filter that cannot be used changes nothing."""
+    """Returns the choice with a filter of Spark added. Returns it unchanged if the filter cannot be used."""
     kind = type(one).__name__
     attribute: tuple[str, ...] = getattr(one, "attribute", ())
     value: Any = getattr(one, "value", None)
@@ -205,7 +205,7 @@ def with_spark_filter(choice: rows.Choice, one: Any) -> rows.Choice:
         return choice
     column = attribute[0]
     values: Mapping[str, Any] = {"EqualTo": (value,), "In": value}
-    if column in rows.PLACE and kind in values:
+    if column in rows.JOB_COLUMNS and kind in values:
         return replace(choice, place=(*choice.place, (column, tuple(values[kind]))))
     if value is None or choice.table == rows.FILES:
         return choice

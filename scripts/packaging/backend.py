@@ -27,7 +27,7 @@ def check_machine():
     found = importlib.util.spec_from_file_location("gpumemtrace_program", path)
     program = importlib.util.module_from_spec(found)
     found.loader.exec_module(program)
-    why = program.unsuitable()
+    why = program.why_unsuitable()
     if why:
         refuse(why)
 

@@ -19,7 +19,7 @@ import zipfile
 
 MAX_BYTES = 4 << 20
 
-# What every system with this glibc has. Before 2.34, glibc has its threads and dlopen in libraries of their own.
+# Libraries that every system with this glibc has. Before 2.34, glibc has its threads and dlopen in libraries of their own.
 SYSTEM_LIBRARIES = {
     *("libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2"),
     *("ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"),

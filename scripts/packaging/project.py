@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What all packages say about the project. The version is the one of meson.build."""
+"""The description of the project for all packages. The version is from meson.build."""
 
 import os
 import re

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2034
-# Functions and variables of the setup scripts, which source this file. Progress goes to stderr, results to stdout.
+# Functions and variables for the setup scripts, which source this file. Progress goes to stderr, results to stdout.
 
 setup_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source_folder=$(cd "$setup_folder/../.." && pwd)

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "base/uuid.h"
-#include "shared_memory/drops.h"
+#include "shared_memory/drop_reasons.h"
 #include "shared_memory/ring_event.h"
 
 enum {

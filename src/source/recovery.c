@@ -117,7 +117,7 @@ static void make_drops(struct gmt_recovery *recovery, const struct gmt_ring *rin
 		if (!count && !recovery->result.has_gap)
 			continue;
 		make_thread(recovery, ring);
-		make_drop(recovery, ring->thread, gmt_drop_reason((enum gmt_drop_kind)drop), count);
+		make_drop(recovery, ring->thread, gmt_drop_reason_text((enum gmt_drop_reason)drop), count);
 	}
 }
 

@@ -126,7 +126,7 @@ def build_walk(compiler, folder, *arguments):
     path = os.path.join(folder, "walk")
     sources = [
         os.path.join(PRELOAD, "unwind", f"{name}.c")
-        for name in ("walk", "stack_cache", "own_stack", "memory_is_readable", "rule_cache", "eh_frame")
+        for name in ("walk", "stack_cache", "stack_bounds", "memory_is_readable", "rule_cache", "eh_frame")
     ]
     subprocess.run(
         [

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "unwind/own_stack.h"
+#include "unwind/stack_bounds.h"
 #include "unwind/walk.h"
 #include "runtime/recorder_stack.h"
 #include "interpose/loaded_objects.h"
@@ -82,10 +82,10 @@ __attribute__((noinline)) static void check_walk(void)
 	uint32_t count = gmt_walk_count(walk);
 
 	spliced += walk->is_known;
-	was_whole = was_whole && walk->ends == GMT_STACK_WHOLE;
+	was_whole = was_whole && walk->stack_end == GMT_STACK_WHOLE;
 	differs = differs || count < depth + 2;
 	for (unsigned i = 0; i <= depth && !differs; i++)
-		differs = walk->addresses[walk->first + 1 + i] != noted[depth - i];
+		differs = walk->addresses[walk->host_begin + 1 + i] != noted[depth - i];
 }
 
 __attribute__((noinline)) static int descend(unsigned left)
@@ -179,7 +179,7 @@ static bool another_stack_is_left_alone(void)
 	return !was_taken;
 }
 
-/* gmt_own_stack_find_end needs this variable. */
+/* gmt_stack_bounds_find_end needs this variable. */
 extern void *__libc_stack_end;
 
 static void *find(const char *name)
@@ -191,8 +191,8 @@ int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("1..5\n");
-	gmt_own_stack_init();
-	gmt_own_stack_find_end(find);
+	gmt_stack_bounds_init();
+	gmt_stack_bounds_find_end(find);
 	begin_thread(1);
 	run_here();
 	print_result(!differs && !is_refused && spliced && (!SEES_THE_END || was_whole),

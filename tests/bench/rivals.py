@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs other profilers on deep_stack_loop.py for scripts/bench, and reads their output. scripts/setup/rivals installs them."""
+"""Runs other profilers on deep_stack_loop.py for scripts/bench, and reads their output. scripts/setup/profilers installs them."""
 
 import glob
 import json
@@ -40,9 +40,9 @@ def counted(text, label):
 
 
 def install(name, python):
-    """Installs a rival with scripts/setup/rivals. Returns the last line that this prints, or raises Unusable."""
+    """Installs a rival with scripts/setup/profilers. Returns the last line that this prints, or raises Unusable."""
     done = subprocess.run(
-        [os.path.join(SOURCE, "scripts", "setup", "rivals"), name],
+        [os.path.join(SOURCE, "scripts", "setup", "profilers"), name],
         capture_output=True,
         text=True,
         env={**os.environ, "GPUMEMTRACE_PYTHON": python},

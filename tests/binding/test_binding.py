@@ -18,7 +18,7 @@ import tap
 from recorded_run import EXEC_FUNCTIONS, SHIM, SOURCE, RecordedRun, built
 
 sys.path.append(os.path.join(SOURCE, "scripts"))
-import surface
+import cuda_functions
 
 LIBC = {
     "dlsym",
@@ -74,7 +74,7 @@ def readelf(*arguments):
 
 
 def hooked_symbols():
-    return {row.symbol for row in surface.rows()}
+    return {row.symbol for row in cuda_functions.rows()}
 
 
 class Loading:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CuPy's pool is an arena. With the hook or with the driver's pool, the recorder records each of its blocks exactly."""
+"""CuPy's pool is an arena. With the hook, or with the driver's pool, the recorder records each block exactly."""
 
 import unittest
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bad-calls: makes invalid calls, and prints the driver's result and errno for each. The output
- * must be the same with and without the recorder. Last, prints how many more bytes the device has
- * in use than at the beginning.
+ * bad-calls: makes invalid calls, and prints the driver's result and errno of each call. The output
+ * must be the same with and without the recorder. At the end, prints by how many bytes the device's
+ * memory in use grew.
  */
 #include "device.h"
 

@@ -4,7 +4,7 @@
 import json
 import os
 
-from bench import HERE, last_line
+from runner import HERE, last_line
 
 SHARE = 0.01  # the share of the device that may be unexplained without a reason
 WAYS = {
@@ -79,8 +79,8 @@ def show(columns):
     )
 
 
-def ledger_at(bench, recording, time_ns=None, device=0):
-    result = bench.json_report(recording, *(["--until", str(time_ns)] if time_ns else []))
+def ledger_at(runner, recording, time_ns=None, device=0):
+    result = runner.json_report(recording, *(["--until", str(time_ns)] if time_ns else []))
     (row,) = [row for row in result["ledger"] if row["device"] == device] or [None]
     if row and row.get("at_peak"):
         row["at_peak"].setdefault("total_bytes", row["total_bytes"])
@@ -92,19 +92,19 @@ def same(name, ours, theirs, slack=0):
     return [] if abs(ours - theirs) <= slack else [f"{name}: {ours} instead of {theirs}"]
 
 
-def check_holdings(bench, table):
-    run = bench.run([bench.program("holdings")], name="holdings", **(COSTS if bench.is_simulated else {}))
-    with open(bench.kept_path("holdings.out"), "w", encoding="utf-8") as file:
+def check_memory_kinds(runner, table):
+    run = runner.run([runner.program("memory-kinds")], name="memory-kinds", **(COSTS if runner.is_simulated else {}))
+    with open(runner.kept_path("memory-kinds.out"), "w", encoding="utf-8") as file:
         file.write(run.out)
     if run.code or not run.file:
         table.add("a C program with memory of every kind", "FAILED", run.why() if run.code else "nothing was recorded")
-    elif bench.cli:
-        judge_holdings(bench, table, run.out, run.file)
+    elif runner.cli:
+        judge_memory_kinds(runner, table, run.out, run.file)
     else:
         table.add("a C program with memory of every kind", "skipped", run.not_compared())
 
 
-def judge_holdings(bench, table, out, recording):
+def judge_memory_kinds(runner, table, out, recording):
     printed, moments = {}, {}
     for words in map(str.split, out.splitlines()):
         if words[0] == "moment":
@@ -113,13 +113,13 @@ def judge_holdings(bench, table, out, recording):
             printed[words[0]] = int(words[1])
     columns = {}
     for name, (time_ns, used_bytes, total_bytes) in moments.items():
-        row = columns[name] = ledger_at(bench, recording, time_ns)
+        row = columns[name] = ledger_at(runner, recording, time_ns)
         if row is None:
             table.add("a C program with memory of every kind", "FAILED", "there is no ledger")
             return
         lines = lines_of(row)
         # Between the two answers other programs may allocate and free memory.
-        wrong = same("in use", row["used_bytes"], used_bytes, 0 if bench.is_simulated else SHARE * total_bytes)
+        wrong = same("in use", row["used_bytes"], used_bytes, 0 if runner.is_simulated else SHARE * total_bytes)
         wrong += same("the device", row["total_bytes"], total_bytes)
         table.judge(f"the ledger says what cuMemGetInfo says, {name}", wrong, f"{used_bytes} bytes")
         judge_unexplained(table, f"what a C program leaves unexplained, {name}", row)
@@ -127,32 +127,32 @@ def judge_holdings(bench, table, out, recording):
             printed["device"] += 256 << 20
             wrong = []
             for line, size in printed.items():
-                exact = bench.is_simulated or line not in PADDED
+                exact = runner.is_simulated or line not in PADDED
                 if lines[line] != size if exact else lines[line] < size:
                     wrong.append(f"{line}: {lines[line]} instead of {size}")
             printed["device"] -= 256 << 20
             table.judge(
                 "each kind of memory has its line", wrong, ", ".join(f"{line} {size}" for line, size in printed.items())
             )
-    columns["of the recording"] = ledger_at(bench, recording)["at_peak"]
+    columns["of the recording"] = ledger_at(runner, recording)["at_peak"]
     judge_unexplained(
         table, "what a C program leaves unexplained, at the peak of the recording", columns["of the recording"]
     )
     show(columns)
 
 
-def check_training(bench, table):
+def check_training(runner, table):
     for way, (setting, title) in WAYS.items():
-        expected_path = bench.kept_path(f"ledger-{way}.json")
-        if bench.seconds_left() < 20:
+        expected_path = runner.kept_path(f"ledger-{way}.json")
+        if runner.seconds_left() < 20:
             table.add(f"{title}: the ledger", "skipped", "no time is left")
             continue
-        run = bench.run(
-            [bench.python, os.path.join(HERE, "training.py"), expected_path],
+        run = runner.run(
+            [runner.python, os.path.join(HERE, "ledger_training.py"), expected_path],
             name=f"ledger-{way}",
             PYTORCH_CUDA_ALLOC_CONF=setting,
             PYTORCH_ALLOC_CONF=setting,
-            **(COSTS if bench.is_simulated else {}),
+            **(COSTS if runner.is_simulated else {}),
         )
         if run.code or not run.file:
             table.add(
@@ -160,17 +160,17 @@ def check_training(bench, table):
                 "FAILED",
                 run.why() if run.code else f"nothing was recorded: {last_line(run.err)}",
             )
-        elif bench.cli:
-            judge_training(bench, table, way, expected_path, run.file)
+        elif runner.cli:
+            judge_training(runner, table, way, expected_path, run.file)
         else:
             table.add(f"{title}: the ledger", "skipped", run.not_compared())
 
 
-def judge_training(bench, table, way, expected_path, recording):
+def judge_training(runner, table, way, expected_path, recording):
     title = WAYS[way][1]
     with open(expected_path, encoding="utf-8") as file:
         printed = json.load(file)
-    row = ledger_at(bench, recording, printed["time_ns"])
+    row = ledger_at(runner, recording, printed["time_ns"])
     if row is None:
         table.add(f"{title}: the ledger", "FAILED", "there is none")
         return
@@ -179,7 +179,7 @@ def judge_training(bench, table, way, expected_path, recording):
         "in use",
         row["used_bytes"],
         printed["driver"]["used"],
-        0 if bench.is_simulated else SHARE * printed["driver"]["total"],
+        0 if runner.is_simulated else SHARE * printed["driver"]["total"],
     )
     if way == "malloc-async":
         wrong += same("reserved", lines["pool_used"] + lines["pool_cached"], counts["memory_reserved"])

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * deepbind PLUGIN: opens the driver and looks up a symbol in it. Then opens a library with
- * RTLD_DEEPBIND that is linked to the driver, and calls it. The library reaches a recorder only
- * through the driver's symbol table.
+ * RTLD_DEEPBIND that is linked to the driver, and calls the library. The library's calls reach the
+ * recorder only through the driver's symbol table.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -12,14 +12,14 @@ import sys
 import tempfile
 import unittest
 
-import bench
+import runner
 import compare_ledger
 import tap
 from recorded_run import BUILD, SHIM, SIM_PYTHON
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.append(os.path.join(SOURCE, "scripts"))
-import surface  # noqa: E402  (scripts/ is no package)
+import cuda_functions  # noqa: E402  (scripts/ is no package)
 
 SCRIPT = os.path.join(SOURCE, "scripts", "gpu-check")
 
@@ -115,7 +115,7 @@ class Sections(OnTheSimulatedDevice):
 
         routes = figures(summary, "Every hooked function, by every route", "exact event")
         self.assertEqual(len(routes), 9)
-        self.assertEqual(max(route["functions"] for route in routes), len(surface.wrapped_rows()))
+        self.assertEqual(max(route["functions"] for route in routes), len(cuda_functions.wrapped_rows()))
         self.assertGreater(min(route["events"] for route in routes), 100)
         for row in figures(summary, "The ledger", "unexplained"):
             self.assertEqual((row["unexplained_bytes"], sum(row["lines"].values())), (0, row["used_bytes"]))
@@ -138,7 +138,7 @@ class Sections(OnTheSimulatedDevice):
         run, _ = self.check("--only", "pointers", script=os.path.join(tree, "scripts", "gpu-check"))
         self.assert_found(
             run,
-            r"cuGetProcAddress_v2 gives what the driver exports.*cuMemAllocPitch of 11999, flags 0 is "
+            r"cuGetProcAddress_v2 gives the exported function of the row.*cuMemAllocPitch of 11999, flags 0 is "
             "cuMemAllocPitch_v2, by the rows cuMemAllocPitch",
         )
 
@@ -175,8 +175,8 @@ class Sections(OnTheSimulatedDevice):
     def test_a_recorder_without_one_of_the_hooks_is_found(self):
         build = self.broken_build(b"cuMemRelease\0", b"cuMemReleasX\0")
         run, summary = self.check("--only", "pointers,calls", GPUMEMTRACE_CHECK_BUILD=build)
-        self.assert_found(run, r"dlsym gives our wrapper of each function.*cuMemRelease: driver, cuMemRelease")
-        self.assert_found(run, r"cuGetProcAddress gives our wrapper.*cuMemRelease of 10020, flags 0")
+        self.assert_found(run, r"dlsym gives the recorder's wrapper of each.*cuMemRelease: driver, cuMemRelease")
+        self.assert_found(run, r"cuGetProcAddress gives the recorder's wrapper.*cuMemRelease of 10020, flags 0")
         self.assert_found(run, r"each function is one exact event, by dlsym")
         self.assertEqual(len(failed_sections(summary)), 2)
 
@@ -218,12 +218,12 @@ class Builds(OnTheSimulatedDevice):
 
 
 class Judgement(unittest.TestCase):
-    def verdict(self, missing, known=True, managed=0, used=None):
+    def verdict(self, unexplained, known=True, managed=0, used=None):
         lines = [
             {"name": name, "bytes": size, "known": known}
-            for name, size in (("device", 1000), ("runtime", 0), ("other_processes", 0), ("unexplained", missing))
+            for name, size in (("device", 1000), ("runtime", 0), ("other_processes", 0), ("unexplained", unexplained))
         ]
-        table = bench.Table()
+        table = runner.Table()
         with contextlib.redirect_stdout(io.StringIO()):
             table.section("one")
             compare_ledger.judge_unexplained(
@@ -231,7 +231,7 @@ class Judgement(unittest.TestCase):
                 "what",
                 {
                     "lines": lines,
-                    "used_bytes": 1000 + missing if used is None else used,
+                    "used_bytes": 1000 + unexplained if used is None else used,
                     "total_bytes": 100000,
                     "moved": False,
                     "managed_bytes": managed,

@@ -54,7 +54,7 @@ MarkKind = Numbers("format/mark_kinds.def", "GMT_MARK_KIND")
 MarkSource = Numbers("format/mark_sources.def", "GMT_MARK_SOURCE")
 SamplePart = Numbers("format/sample_parts.def", "GMT_SAMPLE_PART")
 Loss = Texts("format/losses.def", "GMT_LOSS")
-Drop = Texts("shared_memory/drops.def", "GMT_DROP")
+Drop = Texts("shared_memory/drop_reasons.def", "GMT_DROP")
 LEDGER_LINES = [name for _, name, _ in rows("analysis/ledger/ledger_lines.def", "GMT_LEDGER_LINE")]
 # Maps the number of a space to the number of its layer.
 LAYER_OF_SPACE = {number: getattr(Layer, layer) for number, (_, _, layer, *_) in Space.rows.items()}

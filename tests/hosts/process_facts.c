@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the facts that a program sees of its own process, one per line: environment, open
- * descriptors, threads, signal masks, limits. At the end of a chain of programs it shows what they
- * pass on. Leaves out LD_PRELOAD, because the compared runs differ in it.
+ * Prints facts about its own process, one per line: environment, open descriptors, threads, signal
+ * masks, limits. At the end of a chain of programs, these facts show what the programs pass on.
+ * Leaves out LD_PRELOAD, in which the compared runs differ.
  */
 #include <dirent.h>
 #include <signal.h>

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-import hosts
+import host_programs
 import tap
 from recorded_run import SHIM
 
@@ -50,10 +50,10 @@ LONG = [
     "test_exceptions",
     *QUICK,
 ]
-MORE = 3
+MAX_RERUNS = 3
 
 
-def where_tests_are(python):
+def folder_of_tests(python):
     done = subprocess.run(
         [python, "-c", "import os, test.libregrtest; print(os.path.dirname(test.libregrtest.__path__[0]))"],
         capture_output=True,
@@ -66,9 +66,9 @@ def where_tests_are(python):
 def find_python():
     """Returns the first Python that has its tests, or None."""
     for python in dict.fromkeys(
-        [os.environ.get("GMT_TEST_CPYTHON") or hosts.python(), "/usr/bin/python3", sys.executable]
+        [os.environ.get("GMT_TEST_CPYTHON") or host_programs.python(), "/usr/bin/python3", sys.executable]
     ):
-        if os.access(python, os.X_OK) and where_tests_are(python):
+        if os.access(python, os.X_OK) and folder_of_tests(python):
             return python
     return None
 
@@ -111,7 +111,7 @@ def different(one, other):
 @unittest.skipUnless(PYTHON, "no Python here has its own tests")
 class OwnTests(unittest.TestCase):
     def compare(self, modules):
-        folder = where_tests_are(PYTHON)
+        folder = folder_of_tests(PYTHON)
         modules = [
             name
             for name in dict.fromkeys(modules)
@@ -121,9 +121,9 @@ class OwnTests(unittest.TestCase):
         self.assertGreater(len(plain), 10 * len(modules) // 4)
         print(f"# {PYTHON}: {len(plain)} tests of {len(modules)} modules")
         left = different(plain, recorded)
-        # Some tests fail sometimes by themselves. A test that ends differently once with the recorder is no difference,
-        # if more runs of either kind also give the other result.
-        for _ in range(MORE):
+        # Some tests fail at random. If a test has another result with the recorder, it runs again in both ways. It is
+        # not a difference if a run of one kind then gives the result of the other kind.
+        for _ in range(MAX_RERUNS):
             if not left:
                 break
             again = sorted({module for module in modules for name in left if f"{module}." in name})
@@ -136,7 +136,7 @@ class OwnTests(unittest.TestCase):
         self.assertEqual(left, {})
 
     def test_the_tests_of_cpython_have_the_same_results(self):
-        self.compare(LONG if hosts.is_long_run() else QUICK)
+        self.compare(LONG if host_programs.is_long_run() else QUICK)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Programs that do not use CUDA behave the same with the recorder as without it, to the byte.
 
-Each row of hosts.py runs in a process tree with the recorder in every process. The test compares both outputs, the exit
-status, and every file in its working, home and temporary folders. Each row runs once without a driver, and once with a
-driver that the program could find but does not use.
+Each row of host_programs.py runs with the recorder in its whole process tree. The test compares both outputs, the exit
+status, and every file in its working, home and temporary folders. Each row runs once without a driver. Some rows, with
+--long all, also run with a driver that the program could find.
 """
 
 import re
 import unittest
 
-import compare
-import hosts
+import compare_runs
+import host_programs
 import tap
 from recorded_run import SHIM, SIMCUDA
 
@@ -20,12 +20,12 @@ def behaves(host, libraries):
         missing = host.missing()
         if missing:
             self.skipTest(f"{missing} is not there")
-        different, plain = compare.compare(host, libraries)
+        different, plain = compare_runs.compare(host, libraries)
         if different:
-            self.fail(different[:4000])  # assertEqual looks for what long texts share, which takes minutes
+            self.fail(different[:4000])  # assertEqual would compare long texts for minutes
         # The program did its work.
-        self.assertEqual(plain.end, host.ends, plain.err[-2000:])
-        self.assertIn(host.says, plain.out + plain.err)
+        self.assertEqual(plain.end, host.expected_end, plain.err[-2000:])
+        self.assertIn(host.expected_text, plain.out + plain.err)
 
     return test
 
@@ -39,10 +39,10 @@ class WithDriver(unittest.TestCase):
 
 
 def add_tests():
-    for host in hosts.SMALL + (hosts.LARGE if hosts.is_long_run() else []):
+    for host in host_programs.SMALL + (host_programs.LARGE if host_programs.is_long_run() else []):
         name = "test_" + re.sub(r"\W+", "_", host.name).strip("_")
         setattr(WithoutDriver, name + "_behaves_the_same", behaves(host, None))
-        if hosts.is_long_run() or host.with_driver:
+        if host_programs.is_long_run() or host.with_driver:
             setattr(WithDriver, name + "_behaves_the_same_with_a_driver", behaves(host, SIMCUDA))
 
 
@@ -50,8 +50,8 @@ class Comparison(unittest.TestCase):
     """Proves that the comparison notices differences."""
 
     def outcomes(self, script, **more):
-        host = hosts.Host("script", ["sh", "-c", script], **more)
-        return compare.compare(host, preload=SHIM)[0]
+        host = host_programs.Host("script", ["sh", "-c", script], **more)
+        return compare_runs.compare(host, preload=SHIM)[0]
 
     def test_a_difference_in_each_part_is_detected(self):
         for script, part in {

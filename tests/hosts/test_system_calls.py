@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program without CUDA makes the same system calls with the recorder as without it, except calls for loading it.
+"""A program without CUDA makes the same system calls with and without the recorder, except calls that load it.
 
 The calls of the loader and of the recorder's constructor are the same in every program. The test counts them in a
 program that does nothing. All other calls must be equal, call by call.
@@ -14,23 +14,23 @@ import shutil
 import subprocess
 import unittest
 
-import compare
-import hosts
+import compare_runs
+import host_programs
 import tap
 from recorded_run import SHIM
 
 EVERYTHING = "trace=all"
 
 
-def calls(command, place, host, preload):
+def calls(command, run_folder, host, preload):
     """Returns the count of each system call in all processes, the number of started programs, and the opened files."""
-    place.clear(host.given)
-    trace = os.path.join(os.path.dirname(place.folder), os.path.basename(place.folder) + ".trace")
-    environment = place.environment(None, None, host.environment)
+    run_folder.clear(host.files)
+    trace = os.path.join(os.path.dirname(run_folder.path), os.path.basename(run_folder.path) + ".trace")
+    environment = run_folder.environment(None, None, host.environment)
     with_preload = ["-E", f"LD_PRELOAD={preload}"] if preload else []
     subprocess.run(
         ["strace", "-f", "-qq", "-o", trace, "-e", EVERYTHING, *with_preload, *command],
-        cwd=place.work,
+        cwd=run_folder.work,
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -49,15 +49,15 @@ def calls(command, place, host, preload):
     return counts, started, opened
 
 
-# The number of these calls depends on the address of the heap, and on the order in which processes wait.
-BY_CHANCE = {"brk", "rt_sigreturn", "restart_syscall", "futex", "wait4", "getrandom"}
+# The number of these calls varies with the address of the heap, and with the order in which processes wait.
+VARYING = {"brk", "rt_sigreturn", "restart_syscall", "futex", "wait4", "getrandom"}
 RUNS = 8
 
 
 def minus(more, fewer):
     result = collections.Counter(more)
     result.subtract(fewer)
-    return {name: count for name, count in result.items() if count and name not in BY_CHANCE}
+    return {name: count for name, count in result.items() if count and name not in VARYING}
 
 
 @unittest.skipUnless(shutil.which("strace"), "no strace")
@@ -66,9 +66,9 @@ class SystemCalls(unittest.TestCase):
     def setUpClass(cls):
         if subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, check=False).returncode:
             raise unittest.SkipTest("strace is not allowed here")
-        with compare.RunFolder() as place:
-            nothing = hosts.Host("nothing", ["true"])
-            with_it, plain = (calls(["true"], place, nothing, preload) for preload in (SHIM, None))
+        with compare_runs.RunFolder() as run_folder:
+            nothing = host_programs.Host("nothing", ["true"])
+            with_it, plain = (calls(["true"], run_folder, nothing, preload) for preload in (SHIM, None))
         cls.start = minus(with_it[0], plain[0])
 
     def test_loading_takes_at_most_fourteen_system_calls(self):
@@ -80,8 +80,8 @@ class SystemCalls(unittest.TestCase):
             {"openat", "read", "fstat", "newfstatat", "mmap", "close", "getpid", "mprotect", "pread64", "munmap"},
         )
 
-    def others(self, plain, recorded, started):
-        """Returns calls that all runs of one kind (recorded or not) make more often than any run of the other kind."""
+    def differing_calls(self, plain, recorded, started):
+        """Returns the calls that differ: every run of one kind (recorded, plain) makes more than every other run."""
         expected = [
             counts + collections.Counter({name: started * count for name, count in self.start.items()})
             for counts in plain
@@ -98,21 +98,21 @@ class SystemCalls(unittest.TestCase):
         }
 
     def test_programs_make_no_other_system_calls_with_the_recorder(self):
-        for host in hosts.SMALL:
+        for host in host_programs.SMALL:
             if not host.is_deterministic or host.missing():
                 continue
-            with self.subTest(host.name), compare.RunFolder() as place:
+            with self.subTest(host.name), compare_runs.RunFolder() as run_folder:
                 plain, recorded, started = [], [], None
                 # Waits and partial reads vary by chance. Calls that the recorder adds appear in each run.
-                while not recorded or (self.others(plain, recorded, started) and len(recorded) < RUNS):
-                    counts, started, _ = calls(host.command, place, host, None)
+                while not recorded or (self.differing_calls(plain, recorded, started) and len(recorded) < RUNS):
+                    counts, started, _ = calls(host.command, run_folder, host, None)
                     plain.append(counts)
-                    counts, started_with_it, opened = calls(host.command, place, host, SHIM)
+                    counts, started_with_it, opened = calls(host.command, run_folder, host, SHIM)
                     recorded.append(counts)
                     self.assertEqual(started_with_it, started)
-                    ours = {path for path in opened if "gpumemtrace" in path and not path.startswith(place.folder)}
+                    ours = {path for path in opened if "gpumemtrace" in path and not path.startswith(run_folder.path)}
                     self.assertEqual(ours, {SHIM})
-                self.assertEqual(self.others(plain, recorded, started), {})
+                self.assertEqual(self.differing_calls(plain, recorded, started), {})
 
 
 if __name__ == "__main__":

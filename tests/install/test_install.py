@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The build folder, a copy of it and an installation each work from any folder."""
+"""The build folder, a copy of the build folder, and an installation each work from any folder."""
 
 import glob
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Carries out the lines of a Dockerfile on a folder, as far as the recipes use them. Another line is an error."""
+"""Runs the instructions of a Dockerfile on a folder. Knows only the instructions that the recipes use."""
 
 import glob
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of recipes share: the wheel in an environment, commands of the pages, reports of recordings."""
+"""Shared by the tests of recipes: the wheel in an environment, commands of the pages, reports of recordings."""
 
 import functools
 import json

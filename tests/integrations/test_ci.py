@@ -11,7 +11,7 @@ import recipes
 import tap
 from packages import PLAIN, debian_python
 from recipes import MIB, check_train, read
-from workflow import Action, defaults, steps
+from github_action import Action, defaults, steps
 
 
 class Ci(unittest.TestCase):

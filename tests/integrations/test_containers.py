@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The recipes for containers: their files are copied as the recipes say, and a program is recorded with them.
+"""The recipes for containers: their files are copied as in the recipes, and a program is recorded with them.
 
-There is no container runtime here. With --long, the folder of an image is a root of another Debian.
+The tests use no container runtime: an image is a folder. With --long, the folder is the root of another Debian.
 """
 
 import glob

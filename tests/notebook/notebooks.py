@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of notebooks share: a kernel that records, notebooks that run in it, and what their outputs say."""
+"""Shared by the tests of notebooks: a kernel that records, notebooks that run in it, and readers of their outputs."""
 
 import contextlib
 import glob
@@ -29,7 +29,7 @@ PLAIN = {
 PLAIN["PATH"] = TOOLS + os.pathsep + PLAIN["PATH"]
 PLAIN["PYTHONDONTWRITEBYTECODE"] = "1"
 
-# A program of a user, with the driver alone.
+# A user's program that calls the driver directly.
 PROGRAM = """\
 import ctypes
 
@@ -168,7 +168,7 @@ class Kernel:
             server.wait()
 
     def _address(self, server, runtime):
-        """Waits until the server has written where it listens."""
+        """Waits until the server has written its address, and returns the address."""
         while server.poll() is None:
             for path in glob.glob(f"{runtime}/jpserver-*.json"):
                 with open(path, encoding="utf-8") as file:
@@ -185,7 +185,7 @@ class Kernel:
         output = f"{self.folder}/notebook-{self._count}"
         with open(output + ".json", "w", encoding="utf-8") as file:
             json.dump(sources, file)
-        words = [self.python, f"{HERE}/execute.py", kernel, output + ".json", output]
+        words = [self.python, f"{HERE}/execute_notebook.py", kernel, output + ".json", output]
         self.messages = run(*words, cwd=self.folder, **self.variables).stderr
         if not os.path.exists(output + ".html"):
             raise AssertionError(self.messages[-4000:])

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Opens a notebook as HTML in a browser, and prints what it shows: read_notebook.mjs NODE_MODULES PAGE.html [SHOT.png]
+// usage: read_notebook.mjs NODE_MODULES PAGE.html [SHOT.png]
+//
+// Opens a notebook as HTML in a browser. Prints its tables, inline pages and errors as JSON. Makes a screenshot.
 import { createRequire } from "node:module";
 import { join } from "node:path";
 

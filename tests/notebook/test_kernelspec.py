@@ -85,7 +85,7 @@ class Kernelspec(unittest.TestCase):
     def test_the_modules_work_in_each_python_without_jupyter(self):
         for version, python in pythons().items():
             with self.subTest(version=version):
-                done = run(python, f"{HERE}/use_modules.py", PYTHONPATH=PACKAGE)
+                done = run(python, f"{HERE}/check_modules.py", PYTHONPATH=PACKAGE)
                 self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
 
     def test_the_kernel_loads_the_recorder_and_keeps_what_ipykernel_says(self):

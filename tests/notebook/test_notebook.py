@@ -227,7 +227,7 @@ class Kernels(unittest.TestCase):
     def test_a_jupyter_server_lists_and_runs_the_kernel(self):
         kernel = Kernel(self, "--name=memory", "--display-name=Memory of GPUs")
         with kernel.server("jupyter_server") as (url, token):
-            words = [kernel.python, f"{HERE}/use_server.py", url, token]
+            words = [kernel.python, f"{HERE}/run_in_server.py", url, token]
             answer = json.loads(must(*words, PROGRAM, MAGIC.replace("old[0]", "allocate(1)"), **kernel.variables))
         self.assertEqual(answer["display_name"], "Memory of GPUs")
         self.assertGreater(answer["logo_bytes"], 500)
@@ -258,7 +258,7 @@ class Kernels(unittest.TestCase):
             json.dump({"cells": cells, "metadata": {"kernelspec": names}, "nbformat": 4, "nbformat_minor": 5}, file)
         with kernel.server("jupyterlab", f"--ServerApp.root_dir={kernel.folder}/notebooks") as (url, token):
             page = f"{url}lab/tree/a.ipynb?token={token}"
-            answer = json.loads(must("node", f"{HERE}/use_lab.mjs", packages, page, timeout=400))
+            answer = json.loads(must("node", f"{HERE}/run_in_jupyterlab.mjs", packages, page, timeout=400))
         self.assertEqual(answer["problems"], [])
         (table,) = answer["tables"]
         self.assertEqual(table[2], ["3", "1.95 KiB", "1", "1.95 KiB", "1", "1.95 KiB", "b = allocate(2000)"])

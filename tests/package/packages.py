@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of packages share: building a wheel, installing it, and recording a program with it."""
+"""Shared by the tests of packages: builds a wheel, installs it, and records a program with it."""
 
 import json
 import os

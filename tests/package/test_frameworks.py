@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The wheel in the same environment as PyTorch, JAX or CuPy of the package index, on the simulated device.
+"""The wheel in one environment with the PyTorch, JAX or CuPy of the package index, on the simulated device.
 
 Only with --long: the wheel's libraries are compiled first, and JAX is a large download.
 """
@@ -33,7 +33,7 @@ def framework(name):
     return python and python + last_lines(1, os.path.join(SETUP, "stubs"), packages.BUILD)
 
 
-class Beside(unittest.TestCase):
+class NextToFrameworks(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         if not os.environ.get("GMT_TEST_LONG"):

@@ -40,7 +40,7 @@ class Root:
     """A copy of a Debian root, in which commands run as in a container."""
 
     def __init__(self, case, release):
-        original = set_up("root", release)
+        original = set_up("debian-root", release)
         self.folder = tempfile.mkdtemp(prefix="gpumemtrace-root.")
         case.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         must("cp", "-a", "--reflink=auto", original + "/.", self.folder)

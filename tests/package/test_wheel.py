@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The wheel of this build: what is in it, how it starts, and what it says where it cannot."""
+"""The wheel of this build: its content, how it starts, and its messages on machines where it cannot start."""
 
 import os
 import re

@@ -2,9 +2,9 @@
 // usage: tests/page/run bench.mjs [PAGE.html]
 //        tests/page/run bench.mjs --job KIND
 //
-// Measures a page in Chromium: the time until its first picture, of interactions, and the memory of scripts. Without
-// a page, that of make_large.py, which has the largest size that the contract allows. With --job, the page of a job of
-// make_job_page.py.
+// Measures a page in Chromium: the time until its first picture, the time of interactions, and the memory of scripts.
+// Without PAGE, measures the largest page that docs/internals/page-data.md allows (make_largest_page.py). With --job,
+// measures the page of a job (make_job_page.py).
 import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -13,7 +13,7 @@ import { folder, here, jobPage, load } from "./harness.mjs";
 let page = process.argv[4] === "--job" ? jobPage(process.argv[5]) : process.argv[4] && resolve(process.argv[4]);
 if (!page) {
   page = join(folder, "large.html");
-  execFileSync("/usr/bin/env", ["python3", join(here, "make_large.py"), join(folder, "template.html"), page]);
+  execFileSync("/usr/bin/env", ["python3", join(here, "make_largest_page.py"), join(folder, "template.html"), page]);
 }
 const { chromium } = load("playwright-core");
 const start = Date.now();
@@ -39,7 +39,7 @@ async function open(name) {
 await open("first picture, first time");
 await open("first picture, again");
 
-/** Goes to a state. Prints the longest task that the page ran for it: what the user waits for. */
+/** Goes to a state. Prints the longest task that the page ran for it, because the user waits for this task. */
 async function act(name, hash) {
   const took = await tab.evaluate(async (to) => {
     const frame = () => new Promise((done) => requestAnimationFrame(done));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs in the page: returns texts whose contrast to their background is below 4.5 (large ones: 3). With `areas`, also
-// swatches and parts of bars whose contrast to what they lie on is below 3.
+// Runs in the page. Returns the texts whose contrast to their background is below 4.5 (large texts: 3). With `areas`,
+// also the swatches and parts of bars whose contrast to their background is below 3.
 export function findContrastFaults(areas) {
   const parse = (color) => {
     const numbers = color.match(/[\d.]+/g)?.map(Number) ?? [0, 0, 0, 0];

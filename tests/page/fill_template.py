@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """usage: fill_template.py TEMPLATE PAGE OUTPUT.html
 
-Puts the data of PAGE, which a program with the small template of tests/cli/page wrote, into the template of page/build.
+Puts the data of PAGE into TEMPLATE. PAGE was written by a program with the small template of tests/cli/page. TEMPLATE
+comes from page/build.
 """
 
 import re

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of the page share: TAP output, fixtures, a browser that notes errors and requests.
+// Shared by the tests of the page: TAP output, generated pages, a browser that collects errors and requests.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -43,17 +43,17 @@ export function check(condition, what) {
 
 const made = new Map();
 
-/** The path of a page with the data of a simulated run (make_fixture.py). */
-export function fixture(kind) {
+/** Returns the path of a page with the data of a simulated run (make_recording_page.py). */
+export function recordingPage(kind) {
   if (!made.has(kind)) {
     const path = join(folder, `${kind}.html`);
-    execFileSync("/usr/bin/env", ["python3", join(here, "make_fixture.py"), "--kind", kind, join(folder, "template.html"), path]);
+    execFileSync("/usr/bin/env", ["python3", join(here, "make_recording_page.py"), "--kind", kind, join(folder, "template.html"), path]);
     made.set(kind, path);
   }
   return made.get(kind);
 }
 
-/** The path of a page of `gpumemtrace ranks --html` of a made job (make_job_page.py). */
+/** Returns the path of a page that `gpumemtrace ranks --html` wrote for a synthetic job (make_job_page.py). */
 export function jobPage(kind) {
   if (!made.has(`job ${kind}`)) {
     const path = join(folder, `job-${kind}.html`);
@@ -63,7 +63,7 @@ export function jobPage(kind) {
   return made.get(`job ${kind}`);
 }
 
-/** Reads a data element of a page as the contract describes it: the header, and a function for columns. */
+/** Reads a data element of a page by docs/internals/page-data.md. Returns its header, and a function that reads columns. */
 export function packetOf(path, id) {
   const text = new RegExp(`<script type="application/octet-stream" id="${id}">([^<]*)<`).exec(readFileSync(path, "utf8"))[1];
   const bytes = gunzipSync(Buffer.from(text, "base64"));
@@ -89,7 +89,7 @@ export function packetOf(path, id) {
 
 let browser = null;
 
-/** Opens a page. `problems` collects console errors, exceptions and requests to anything but the file itself. */
+/** Opens a page. `problems` collects console errors, exceptions, and all requests except that for the file itself. */
 export async function open(path, { width = 1280, height = 800, hash = "" } = {}) {
   const { chromium } = load("playwright-core");
   browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
@@ -114,7 +114,7 @@ export async function go(tab, hash) {
   await settle(tab);
 }
 
-/** Waits until the page has drawn what it was asked for. */
+/** Waits until the page has drawn its state. */
 export const settle = (tab) =>
   tab.evaluate(
     () =>

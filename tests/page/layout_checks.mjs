@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs in the page: returns what is clipped, what overlaps, and whether the page is wider than its window.
+// Runs in the page. Returns clipped elements, overlapping texts, and whether the page is wider than its window.
 export function findLayoutFaults() {
   const faults = [];
   const name = (element) => `${element.tagName.toLowerCase()}.${element.className} "${(element.textContent ?? "").slice(0, 40)}"`;
@@ -54,7 +54,7 @@ export function findLayoutFaults() {
     boxes.forEach((a, at) => {
       for (let next = at + 1; next < boxes.length && boxes[next].top < a.bottom - 4; next++) {
         const b = boxes[next];
-        // A text that is cut has two boxes: what is seen, and all of it.
+        // A cut text has two boxes: that of its visible part, and that of the whole text.
         if (a.node === b.node) continue;
         const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
         const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);

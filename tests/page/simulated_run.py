@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A small simulated training run: events of PyTorch's blocks and of its segments, the same at each call.
+"""A small simulated training run: the events of PyTorch's blocks and segments. Equal arguments give equal runs.
 
-The run has a leak (it keeps the loss of each step, and one activation), a second phase with larger batches, and at its
-end a request that is refused for lack of memory.
+The run leaks (it keeps the loss of each step, and an activation of every second step). It has a second phase with
+larger batches. At its end, a request is refused for lack of memory.
 """
 
 import dataclasses

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The decoder of packets, the numbers' text, and the state in the URL, without a browser.
+// Modules of the page without a browser: decoding packets, formatting numbers, the state in the URL.
 import { gzipSync } from "node:zlib";
 import { join } from "node:path";
 import { writeFileSync } from "node:fs";
@@ -34,7 +34,7 @@ function encode(values) {
 
 const differencesOf = (values) => values.map((value, at) => value - (values[at - 1] ?? 0));
 
-/** A packet. `more` has the other keys of columns by name. */
+/** Encodes a packet. `more` maps names of columns to their other keys. */
 function pack(header, columns, more = {}) {
   const bodies = Object.entries(columns).map(([name, values]) => ({ name, data: encode(values), count: values.length }));
   let offset = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The numbers on the page are those of the report and of the columns; hostile names do nothing; keys work.
-import { check, closeBrowser, equal, fixture, go, open, packetOf, runTests, settle, test } from "./harness.mjs";
+// The numbers on the page equal those of the report and of the columns. Hostile names have no effect. Keys work.
+import { check, closeBrowser, equal, recordingPage, go, open, packetOf, runTests, settle, test } from "./harness.mjs";
 
 const flameTotal = (tab) => tab.$eval("#flame-total", (element) => Number(element.dataset.value));
 const text = (tab, selector) => tab.$eval(selector, (element) => element.textContent);
@@ -14,7 +14,7 @@ function size(bytes) {
 }
 
 test("the summary has the report's peak, categories, leaks and refusals", async () => {
-  const path = fixture("plain");
+  const path = recordingPage("plain");
   const { report } = packetOf(path, "recording-0").header;
   const { tab } = await open(path);
   const layer = report.devices[0].layers.find((each) => each.layer === "torch");
@@ -28,7 +28,7 @@ test("the summary has the report's peak, categories, leaks and refusals", async 
 });
 
 test("the flame graph of the peak sums to the report's peak", async () => {
-  const path = fixture("plain");
+  const path = recordingPage("plain");
   const { report } = packetOf(path, "recording-0").header;
   const { tab } = await open(path, { hash: "#view=flame&metric=peak" });
   for (const layer of report.devices[0].layers) {
@@ -41,7 +41,7 @@ test("the flame graph of the peak sums to the report's peak", async () => {
 });
 
 test("the flame graph of a brushed range has the sums of exactly the buckets in it", async () => {
-  const path = fixture("plain");
+  const path = recordingPage("plain");
   const device = packetOf(path, "device-0-0");
   const begin = device.column("0.begin_ns");
   const entries = device.column("0.entries");
@@ -78,7 +78,7 @@ test("the flame graph of a brushed range has the sums of exactly the buckets in 
 });
 
 test("at each moment the flame graph of the cursor sums to the curve", async () => {
-  const path = fixture("plain");
+  const path = recordingPage("plain");
   const device = packetOf(path, "device-0-0");
   const most = device.column("0.max_bytes");
   const at = device.column("0.max_ns");
@@ -91,7 +91,7 @@ test("at each moment the flame graph of the cursor sums to the curve", async () 
 });
 
 test("lines, steps, the ledger and out of memory show the report's numbers", async () => {
-  const path = fixture("plain");
+  const path = recordingPage("plain");
   const { report } = packetOf(path, "recording-0").header;
   const { tab } = await open(path, { hash: "#view=steps" });
   const steps = await text(tab, "main");
@@ -112,7 +112,7 @@ test("lines, steps, the ledger and out of memory show the report's numbers", asy
 });
 
 test("hostile names are text: they run nothing, ask for nothing and make no element", async () => {
-  const { tab, problems } = await open(fixture("hostile"));
+  const { tab, problems } = await open(recordingPage("hostile"));
   for (const view of ["summary", "timeline", "flame", "lines", "leaks", "modules", "recordings", "recording"]) {
     await go(tab, `#view=${view}&by=line`);
     await tab.mouse.move(640, 420);
@@ -126,14 +126,14 @@ test("hostile names are text: they run nothing, ask for nothing and make no elem
 
 test("all of a hostile URL is state or ignored", async () => {
   const hash = "#view=__proto__&recording=-1&device=1e9&by=constructor&axis=x&mode=y&cursor=-5&from=9e15&to=1&search=(((&root=9.9.9&filter=%3Cimg%3E&theme=%22";
-  const { tab, problems } = await open(fixture("plain"), { hash });
+  const { tab, problems } = await open(recordingPage("plain"), { hash });
   for (const view of ["timeline", "flame", "lines", "segments", "modules"]) await go(tab, `${hash.replace("__proto__", view).replace("recording=-1", "recording=0")}`);
   equal(problems, []);
   await tab.close();
 });
 
 test("keys open views, move the cursor, zoom and show help", async () => {
-  const { tab, problems } = await open(fixture("plain"));
+  const { tab, problems } = await open(recordingPage("plain"));
   for (const [key, view] of ["summary", "timeline", "flame", "lines", "leaks", "segments", "steps", "oom", "ledger"].entries()) {
     await tab.keyboard.press(String(key + 1));
     await tab.waitForSelector(`.view-${view}`);
@@ -162,7 +162,7 @@ test("keys open views, move the cursor, zoom and show help", async () => {
 });
 
 test("a page of 64 recordings decodes only what it shows, and opens each of them", async () => {
-  const path = fixture("many");
+  const path = recordingPage("many");
   const { tab, problems } = await open(path, { hash: "#view=recordings" });
   await tab.waitForFunction(() => document.querySelectorAll(".spark-cell .spark").length > 3);
   check((await tab.$$(".spark-cell .spark")).length < 60, "all curves were decoded at once");
@@ -178,13 +178,13 @@ test("a page of 64 recordings decodes only what it shows, and opens each of them
 
 test("a packet that is cut or broken gives one line that says so, and the rest of the page works", async () => {
   const { readFileSync, writeFileSync } = await import("node:fs");
-  const whole = readFileSync(fixture("two-recordings"), "utf8");
+  const whole = readFileSync(recordingPage("two-recordings"), "utf8");
   const element = '<script type="application/octet-stream" id="recording-0">';
   const at = whole.indexOf(element) + element.length;
   const end = whole.indexOf("<", at);
   const broken = { cut: whole.slice(at, at + 400), empty: "", "no base64": "%%%%", missing: null };
   for (const [name, data] of Object.entries(broken)) {
-    const path = fixture("two-recordings").replace(".html", "-broken.html");
+    const path = recordingPage("two-recordings").replace(".html", "-broken.html");
     writeFileSync(path, data === null ? whole.replace('id="recording-0"', 'id="gone"') : whole.slice(0, at) + data + whole.slice(end));
     const { tab } = await open(path);
     equal((await tab.$$(".failure")).length, 1, name);
@@ -196,8 +196,8 @@ test("a packet that is cut or broken gives one line that says so, and the rest o
 
 test("without scripts the page shows the static summary", async () => {
   const { readFileSync, writeFileSync } = await import("node:fs");
-  const path = fixture("plain").replace(".html", "-noscript.html");
-  writeFileSync(path, readFileSync(fixture("plain"), "utf8").replace(/<script>[^]*<\/script>/, ""));
+  const path = recordingPage("plain").replace(".html", "-noscript.html");
+  writeFileSync(path, readFileSync(recordingPage("plain"), "utf8").replace(/<script>[^]*<\/script>/, ""));
   const { chromium } = (await import("./harness.mjs")).load("playwright-core");
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
   const tab = await browser.newPage({ javaScriptEnabled: false });

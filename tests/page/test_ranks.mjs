@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The view of a job: it answers on the first screen, its numbers are those of `ranks --json`, keys and links work.
+// The view of a job: the first screen has the verdicts, the numbers equal `ranks --json`, keys and links work.
 import { check, closeBrowser, equal, go, jobPage, open, packetOf, runTests, settle, test } from "./harness.mjs";
 import { findContrastFaults } from "./contrast_checks.mjs";
 import { findLayoutFaults } from "./layout_checks.mjs";
@@ -17,13 +17,13 @@ function size(bytes) {
   return `${value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0)} ${["KiB", "MiB", "GiB", "TiB"][unit]}`;
 }
 
-/** Waits until a key of the URL has another value. */
+/** Waits until a key of the URL has another value, and returns this value. */
 async function nextOf(tab, key, before) {
   await tab.waitForFunction(([name, value]) => new URLSearchParams(location.hash.slice(1)).get(name) !== value, [key, before], { timeout: 5000 });
   return (await hashOf(tab)).get(key);
 }
 
-/** The colour of the map at a part of its width and height, as red, green, blue. */
+/** Returns the colour [red, green, blue] of the map at a share of its width (`x`), in the row of a rank. */
 const colorAt = (tab, x, row, rows) =>
   tab.$eval(MAP, (canvas, [part, at, all]) => {
     const ratio = canvas.width / canvas.clientWidth;
@@ -34,7 +34,7 @@ const colorAt = (tab, x, row, rows) =>
   }, [x, row, rows]);
 const apart = (a, b) => Math.abs(a[0] - b[0]) + Math.abs(a[1] - b[1]) + Math.abs(a[2] - b[2]);
 
-/** Where a cell is in the window. */
+/** Returns the position of a cell in the window. */
 const cellPlace = (tab, x, row, rows) =>
   tab.$eval(MAP, (canvas, [part, at, all]) => {
     const box = canvas.getBoundingClientRect();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Each view in both themes and three widths: no error, no request, nothing clipped, nothing over something else.
-import { closeBrowser, equal, fixture, go, open, runTests, test } from "./harness.mjs";
+// Each view in both themes and three widths has no error, no request, no clipped text and no overlap.
+import { closeBrowser, equal, recordingPage, go, open, runTests, test } from "./harness.mjs";
 import { findLayoutFaults } from "./layout_checks.mjs";
 
 const VIEWS = ["summary", "timeline", "flame", "lines", "leaks", "segments", "steps", "oom", "ledger", "modules", "recordings", "recording"];
 
 async function checkViews(kind, width, theme, more = "") {
-  const { tab, problems } = await open(fixture(kind), { width, height: width < 600 ? 844 : 800 });
+  const { tab, problems } = await open(recordingPage(kind), { width, height: width < 600 ? 844 : 800 });
   const faults = [];
   for (const view of VIEWS) {
     await go(tab, `#view=${view}&theme=${theme}${more}`);
@@ -33,7 +33,7 @@ for (const kind of ["empty", "one-event", "two-devices", "two-recordings", "many
 test("the second device of two has its own views", () => checkViews("two-devices", 1280, "light", "&device=1"));
 
 test("the timeline is whole with each grouping, axis and drawing", async () => {
-  const { tab, problems } = await open(fixture("plain"));
+  const { tab, problems } = await open(recordingPage("plain"));
   const faults = [];
   for (const by of ["category", "line", "module", "operator", "owner", "part", "phase", "layer"]) {
     for (const axis of ["time", "step", "event"]) {

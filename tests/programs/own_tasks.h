@@ -3,7 +3,7 @@
 #define GMT_TESTS_OWN_TASKS_H
 
 /*
- * For programs that tests run: states of threads in their own process, found by name. The same as
+ * For programs that tests run: the states of threads of their own process. Does the same as
  * tests/helpers/tasks.py.
  */
 
@@ -16,8 +16,8 @@
 enum { OWN_TASKS_LOOK_US = 1000, OWN_TASKS_LOOKS = 120000 };
 
 /*
- * Returns how often the thread with this name has gone to sleep by itself; -1 while it is awake, or
- * if there is none.
+ * Returns how often the thread with this name has gone to sleep by itself. Returns -1 while the
+ * thread runs, or if there is no such thread.
  */
 static inline long own_task_sleeps(const char *name)
 {

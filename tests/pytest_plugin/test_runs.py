@@ -127,7 +127,7 @@ class Runs(Project):
     def test_python_3_15(self):
         python = interpreters().get("3.15")
         if not python:
-            self.skipTest("no Python 3.15: run scripts/setup/pythons")
+            self.skipTest("no Python 3.15: run scripts/setup/newer-pythons")
         self.write_tests(MIXED)
         path = ":".join([os.path.join(SOURCE, "python"), self.folder, site_packages()])
         options = ["--gpumemtrace-most-allocations=0"]

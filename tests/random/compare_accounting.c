@@ -2,9 +2,9 @@
 /*
  * usage: compare-accounting SNAPSHOT ACCOUNTING
  *
- * Replays a recording of random-calls. At each checkpoint compares it with the simulated driver's
- * live things: each block's space, device, number and bytes, and the sums of all devices. Prints
- * the differences of the first checkpoint that differs, each with the last events of the block.
+ * Replays a recording of random-calls. At each checkpoint, compares the live blocks with those of
+ * the simulated driver: each block's space, device, number and bytes, and the sums of all devices.
+ * Prints the differences of the first checkpoint that differs, each with the block's last events.
  * Exit codes: 0 equal, 1 different, 2 nothing can be concluded, for example after dropped events.
  */
 #include <inttypes.h>
@@ -12,24 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver_facts.h"
+#include "expected_blocks.h"
 #include "reader/replay/replay.h"
 #include "reader/load/recording.h"
 #include "reader/stacks/traces.h"
 
 enum { SHOWN_DIFFERENCES = 8, SHOWN_EVENTS = 10 };
 
-struct facts {
-	GMT_VEC(struct fact) list;
+struct block_list {
+	GMT_VEC(struct live_block) list;
 };
 
 struct comparison {
 	const struct gmt_recording *recording;
 	FILE *accounting;
 	GMT_VEC(struct gmt_recording_mark) marks; /* of checkpoints */
-	uint64_t compared, blocks;
-	size_t event; /* index of the event that is replayed now */
-	const struct gmt_recording_event *playing;
+	uint64_t compared_checkpoints, compared_blocks;
+	size_t event_index; /* of the event that is replayed now */
+	const struct gmt_recording_event *current_event;
 	struct gmt_map handles; /* number of physical memory to its handle */
 	struct gmt_map libraries; /* live handles of libraries, which are modules to the recorder */
 	uint64_t unknown_frees, shown_frees;
@@ -42,22 +42,22 @@ static void fail(const char *what)
 	exit(2);
 }
 
-static void *need(void *slot)
+static void *check_allocated(void *slot)
 {
 	if (!slot)
 		fail("out of memory");
 	return slot;
 }
 
-static void add(struct facts *facts, const struct fact *fact)
+static void add(struct block_list *blocks, const struct live_block *block)
 {
-	struct fact *slot = need(gmt_vec_push(&facts->list));
+	struct live_block *slot = check_allocated(gmt_vec_push(&blocks->list));
 
-	*slot = *fact;
+	*slot = *block;
 }
 
 /*
- * --- what the replay says
+ * --- blocks of the replay
  * -------------------------------------------------------------------------
  */
 
@@ -69,29 +69,29 @@ static uint64_t handle_of(const struct comparison *comparison, uint64_t number)
 }
 
 static void list_accounting(const struct comparison *comparison,
-	const struct gmt_accounting *accounting, struct facts *facts)
+	const struct gmt_accounting *accounting, struct block_list *blocks)
 {
 	struct gmt_addressed_block place;
 
 	for (size_t cursor = 0;
 		gmt_accounting_next_block(accounting, GMT_ACCOUNTING_ALL_OF_CUDA, &cursor, &place);) {
 		const struct gmt_account_site *site = &accounting->sites.items[place.block.site];
-		struct fact fact = {
+		struct live_block block = {
 			.address = place.address,
-			.bytes = place.block.size_bytes,
+			.min_bytes = place.block.size_bytes,
 			.space = (uint8_t)accounting->spaces.items[site->space].space,
 			.device = accounting->accounts.items[site->account].device,
 			.references = place.block.references,
 		};
 		uint64_t unused;
 
-		if (gmt_space_realm(fact.space) == GMT_REALM_HANDLE)
-			fact.address = handle_of(comparison, place.address);
+		if (gmt_space_realm(block.space) == GMT_REALM_HANDLE)
+			block.address = handle_of(comparison, place.address);
 		/* The driver counts these as part of a context, or once per context. */
-		if (fact.space == GMT_SPACE_LIMIT ||
-			gmt_map_find(&comparison->libraries, fact.address, &unused))
+		if (block.space == GMT_SPACE_LIMIT ||
+			gmt_map_find(&comparison->libraries, block.address, &unused))
 			continue;
-		add(facts, &fact);
+		add(blocks, &block);
 	}
 }
 
@@ -102,28 +102,28 @@ static void list_accounting(const struct comparison *comparison,
 
 static int by_space_and_address(const void *a, const void *b)
 {
-	const struct fact *left = a, *right = b;
+	const struct live_block *left = a, *right = b;
 
 	if (left->space != right->space)
 		return left->space < right->space ? -1 : 1;
 	return left->address < right->address ? -1 : left->address > right->address;
 }
 
-static bool is_about(const struct gmt_recording_event *event, const struct fact *fact)
+static bool is_about(const struct gmt_recording_event *event, const struct live_block *block)
 {
 	struct gmt_recording_event_details named = gmt_recording_event_details(event);
 
-	return event->address == fact->address || named.object == fact->address;
+	return event->address == block->address || named.object == block->address;
 }
 
-static void print_events(const struct comparison *comparison, const struct fact *fact)
+static void print_events(const struct comparison *comparison, const struct live_block *block)
 {
 	size_t shown[SHOWN_EVENTS], count = 0;
 
-	for (size_t i = comparison->event; i-- > 0 && count < SHOWN_EVENTS;) {
+	for (size_t i = comparison->event_index; i-- > 0 && count < SHOWN_EVENTS;) {
 		struct gmt_recording_event event = gmt_recording_event(comparison->recording, i);
 
-		if (is_about(&event, fact))
+		if (is_about(&event, block))
 			shown[count++] = i;
 	}
 	while (count-- > 0) {
@@ -140,52 +140,53 @@ static void print_events(const struct comparison *comparison, const struct fact 
 	}
 }
 
-static void print_fact(const char *who, const struct fact *fact)
+static void print_block(const char *who, const struct live_block *block)
 {
 	printf("  %s: %s %#" PRIx64 " on device %d, %" PRIu64 " bytes, %u references\n", who,
-		gmt_space_name(fact->space), fact->address, fact->device, fact->bytes, fact->references);
+		gmt_space_name(block->space), block->address, block->device, block->min_bytes,
+		block->references);
 }
 
-static bool are_equal(const struct fact *driver, const struct fact *replay)
+static bool are_equal(const struct live_block *driver, const struct live_block *replay)
 {
-	return replay->bytes >= driver->bytes && replay->bytes <= driver->most_bytes &&
+	return replay->min_bytes >= driver->min_bytes && replay->min_bytes <= driver->max_bytes &&
 		(driver->device == ANY_DEVICE || driver->device == replay->device) &&
 		(!driver->references || driver->references == replay->references);
 }
 
-/* Reports a difference. One of the two facts may be NULL. */
-static void differ(struct comparison *comparison, const struct fact *driver,
-	const struct fact *replay)
+/* Reports a difference. One of the two blocks may be NULL. */
+static void report_difference(struct comparison *comparison, const struct live_block *driver,
+	const struct live_block *replay)
 {
 	comparison->differs = true;
 	if (driver)
-		print_fact("the driver has", driver);
+		print_block("the driver has", driver);
 	if (replay)
-		print_fact("the replay has", replay);
+		print_block("the replay has", replay);
 	print_events(comparison, driver ? driver : replay);
 }
 
-static void compare_facts(struct comparison *comparison, const struct facts *driver,
-	const struct facts *replay)
+static void compare_blocks(struct comparison *comparison, const struct block_list *driver,
+	const struct block_list *replay)
 {
 	size_t d = 0, r = 0, shown = 0;
 
 	while ((d < driver->list.count || r < replay->list.count) && shown < SHOWN_DIFFERENCES) {
-		const struct fact *left = d < driver->list.count ? &driver->list.items[d] : NULL;
-		const struct fact *right = r < replay->list.count ? &replay->list.items[r] : NULL;
+		const struct live_block *left = d < driver->list.count ? &driver->list.items[d] : NULL;
+		const struct live_block *right = r < replay->list.count ? &replay->list.items[r] : NULL;
 		int order = !left ? 1 : !right ? -1 : by_space_and_address(left, right);
 
 		d += order <= 0;
 		r += order >= 0;
 		if (order == 0 && are_equal(left, right))
 			continue;
-		differ(comparison, order <= 0 ? left : NULL, order >= 0 ? right : NULL);
+		report_difference(comparison, order <= 0 ? left : NULL, order >= 0 ? right : NULL);
 		shown++;
 	}
 }
 
 /* Compares the sums that reports show for the layer of CUDA. */
-static void compare_sums(struct comparison *comparison, const struct facts *driver,
+static void compare_sums(struct comparison *comparison, const struct block_list *driver,
 	const struct gmt_accounting *accounting)
 {
 	for (int16_t device = GMT_DEVICE_HOST; device < 2; device++) {
@@ -196,7 +197,7 @@ static void compare_sums(struct comparison *comparison, const struct facts *driv
 		for (size_t i = 0; i < driver->list.count; i++)
 			if (driver->list.items[i].device == device &&
 				gmt_space_layer(driver->list.items[i].space) == GMT_LAYER_CUDA)
-				bytes += driver->list.items[i].bytes;
+				bytes += driver->list.items[i].min_bytes;
 		if (bytes == replayed)
 			continue;
 		printf("  on device %d the driver has %" PRIu64 " bytes, the replay %" PRIu64 "\n", device,
@@ -205,55 +206,56 @@ static void compare_sums(struct comparison *comparison, const struct facts *driv
 	}
 }
 
-static void read_items(struct comparison *comparison, struct items *ret_items)
+static void read_items(struct comparison *comparison, struct checkpoint_items *ret_items)
 {
 	struct checkpoint checkpoint;
 
 	if (fread(&checkpoint, sizeof(checkpoint), 1, comparison->accounting) != 1)
-		fail("the accounting have fewer checkpoints than the recording");
+		fail("the accounting has fewer checkpoints than the recording");
 	ret_items->count = checkpoint.count;
-	ret_items->list = need(calloc(checkpoint.count + 1, sizeof(*ret_items->list)));
+	ret_items->list = check_allocated(calloc(checkpoint.count + 1, sizeof(*ret_items->list)));
 	if (fread(ret_items->list, sizeof(*ret_items->list), checkpoint.count,
 			comparison->accounting) != checkpoint.count)
-		fail("the accounting are cut");
+		fail("the accounting is cut");
 }
 
 static void compare(struct comparison *comparison, const struct gmt_accounting *accounting)
 {
 	const struct gmt_compacted_prefix *compacted = &comparison->recording->compacted;
-	struct facts driver = { 0 }, replay = { 0 };
-	struct items items;
-	struct fact fact;
+	struct block_list driver = { 0 }, replay = { 0 };
+	struct checkpoint_items items;
+	struct live_block block;
 
 	read_items(comparison, &items);
-	comparison->compared++;
-	/* The live blocks of folded moments are unknown. */
+	comparison->compared_checkpoints++;
+	/* The live blocks inside the compacted part are unknown. */
 	if (comparison->differs ||
 		(compacted->exists &&
-			comparison->marks.items[comparison->compared - 1].stamp < compacted->cut_stamp)) {
+			comparison->marks.items[comparison->compared_checkpoints - 1].stamp <
+				compacted->cut_stamp)) {
 		free(items.list);
 		return;
 	}
 	for (uint64_t i = 0; i < items.count; i++)
-		if (fact_of(&items, &items.list[i], &fact))
-			add(&driver, &fact);
+		if (expected_block_of(&items, &items.list[i], &block))
+			add(&driver, &block);
 	list_accounting(comparison, accounting, &replay);
-	comparison->blocks += driver.list.count;
-	qsort(driver.list.items, driver.list.count, sizeof(fact), by_space_and_address);
-	qsort(replay.list.items, replay.list.count, sizeof(fact), by_space_and_address);
-	compare_facts(comparison, &driver, &replay);
+	comparison->compared_blocks += driver.list.count;
+	qsort(driver.list.items, driver.list.count, sizeof(block), by_space_and_address);
+	qsort(replay.list.items, replay.list.count, sizeof(block), by_space_and_address);
+	compare_blocks(comparison, &driver, &replay);
 	compare_sums(comparison, &driver, accounting);
 	if (comparison->differs)
-		printf("  that is at checkpoint %" PRIu64 ", before event %zu\n", comparison->compared,
-			comparison->event);
+		printf("  at checkpoint %" PRIu64 ", before event %zu\n", comparison->compared_checkpoints,
+			comparison->event_index);
 	gmt_vec_fini(&driver.list);
 	gmt_vec_fini(&replay.list);
 	free(items.list);
 }
 
 /*
- * --- the replay, looked on
- * ------------------------------------------------------------------------
+ * --- observing the replay
+ * -------------------------------------------------------------------------
  */
 
 static void note_library(struct comparison *comparison, const struct gmt_recording_event *event)
@@ -277,19 +279,20 @@ static bool before(void *user, const struct gmt_replay *replay,
 	if (replay->accounting.anomalies.unknown_frees + replay->accounting.anomalies.missed_frees !=
 			comparison->unknown_frees &&
 		comparison->shown_frees++ < SHOWN_DIFFERENCES) {
-		struct fact of = { .address = comparison->playing->address };
+		struct live_block of = { .address = comparison->current_event->address };
 
-		printf("  event %zu frees what does not live, or gives what does:\n", comparison->event);
-		comparison->event++;
+		printf("  event %zu frees an unknown block, or allocates a live one:\n",
+			comparison->event_index);
+		comparison->event_index++;
 		print_events(comparison, &of);
 	}
 	comparison->unknown_frees =
 		replay->accounting.anomalies.unknown_frees + replay->accounting.anomalies.missed_frees;
-	comparison->event = index;
-	while (comparison->compared < comparison->marks.count &&
-		event->stamp > comparison->marks.items[comparison->compared].stamp)
+	comparison->event_index = index;
+	while (comparison->compared_checkpoints < comparison->marks.count &&
+		event->stamp > comparison->marks.items[comparison->compared_checkpoints].stamp)
 		compare(comparison, &replay->accounting);
-	comparison->playing = event;
+	comparison->current_event = event;
 	note_library(comparison, event);
 	return true;
 }
@@ -302,8 +305,8 @@ static bool began(void *user, const struct gmt_replay *replay,
 	(void)replay;
 	(void)site;
 	if (gmt_space_realm(event->space) == GMT_REALM_HANDLE &&
-		comparison->playing->kind == GMT_KIND_ALLOC &&
-		!gmt_map_put(&comparison->handles, event->address, comparison->playing->address))
+		comparison->current_event->kind == GMT_KIND_ALLOC &&
+		!gmt_map_put(&comparison->handles, event->address, comparison->current_event->address))
 		fail("out of memory");
 	return true;
 }
@@ -312,13 +315,13 @@ static bool finished(void *user, const struct gmt_replay *replay)
 {
 	struct comparison *comparison = user;
 
-	comparison->event = replay->events;
-	while (comparison->compared < comparison->marks.count)
+	comparison->event_index = replay->events;
+	while (comparison->compared_checkpoints < comparison->marks.count)
 		compare(comparison, &replay->accounting);
 	return true;
 }
 
-static void find_marks(struct comparison *comparison)
+static void find_checkpoints(struct comparison *comparison)
 {
 	const struct gmt_recording *recording = comparison->recording;
 	struct gmt_recording_mark *slot;
@@ -328,12 +331,12 @@ static void find_marks(struct comparison *comparison)
 		snprintf(name, sizeof(name), "checkpoint %zu", comparison->marks.count + 1);
 		if (strcmp(recording->marks.items[i].name, name))
 			continue;
-		slot = need(gmt_vec_push(&comparison->marks));
+		slot = check_allocated(gmt_vec_push(&comparison->marks));
 		*slot = recording->marks.items[i];
 	}
 }
 
-/* Frees of unknown blocks are errors: the driver frees only blocks that it has allocated. */
+/* Frees of unknown blocks are errors: the driver frees only its own blocks. */
 static void check_anomalies(struct comparison *comparison,
 	const struct gmt_accounting_anomalies *anomalies)
 {
@@ -379,7 +382,7 @@ int main(int argc, char **argv)
 	if (!gmt_recording_complete(recording))
 		fail("the recording is not complete: events are missing, so that nothing can be concluded");
 	comparison.recording = recording;
-	find_marks(&comparison);
+	find_checkpoints(&comparison);
 	if (gmt_traces_compute(&traces, recording, &trace_options, &error) ||
 		gmt_replay_run(&replay, recording, &traces, &options, &error))
 		fail(error.text);
@@ -387,7 +390,7 @@ int main(int argc, char **argv)
 	if (fgetc(comparison.accounting) != EOF)
 		fail("the recording has fewer checkpoints than the accounting");
 	printf("%" PRIu64 " checkpoints, %" PRIu64 " events, %" PRIu64 " blocks compared: %s\n",
-		comparison.compared, replay.events, comparison.blocks,
+		comparison.compared_checkpoints, replay.events, comparison.compared_blocks,
 		comparison.differs ? "different" : "equal");
 	gmt_replay_fini(&replay);
 	gmt_traces_fini(&traces);

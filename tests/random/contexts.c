@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Actions on contexts, which may end while memory lives in them, on code and on limits. */
+/* Actions on contexts (which may end while memory lives in them), on code, and on limits. */
 #include <pthread.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static struct {
 static unsigned view_count;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-void contexts_begin(void)
+void find_primary_contexts(void)
 {
 	for (int device = 0; device < DEVICES; device++)
 		if (!cuDevicePrimaryCtxRetain(&primaries[device], device))
@@ -29,8 +29,8 @@ void contexts_begin(void)
 }
 
 /*
- * Returns the context that owns things that are made in `context`. A green context's things belong
- * to the primary context of its device.
+ * Returns the context that owns the resources made in `context`. Resources made in a green context
+ * belong to the primary context of its device.
  */
 static CUcontext owner_of(CUcontext context, int device)
 {
@@ -43,7 +43,7 @@ static CUcontext owner_of(CUcontext context, int device)
 	return is_view ? primaries[device] : context;
 }
 
-void ask_context(struct worker *worker)
+void update_current_context(struct worker *worker)
 {
 	if (cuCtxGetCurrent(&worker->current) || !worker->current || cuCtxGetDevice(&worker->device)) {
 		worker->current = NULL;
@@ -53,7 +53,7 @@ void ask_context(struct worker *worker)
 	worker->current = owner_of(worker->current, worker->device);
 }
 
-static void note_view(CUgreenCtx green, int device, bool lives)
+static void set_view(CUgreenCtx green, int device, bool lives)
 {
 	CUcontext view = NULL;
 
@@ -72,7 +72,7 @@ static void note_view(CUgreenCtx green, int device, bool lives)
 
 ACTION(12, switch_context)
 {
-	struct thing context;
+	struct resource context;
 
 	switch (draw(worker, 8)) {
 	case 0:
@@ -92,20 +92,20 @@ ACTION(12, switch_context)
 		}
 		break;
 	default:
-		if (look(worker, CONTEXT, &context))
+		if (peek(worker, CONTEXT, &context))
 			CALL(worker, cuCtxSetCurrent((CUcontext)context.address));
 	}
 }
 
-ACTION(3, make_context)
+ACTION(3, create_context)
 {
-	struct thing context = { .device = (int)draw(worker, DEVICES) };
+	struct resource context = { .device = (int)draw(worker, DEVICES) };
 	CUcontext *made = (CUcontext *)&context.address;
 	CUctxCreateParams parameters = { 0 };
 	bool done = false;
 
 	if (!bag_has_space(CONTEXT))
-		return end_context(worker);
+		return destroy_context(worker);
 	switch (draw(worker, 4)) {
 	case 0:
 		done = CALL(worker, cuCtxCreate_v2(made, 0, context.device));
@@ -124,13 +124,13 @@ ACTION(3, make_context)
 		put(CONTEXT, &context);
 }
 
-/* Destroys a context and all things made in it. No other thread may use these things meanwhile. */
-ACTION(2, end_context)
+/* Destroys a context with all its resources, which no other thread may use meanwhile. */
+ACTION(2, destroy_context)
 {
-	struct thing context;
+	struct resource context;
 	bool done;
 
-	be_alone(worker);
+	lock_exclusively(worker);
 	if (!take(worker, CONTEXT, &context))
 		return;
 	switch (draw(worker, 3)) {
@@ -180,7 +180,7 @@ ACTION(2, retain_primary)
 	int device = (int)draw(worker, DEVICES);
 	CUcontext context;
 
-	be_alone(worker);
+	lock_exclusively(worker);
 	CALL(worker, cuDevicePrimaryCtxRetain(&context, device));
 }
 
@@ -188,7 +188,7 @@ ACTION(2, release_primary)
 {
 	int device = (int)draw(worker, DEVICES);
 
-	be_alone(worker);
+	lock_exclusively(worker);
 	CALL(worker,
 		one_in(worker, 2) ? cuDevicePrimaryCtxRelease(device)
 						  : cuDevicePrimaryCtxRelease_v2(device));
@@ -199,7 +199,7 @@ ACTION(1, reset_primary)
 {
 	int device = (int)draw(worker, DEVICES);
 
-	be_alone(worker);
+	lock_exclusively(worker);
 	CALL(worker,
 		one_in(worker, 2) ? cuDevicePrimaryCtxReset(device) : cuDevicePrimaryCtxReset_v2(device));
 	forget_primary_if_ended(device);
@@ -207,22 +207,22 @@ ACTION(1, reset_primary)
 
 ACTION(1, reset_device)
 {
-	be_alone(worker);
+	lock_exclusively(worker);
 	CALL(worker, cudaDeviceReset());
 	for (int device = 0; device < DEVICES; device++)
 		forget_primary_if_ended(device);
 }
 
-ACTION(2, make_green)
+ACTION(2, create_green_context)
 {
 	int device = (int)draw(worker, DEVICES);
 	CUdevResourceDesc description;
-	struct thing green = { .device = device };
+	struct resource green = { .device = device };
 	CUdevResource resource;
 
 	if (!bag_has_space(GREEN))
-		return end_green(worker);
-	be_alone(worker);
+		return destroy_green_context(worker);
+	lock_exclusively(worker);
 	if (cuDeviceGetDevResource(device, &resource, CU_DEV_RESOURCE_TYPE_SM) ||
 		cuDevResourceGenerateDesc(&description, &resource, 1))
 		return;
@@ -230,21 +230,21 @@ ACTION(2, make_green)
 			cuGreenCtxCreate((CUgreenCtx *)&green.address, description, device,
 				CU_GREEN_CTX_DEFAULT_STREAM)))
 		return;
-	note_view((CUgreenCtx)green.address, device, true);
+	set_view((CUgreenCtx)green.address, device, true);
 	put(GREEN, &green);
 }
 
-ACTION(2, end_green)
+ACTION(2, destroy_green_context)
 {
-	struct thing green;
+	struct resource green;
 
-	be_alone(worker);
+	lock_exclusively(worker);
 	if (!take(worker, GREEN, &green))
 		return;
-	note_view((CUgreenCtx)green.address, green.device, false);
+	set_view((CUgreenCtx)green.address, green.device, false);
 	if (!CALL(worker, cuGreenCtxDestroy((CUgreenCtx)green.address))) {
 		/* The primary context of its device was reset meanwhile. */
-		note_view((CUgreenCtx)green.address, green.device, true);
+		set_view((CUgreenCtx)green.address, green.device, true);
 		put(GREEN, &green);
 	}
 	forget_primary_if_ended(green.device);
@@ -257,7 +257,7 @@ ACTION(2, end_green)
 
 ACTION(4, load_code)
 {
-	struct thing code = { 0 };
+	struct resource code = { 0 };
 	uint64_t form = draw(worker, 5);
 	bool done;
 
@@ -282,14 +282,14 @@ ACTION(4, load_code)
 	}
 	if (!done)
 		return;
-	ask_context(worker);
+	update_current_context(worker);
 	code.context = form < 4 ? worker->current : NULL;
 	put(form < 4 ? MODULE : LIBRARY, &code);
 }
 
 ACTION(4, unload_code)
 {
-	struct thing code;
+	struct resource code;
 
 	if (one_in(worker, 4) && take(worker, LIBRARY, &code)) {
 		CALL(worker, cuLibraryUnload((CUlibrary)code.address));
@@ -311,7 +311,7 @@ ACTION(3, set_limit)
 		CALL(worker, cudaDeviceSetLimit((enum cudaLimit)limit, draw_size(worker) / 16));
 }
 
-ACTION(2, ask_memory)
+ACTION(2, query_memory)
 {
 	size_t free_bytes, total_bytes;
 
@@ -320,7 +320,7 @@ ACTION(2, ask_memory)
 						  : (int)cudaMemGetInfo(&free_bytes, &total_bytes));
 }
 
-ACTION(2, context_wrong)
+ACTION(2, invalid_context_calls)
 {
 	CUcontext context;
 	CUmodule code;

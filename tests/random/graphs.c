@@ -12,20 +12,20 @@ struct graph {
 	CUdeviceptr left[BLOCKS_MAX]; /* blocks that a launch leaves allocated */
 	unsigned left_count;
 	/*
-	 * Decided before the first instantiation, and never changed. True: the blocks that a launch
-	 * left belong to the graph, and the next launch frees them. False: any thread may free them. So
-	 * only one owner can free an address.
+	 * Decided before the first instantiation, and never changed, so each block has one owner. True:
+	 * the blocks that a launch left belong to the graph, and the next launch frees them. False: any
+	 * thread may free them.
 	 */
 	bool frees_at_launch;
 	bool was_launched;
 	bool is_left;     /* the last launch left its blocks, and the graph owns them */
-	unsigned freed;   /* one bit for each block of `left` that was freed since */
-	bool is_entwined; /* it frees blocks of another graph, or the other graph frees its blocks */
+	unsigned freed;   /* one bit for each block of `left` that was freed since the last launch */
+	bool shares_blocks; /* this graph frees blocks of another graph, or the other way round */
 };
 
 static void keep(struct graph *graph)
 {
-	put(GRAPH, &(struct thing){ .other = (uintptr_t)graph });
+	put(GRAPH, &(struct resource){ .other = (uintptr_t)graph });
 }
 
 /*
@@ -118,32 +118,32 @@ static void add_child(struct worker *worker, struct graph *graph)
 }
 
 /*
- * Adds a node that frees a block of another graph, which does not free it. From now on the two
- * graphs are launched one at a time.
+ * Adds a node that frees a block of another graph. The other graph does not free this block. From
+ * now on, only one of the two graphs is launched at a time.
  */
-static void entwine(struct worker *worker, struct graph *graph)
+static void free_block_of_other_graph(struct worker *worker, struct graph *graph)
 {
-	struct thing thing;
+	struct resource resource;
 
-	be_alone(worker);
-	if (!take(worker, GRAPH, &thing))
+	lock_exclusively(worker);
+	if (!take(worker, GRAPH, &resource))
 		return;
 
-	struct graph *other = (struct graph *)thing.other;
+	struct graph *other = (struct graph *)resource.other;
 	if (other->left_count && !other->frees_at_launch && !other->was_launched &&
 		add_free(worker, graph->graph, NULL, other->left[other->left_count - 1])) {
 		other->left_count--;
-		other->is_entwined = graph->is_entwined = true;
+		other->shares_blocks = graph->shares_blocks = true;
 	}
-	put(GRAPH, &thing);
+	put(GRAPH, &resource);
 }
 
-ACTION(5, make_graph)
+ACTION(5, build_graph)
 {
 	struct graph *graph;
 
 	if (!bag_has_space(GRAPH))
-		return end_graph(worker);
+		return destroy_graph(worker);
 	graph = calloc(1, sizeof(*graph));
 	if (!graph || !CALL(worker, cuGraphCreate(&graph->graph, 0)))
 		return free(graph);
@@ -152,7 +152,7 @@ ACTION(5, make_graph)
 	if (one_in(worker, 4))
 		add_child(worker, graph);
 	if (one_in(worker, 4))
-		entwine(worker, graph);
+		free_block_of_other_graph(worker, graph);
 	keep(graph);
 }
 
@@ -165,7 +165,7 @@ static void call_captured(struct worker *worker, struct graph *graph, CUstream s
 {
 	size_t size_bytes = draw_size(worker);
 	CUdeviceptr address = 0;
-	struct thing pooled;
+	struct resource pooled;
 	void *pointer = NULL;
 
 	switch (draw(worker, 6)) {
@@ -201,13 +201,13 @@ static void call_captured(struct worker *worker, struct graph *graph, CUstream s
 ACTION(5, capture_graph)
 {
 	struct graph *graph;
-	struct thing stream;
+	struct resource stream;
 	bool began;
 
 	if (!bag_has_space(GRAPH))
-		return end_graph(worker);
+		return destroy_graph(worker);
 	if (!take(worker, STREAM, &stream))
-		return make_stream(worker);
+		return create_stream(worker);
 	graph = calloc(1, sizeof(*graph));
 	if (!graph)
 		return;
@@ -292,14 +292,14 @@ static bool free_left(struct worker *worker, CUdeviceptr address)
 }
 
 /* Lets any thread free the blocks that the next launch will not free. */
-static void hand_out(struct worker *worker, struct graph *graph)
+static void release_left_blocks(struct worker *worker, struct graph *graph)
 {
 	graph->was_launched = true;
 	graph->is_left = graph->frees_at_launch;
 	graph->freed = 0;
 	for (unsigned i = 0; i < graph->left_count; i++) {
 		if (!graph->frees_at_launch)
-			put(POOLED, &(struct thing){ .address = graph->left[i], .other = 1 });
+			put(POOLED, &(struct resource){ .address = graph->left[i], .other = 1 });
 		else if (one_in(worker, 4) && free_left(worker, graph->left[i]))
 			graph->freed |= 1u << i;
 	}
@@ -307,7 +307,7 @@ static void hand_out(struct worker *worker, struct graph *graph)
 
 static void launch(struct worker *worker, struct graph *graph)
 {
-	struct thing stream = { 0 };
+	struct resource stream = { 0 };
 	bool has_stream = one_in(worker, 2) && take(worker, STREAM, &stream);
 	bool done;
 
@@ -326,38 +326,38 @@ static void launch(struct worker *worker, struct graph *graph)
 	if (has_stream)
 		put(STREAM, &stream);
 	if (done)
-		hand_out(worker, graph);
+		release_left_blocks(worker, graph);
 }
 
 ACTION(16, launch_graph)
 {
 	CUgraphExecUpdateResultInfo info;
 	struct graph *graph;
-	struct thing thing;
+	struct resource resource;
 
-	if (!take(worker, GRAPH, &thing))
-		return make_graph(worker);
-	graph = (struct graph *)thing.other;
-	if (graph->is_entwined)
-		be_alone(worker);
+	if (!take(worker, GRAPH, &resource))
+		return build_graph(worker);
+	graph = (struct graph *)resource.other;
+	if (graph->shares_blocks)
+		lock_exclusively(worker);
 	if (!graph->exec)
 		instantiate(worker, graph);
 	if (graph->exec)
 		launch(worker, graph);
 	if (graph->exec && graph->graph && one_in(worker, 8))
 		CALL(worker, cuGraphExecUpdate_v2(graph->exec, graph->graph, &info));
-	put(GRAPH, &thing);
+	put(GRAPH, &resource);
 }
 
 /* Destroys a graph. The blocks that it left stay allocated, and any thread may free them. */
-ACTION(6, end_graph)
+ACTION(6, destroy_graph)
 {
 	struct graph *graph;
-	struct thing thing;
+	struct resource resource;
 
-	if (!take(worker, GRAPH, &thing))
+	if (!take(worker, GRAPH, &resource))
 		return;
-	graph = (struct graph *)thing.other;
+	graph = (struct graph *)resource.other;
 	if (graph->exec)
 		CALL(worker,
 			one_in(worker, 2) ? (int)cuGraphExecDestroy(graph->exec)
@@ -365,12 +365,12 @@ ACTION(6, end_graph)
 	graph->exec = NULL;
 	/* Sometimes keeps the graph, so that it is instantiated again. */
 	if (graph->graph && !graph->is_left && one_in(worker, 3))
-		return put(GRAPH, &thing);
+		return put(GRAPH, &resource);
 	if (graph->graph)
 		CALL(worker, cuGraphDestroy(graph->graph));
 	for (unsigned i = 0; graph->is_left && i < graph->left_count; i++)
 		if (!(graph->freed & 1u << i))
-			put(POOLED, &(struct thing){ .address = graph->left[i], .other = 1 });
+			put(POOLED, &(struct resource){ .address = graph->left[i], .other = 1 });
 	free(graph);
 }
 
@@ -381,17 +381,17 @@ ACTION(2, trim_graphs)
 						  : (int)cudaDeviceGraphMemTrim((int)draw(worker, DEVICES)));
 }
 
-ACTION(3, graph_wrong)
+ACTION(3, invalid_graph_calls)
 {
 	struct graph *graph;
-	struct thing thing;
+	struct resource resource;
 	CUgraphExec exec;
 	CUgraphNode node;
 	CUgraph copy;
 
-	if (!take(worker, GRAPH, &thing))
+	if (!take(worker, GRAPH, &resource))
 		return;
-	graph = (struct graph *)thing.other;
+	graph = (struct graph *)resource.other;
 	switch (draw(worker, 5)) {
 	case 0:
 		/* A graph cannot be instantiated twice, unless its allocation nodes were all refused. */
@@ -415,5 +415,5 @@ ACTION(3, graph_wrong)
 		CALL(worker, cuGraphLaunch(NULL, NULL));
 		break;
 	}
-	put(GRAPH, &thing);
+	put(GRAPH, &resource);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Another process, whose memory this process imports. It sends descriptors through a socket. */
+/* The other process, whose memory this process imports. It sends descriptors through a socket. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 
 #include "random_calls.h"
 
-struct others others;
+struct other_process other_process;
 
-static void need(bool fine, const char *what)
+static void check(bool fine, const char *what)
 {
 	if (fine)
 		return;
@@ -19,7 +19,7 @@ static void need(bool fine, const char *what)
 	_exit(1);
 }
 
-static void make(void)
+static void allocate_shared_memory(void)
 {
 	CUmemAllocationHandleType type = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 	CUmemPoolProps pool_properties = {
@@ -30,11 +30,11 @@ static void make(void)
 	CUmemoryPool pool;
 	CUcontext context;
 
-	need(!cuInit(0) && !cuCtxCreate_v2(&context, 0, 0), "no context");
-	need(!cuMemPoolCreate(&pool, &pool_properties) &&
-			!cuMemPoolExportToShareableHandle(&others.pool_file, pool, type, 0),
+	check(!cuInit(0) && !cuCtxCreate_v2(&context, 0, 0), "no context");
+	check(!cuMemPoolCreate(&pool, &pool_properties) &&
+			!cuMemPoolExportToShareableHandle(&other_process.pool_file, pool, type, 0),
 		"no pool");
-	for (int i = 0; i < FILES_OF_OTHERS; i++) {
+	for (int i = 0; i < SHARED_COUNT; i++) {
 		CUmemAllocationProp properties = {
 			.type = CU_MEM_ALLOCATION_TYPE_PINNED,
 			.requestedHandleTypes = type,
@@ -43,19 +43,19 @@ static void make(void)
 		CUmemGenericAllocationHandle handle;
 		CUdeviceptr address;
 
-		others.memory_bytes[i] = (size_t)(i + 1) * UNIT_BYTES;
-		need(!cuMemCreate(&handle, others.memory_bytes[i], &properties, 0) &&
-				!cuMemExportToShareableHandle(&others.memory_files[i], handle, type, 0),
+		other_process.memory_bytes[i] = (size_t)(i + 1) * UNIT_BYTES;
+		check(!cuMemCreate(&handle, other_process.memory_bytes[i], &properties, 0) &&
+				!cuMemExportToShareableHandle(&other_process.memory_files[i], handle, type, 0),
 			"no memory");
-		need(!cuMemAllocFromPoolAsync(&address, (size_t)(i + 1) * 1000, pool, NULL) &&
-				!cuMemPoolExportPointer(&others.blocks[i], address),
+		check(!cuMemAllocFromPoolAsync(&address, (size_t)(i + 1) * 1000, pool, NULL) &&
+				!cuMemPoolExportPointer(&other_process.blocks[i], address),
 			"no block");
 	}
 }
 
 union control {
 	struct cmsghdr header;
-	char bytes[CMSG_SPACE(sizeof(int) * (FILES_OF_OTHERS + 1))];
+	char bytes[CMSG_SPACE(sizeof(int) * (SHARED_COUNT + 1))];
 };
 
 static struct msghdr message_of(struct iovec *part, union control *control)
@@ -68,38 +68,40 @@ static struct msghdr message_of(struct iovec *part, union control *control)
 	};
 }
 
-static void send_all(int socket)
+static void send_descriptors(int socket)
 {
-	struct iovec part = { &others, sizeof(others) };
+	struct iovec part = { &other_process, sizeof(other_process) };
 	union control control = { 0 };
 	struct msghdr message = message_of(&part, &control);
 	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 
 	header->cmsg_level = SOL_SOCKET;
 	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(sizeof(int) * (FILES_OF_OTHERS + 1));
-	memcpy(CMSG_DATA(header), others.memory_files, sizeof(others.memory_files));
-	memcpy(CMSG_DATA(header) + sizeof(others.memory_files), &others.pool_file, sizeof(int));
-	need(sendmsg(socket, &message, 0) == (ssize_t)sizeof(others), "cannot send");
+	header->cmsg_len = CMSG_LEN(sizeof(int) * (SHARED_COUNT + 1));
+	memcpy(CMSG_DATA(header), other_process.memory_files, sizeof(other_process.memory_files));
+	memcpy(CMSG_DATA(header) + sizeof(other_process.memory_files), &other_process.pool_file,
+		sizeof(int));
+	check(sendmsg(socket, &message, 0) == (ssize_t)sizeof(other_process), "cannot send");
 }
 
-static void receive_all(int socket)
+static void receive_descriptors(int socket)
 {
-	struct iovec part = { &others, sizeof(others) };
+	struct iovec part = { &other_process, sizeof(other_process) };
 	union control control = { 0 };
 	struct msghdr message = message_of(&part, &control);
 
-	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(others) ||
+	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(other_process) ||
 		!CMSG_FIRSTHDR(&message)) {
 		fputs("random-calls: nothing came from the other process\n", stderr);
 		exit(1);
 	}
-	memcpy(others.memory_files, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(others.memory_files));
-	memcpy(&others.pool_file, CMSG_DATA(CMSG_FIRSTHDR(&message)) + sizeof(others.memory_files),
-		sizeof(int));
+	memcpy(other_process.memory_files, CMSG_DATA(CMSG_FIRSTHDR(&message)),
+		sizeof(other_process.memory_files));
+	memcpy(&other_process.pool_file,
+		CMSG_DATA(CMSG_FIRSTHDR(&message)) + sizeof(other_process.memory_files), sizeof(int));
 }
 
-void others_begin(void)
+void start_other_process(void)
 {
 	int pair[2];
 	char end;
@@ -111,13 +113,13 @@ void others_begin(void)
 	if (fork() == 0) {
 		prctl(PR_SET_PDEATHSIG, 9);
 		close(pair[0]);
-		make();
-		send_all(pair[1]);
+		allocate_shared_memory();
+		send_descriptors(pair[1]);
 		/* Waits until the first process has closed its end of the socket. */
 		while (read(pair[1], &end, 1) > 0)
 			;
 		_exit(0);
 	}
 	close(pair[1]);
-	receive_all(pair[0]);
+	receive_descriptors(pair[0]);
 }

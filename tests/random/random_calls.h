@@ -3,14 +3,16 @@
 #define GMT_TESTS_RANDOM_CALLS_H
 
 /*
- * Shared by the files of a program that calls CUDA at random. The program keeps the things that the
- * calls return in bags, one bag for each kind. Any thread takes from the bags, so addresses and
- * handles move between threads. A thread that takes a thing out owns it alone.
+ * Shared by the files of a program that calls CUDA at random. The program keeps the resources
+ * (addresses and handles) that the calls return in bags, one bag for each kind. Any thread takes
+ * resources from the bags, so they move between threads. The thread that took a resource out is
+ * its only owner.
  *
  * An action is a function that makes a few calls, valid or not, through the driver or the runtime.
- * While it runs, its thread holds a shared lock. Another thread could change the meaning of some
- * calls, as of a free whose address it gets meanwhile. For these, a thread holds the lock alone.
- * With one thread, and RANDOM_CALLS_WITHOUT_HANDLES set, equal seeds make equal calls.
+ * While an action runs, its thread holds a shared lock. Some calls would change their meaning if
+ * another thread ran: a freed address may become another thread's block. Before such a call, the
+ * action takes the lock exclusively. With one thread, and RANDOM_CALLS_WITHOUT_HANDLES set, equal
+ * seeds make equal calls.
  */
 
 #include <stdbool.h>
@@ -27,16 +29,16 @@ enum {
 	DEVICES = 2,
 	UNIT_BYTES = 2 << 20, /* granularity of physical memory */
 	BAG_CAPACITY = 40,
-	FILES_OF_OTHERS = 4,
+	SHARED_COUNT = 4,
 };
 
-/* The kinds of things. Each has its bag. */
-enum what {
+/* The kinds of resources. Each kind has its bag. `other` is the member of struct resource. */
+enum resource_kind {
 	BLOCK,       /* freed by cuMemFree */
 	POOLED,      /* freed by cuMemFreeAsync or cuMemFree; other: 1 when a graph allocates it */
 	PINNED,
-	REGISTERED,  /* other: 1 when the program must free the memory to the C library */
-	LOW,         /* pinned or device memory of the old forms */
+	REGISTERED,
+	LOW,         /* memory of the functions with 32-bit addresses; other: 1 for pinned memory */
 	ARRAY,
 	MIPMAP,
 	POOL,
@@ -53,26 +55,26 @@ enum what {
 	GREEN,
 	MODULE,
 	LIBRARY,
-	WHATS,
+	RESOURCE_KINDS,
 };
 
-struct thing {
+struct resource {
 	CUdeviceptr address; /* or handle */
 	uint64_t size_bytes;
-	uint64_t other;
-	CUcontext context; /* the thing ends with it; NULL: it outlives all contexts */
+	uint64_t other;    /* its meaning depends on the kind */
+	CUcontext context; /* the context that the resource ends with; NULL: it outlives all contexts */
 	int device;
 };
 
 struct worker {
 	uint64_t seed;
 	uint64_t calls;
-	bool is_alone; /* holds the lock alone */
-	CUcontext current; /* from the last ask_context */
-	int device;        /* of that context */
+	bool has_exclusive_lock;
+	CUcontext current; /* as of the last update_current_context */
+	int device; /* of `current` */
 };
 
-/* Counts a call. Returns whether it succeeded. */
+/* Counts a call. Returns whether the call succeeded. */
 static inline bool count_call(struct worker *worker, int result)
 {
 	worker->calls++;
@@ -85,7 +87,7 @@ static inline struct cudaExtent extent_of(size_t width, size_t height, size_t de
 	return (struct cudaExtent){ width, height, depth };
 }
 
-/* bags.c */
+/* resource_bags.c: returns a random number below `below`. */
 uint64_t draw(struct worker *worker, uint64_t below);
 static inline bool one_in(struct worker *worker, uint64_t times)
 {
@@ -97,49 +99,52 @@ size_t draw_size(struct worker *worker);
 size_t draw_wrong_size(struct worker *worker);
 /* Returns the size of a random number of whole units. */
 size_t draw_units(struct worker *worker);
-/* Takes a random thing out. Returns false if the bag is empty. */
-bool take(struct worker *worker, enum what what, struct thing *ret_thing);
+/* Takes a random resource out of its bag. Returns false if the bag is empty. */
+bool take(struct worker *worker, enum resource_kind kind, struct resource *ret_resource);
 /*
- * Same as take, but leaves the thing in the bag. Other threads may remove it at any time, unless
- * this thread holds the lock alone.
+ * Same as take, but leaves the resource in the bag. Other threads may remove it at any time, unless
+ * this thread holds the exclusive lock.
  */
-bool look(struct worker *worker, enum what what, struct thing *ret_thing);
-/* Returns whether the bag has space for another thing. */
-bool bag_has_space(enum what what);
+bool peek(struct worker *worker, enum resource_kind kind, struct resource *ret_resource);
+/* Returns whether the bag has space for another resource. */
+bool bag_has_space(enum resource_kind kind);
 /*
- * Puts in a thing that was made in the current context. If it outlives contexts, its `context` is
- * NULL.
+ * Puts a resource into its bag. A resource that does not fit leaks, as in real programs.
  */
-void put(enum what what, const struct thing *thing);
-/* Forgets all things that ended with the context. */
+void put(enum resource_kind kind, const struct resource *resource);
+/* Removes all resources that ended with the context from the bags. */
 void forget_context(CUcontext context);
-/* contexts.c: call once, before all else. */
-void contexts_begin(void);
+/* contexts.c: call once, before any action. */
+void find_primary_contexts(void);
 /*
  * contexts.c: updates the worker's current context and device. A green context counts as its
  * device's primary context.
  */
-void ask_context(struct worker *worker);
-/* Waits until no other thread is inside an action. None enters one until this action ends. */
-void be_alone(struct worker *worker);
-
-/* Memory that another process shares with this one. */
-struct others {
-	int memory_files[FILES_OF_OTHERS];
-	size_t memory_bytes[FILES_OF_OTHERS];
-	int pool_file;
-	CUmemPoolPtrExportData blocks[FILES_OF_OTHERS];
-};
-extern struct others others;
-
+void update_current_context(struct worker *worker);
 /*
- * other_process.c: starts the other process. Call it before this process calls CUDA. The other
- * process ends with this one.
+ * random_calls.c: waits until no other thread is inside an action. Until this action ends, no other
+ * thread begins an action.
  */
-void others_begin(void);
+void lock_exclusively(struct worker *worker);
+
+/* Memory that another process shares with this process. */
+struct other_process {
+	int memory_files[SHARED_COUNT];
+	size_t memory_bytes[SHARED_COUNT];
+	int pool_file;
+	CUmemPoolPtrExportData blocks[SHARED_COUNT];
+};
+extern struct other_process other_process;
 
 /*
- * Defines an action: a function that main.c calls at random. A higher weight means more calls.
+ * other_process.c: starts the other process, which ends with this process. Call before this
+ * process calls CUDA.
+ */
+void start_other_process(void);
+
+/*
+ * Defines an action: a function that random_calls.c calls at random. A higher weight means more
+ * calls.
  *
  *	ACTION(30, allocate)
  *	{
@@ -161,21 +166,21 @@ void release_low(struct worker *worker);
 void release_pinned(struct worker *worker);
 void unregister_memory(struct worker *worker);
 void release_async(struct worker *worker);
-void end_pool(struct worker *worker);
-void make_stream(struct worker *worker);
-void end_stream(struct worker *worker);
+void destroy_pool(struct worker *worker);
+void create_stream(struct worker *worker);
+void destroy_stream(struct worker *worker);
 void release_physical(struct worker *worker);
 void free_range(struct worker *worker);
 void close_exported(struct worker *worker);
 void release_multicast(struct worker *worker);
-void end_array(struct worker *worker);
-void end_mipmap(struct worker *worker);
+void destroy_array(struct worker *worker);
+void destroy_mipmap(struct worker *worker);
 void close_ipc(struct worker *worker);
-void end_external(struct worker *worker);
-void end_graphics(struct worker *worker);
-void end_graph(struct worker *worker);
-void end_context(struct worker *worker);
-void end_green(struct worker *worker);
+void destroy_external(struct worker *worker);
+void unregister_graphics(struct worker *worker);
+void destroy_graph(struct worker *worker);
+void destroy_context(struct worker *worker);
+void destroy_green_context(struct worker *worker);
 void unload_code(struct worker *worker);
 
 #endif

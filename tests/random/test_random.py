@@ -12,7 +12,7 @@ import live
 import read_recording
 import replay
 import tap
-from fold_checks import FoldChecks, fold
+from compaction_checks import CompactionChecks, fold
 from recorded_run import BUILD, RecordedRun
 from report_checks import ReportChecks
 
@@ -51,7 +51,7 @@ ITEM = struct.Struct("<iiQQQQQII")  # struct simcuda_item (simcuda/driver/accoun
     TILES,
     POOL,
 ) = range(20)
-# Kinds whose bytes and device are the same in both. compare-accounting compares the other kinds.
+# Kinds whose bytes and device are the same in driver and recording. compare-accounting compares the other kinds.
 SPACES = {
     DEVICE: "device",
     MANAGED: "managed",
@@ -73,7 +73,7 @@ def run(seed, calls, threads, **environment):
         environment={**DEVICE_SETTINGS, **environment},
     )
     assert recording.code == 0, (recording.code, recording.err)
-    # The smaller file is of the other process, whose memory the program imports.
+    # The smaller recording is that of the other process, whose memory the program imports.
     path = max(glob.glob(os.path.join(recording.folder, "*.gmt.gz")), key=os.path.getsize)
     return path, os.path.join(recording.folder, "accounting"), recording
 
@@ -96,14 +96,14 @@ def checkpoints(path):
         at += count * ITEM.size
 
 
-def what_the_driver_says(items):
+def driver_state(items):
     blocks = {
         (SPACES[kind], device, address, size) for kind, device, address, _, _, size, _, _, _ in items if kind in SPACES
     }
     blocks |= {
         ("vmm" if device >= 0 else "vmm_host", device, address, size)
         for kind, device, address, _, _, size, _, references, mappings in items
-        if kind == PHYSICAL and (references or mappings > holders_unseen(items, address))
+        if kind == PHYSICAL and (references or mappings > array_holders(items, address))
     }
     return {
         "blocks": blocks,
@@ -113,11 +113,12 @@ def what_the_driver_says(items):
     }
 
 
-def holders_unseen(items, handle):
+def array_holders(items, handle):
+    """Returns the number of arrays that use this memory. The recorder cannot see them."""
     return sum(1 for item in items if item[0] == TILES and item[3] == handle)
 
 
-def what_the_recording_says(state):
+def recorded_state(state):
     names = {*SPACES.values(), "vmm", "vmm_host"}
     return {
         "blocks": {
@@ -129,7 +130,7 @@ def what_the_recording_says(state):
     }
 
 
-def moments(path):
+def states_at_checkpoints(path):
     """Returns the live blocks at each checkpoint, from the rows of the recording."""
     rows = list(read_recording.read(path))
     names = {row["id"]: row["text"] for row in rows if row["record"] == "name"}
@@ -176,8 +177,10 @@ class Random(unittest.TestCase):
     def test_an_independent_replay_sees_the_same_blocks_mappings_and_bindings(self):
         path, accounting, _ = run(7, 6000, 2)
         seen = 0
-        for number, (items, state) in enumerate(zip(checkpoints(accounting), moments(path), strict=True), 1):
-            driver, recording = what_the_driver_says(items), what_the_recording_says(state)
+        for number, (items, state) in enumerate(
+            zip(checkpoints(accounting), states_at_checkpoints(path), strict=True), 1
+        ):
+            driver, recording = driver_state(items), recorded_state(state)
             # The recorder reports mipmapped arrays as arrays, also those that show memory of others.
             driver["blocks"] |= {
                 ("array", item[1], item[2], item[5]) for item in items if item[0] == MIPMAP and not item[3]
@@ -192,15 +195,15 @@ class Random(unittest.TestCase):
         path, _, _ = run(8, 4000, 3)
         ReportChecks().check_conservation(ReportChecks().check_numbers(path))
 
-    def test_a_fold_at_any_moment_gives_the_same_numbers(self):
+    def test_a_compaction_at_any_moment_gives_the_same_numbers(self):
         path, accounting, recording = run(12, 9000, 4)
         events = cli.report(path)["events"]["recorded"]
         for kept in 0, 200, events // 3, events - 50:
-            folded = os.path.join(recording.folder, f"folded-{kept}.gmt.gz")
-            fold(path, folded, *([f"--keep-events={kept}"] if kept else []))
+            compacted = os.path.join(recording.folder, f"compacted-{kept}.gmt.gz")
+            fold(path, compacted, *([f"--keep-events={kept}"] if kept else []))
             with self.subTest(kept=kept):
-                FoldChecks().check_same(path, folded)
-                done = compare(folded, accounting)
+                CompactionChecks().check_same(path, compacted)
+                done = compare(compacted, accounting)
                 if done.returncode != INCOMPLETE:
                     self.assertEqual(done.returncode, 0, f"{kept} kept\n{done.stdout}{done.stderr}")
                     self.assertNotIn(" 0 blocks compared", done.stdout)

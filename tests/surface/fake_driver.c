@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A driver that has every name of NVIDIA's headers, with functions that do nothing. The tests only
- * need the names that a real runtime asks for. The test makes fake_driver.def from the headers:
+ * A driver that has every name of NVIDIA's headers, with functions that do nothing: the tests only
+ * compare the names that a real runtime requests. The test makes fake_driver.def from the headers:
  *
  *	ENTRY(symbol, base, since, per_thread)
  *
@@ -30,7 +30,7 @@ int cuDriverGetVersion(int *version)
 	return SUCCESS;
 }
 
-/* Has no private tables of NVIDIA; every runtime gives up at this call. */
+/* There are no private tables of NVIDIA. The start of every runtime fails at this call. */
 int cuGetExportTable(const void **table, const void *id);
 int cuGetExportTable(const void **table, const void *id)
 {
@@ -91,7 +91,7 @@ static int find(const char *name, void **address, int version, uint64_t flags)
 	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
 		const struct entry *entry = &entries[i];
 
-		/* Runtimes ask for the base name, some also for the exact name. */
+		/* Runtimes request the base name, some also the exact name. */
 		if (strcmp(entry->base, name) != 0 && strcmp(entry->symbol, name) != 0)
 			continue;
 		if (entry->since > version || (entry->per_thread && !per_thread))

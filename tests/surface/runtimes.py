@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Gives the tests NVIDIA's runtimes and headers, a driver that has their names, and the runtimes' requests."""
+"""NVIDIA's runtimes and headers, a fake driver that has all their names, and the runtimes' requests for symbols."""
 
 import atexit
 import dataclasses
@@ -14,13 +14,13 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(SOURCE, "scripts"))
-import surface  # noqa: E402  (scripts/ is no package)
+import cuda_functions  # noqa: E402  (scripts/ is no package)
 
 CC = os.environ.get("CC", "cc")
-# A future version.
-NEWEST = 13099
-# fake_driver.c defines these functions itself, because they have a behaviour.
-WRITTEN_BY_HAND = {"cuInit", "cuDriverGetVersion", "cuGetExportTable", "cuGetProcAddress", "cuGetProcAddress_v2"}
+# A version later than all that exist.
+FUTURE_VERSION = 13099
+# Functions that fake_driver.c defines with behaviour. fake_driver.def has the others.
+DEFINED_IN_FAKE_DRIVER = {"cuInit", "cuDriverGetVersion", "cuGetExportTable", "cuGetProcAddress", "cuGetProcAddress_v2"}
 
 
 @functools.cache
@@ -42,7 +42,7 @@ def folder():
 
 @functools.cache
 def header(version):
-    return surface.Header(os.path.join(folders()[version], "include", "cuda.h"))
+    return cuda_functions.Header(os.path.join(folders()[version], "include", "cuda.h"))
 
 
 def library(version):
@@ -64,12 +64,12 @@ def compile_c(target, *arguments):
 
 @functools.cache
 def program(version=None):
-    """Builds ask_runtime, with `version` linked to the static runtime of that version. Returns its path."""
-    source = os.path.join(HERE, "ask_runtime.c")
+    """Builds symbol_requests. If `version` is given, links the static runtime of that version. Returns the path."""
+    source = os.path.join(HERE, "symbol_requests.c")
     if version is None:
-        return compile_c(os.path.join(folder(), "ask"), "-rdynamic", source, "-ldl")
+        return compile_c(os.path.join(folder(), "symbol-requests"), "-rdynamic", source, "-ldl")
     return compile_c(
-        os.path.join(folder(), f"ask-{version}"),
+        os.path.join(folder(), f"symbol-requests-{version}"),
         "-rdynamic",
         "-DSTATIC_RUNTIME",
         source,
@@ -87,9 +87,9 @@ def fake_driver(name, entries, *arguments):
     os.makedirs(path)
     with open(os.path.join(path, "fake_driver.def"), "w", encoding="utf-8") as file:
         for entry in entries:
-            if entry.symbol not in WRITTEN_BY_HAND:
+            if entry.symbol not in DEFINED_IN_FAKE_DRIVER:
                 file.write(f"ENTRY({entry.symbol}, {entry.base}, {entry.since}, {int(entry.mode == 'PTDS')})\n")
-    # -Bsymbolic: a driver hands out its own functions, not those of a preload with the same names.
+    # -Bsymbolic: a driver returns its own functions, not a preload's functions with the same names.
     compile_c(
         os.path.join(path, "libcuda.so.1"),
         "-shared",
@@ -154,8 +154,7 @@ def header_entries():
 def runtime_entries():
     """Returns {symbol: the entries that NVIDIA's runtimes request}, and {version: its number of requests}.
 
-    A runtime that finds no cuGetProcAddress asks dlsym, in the same order, for the exact names of what
-    it would have asked cuGetProcAddress for.
+    A runtime that finds no cuGetProcAddress requests the exact names of the same functions by dlsym, in the same order.
     """
     known = header_entries().values()
     driver, exact = fake_driver("headers", known), fake_driver("headers-exact", known, "-DEXACT_NAMES_ONLY")
@@ -167,9 +166,9 @@ def runtime_entries():
             raise AssertionError(f"{version}: {len(by_name)} requests by name, {len(by_symbol)} by symbol")
         counts[version] = len(by_name)
         for one, other in zip(by_name, by_symbol):
-            if one.name != surface.base_of(other.name):
-                continue  # 12.0 to 12.2 ask for cuGraphInstantiateWithParams_ptsz by this, its exact name
-            entry = surface.Entry(other.name, one.name, one.version, "PTDS" if one.flags & 2 else "LEGACY")
+            if one.name != cuda_functions.base_of(other.name):
+                continue  # 12.0 to 12.2 request cuGraphInstantiateWithParams_ptsz by its exact name
+            entry = cuda_functions.Entry(other.name, one.name, one.version, "PTDS" if one.flags & 2 else "LEGACY")
             entries.setdefault(other.name, set()).add(entry)
     return entries, counts
 
@@ -184,7 +183,7 @@ def entries():
 
 
 @functools.cache
-def entries_by_name(newest=NEWEST):
+def entries_by_name(newest=FUTURE_VERSION):
     """Returns {name: its entries} of base names and exact names, for a driver of version `newest`."""
     known = [entry for entry in entries().values() if entry.since <= newest]
     result = {}
@@ -195,8 +194,8 @@ def entries_by_name(newest=NEWEST):
     return result
 
 
-def expected_symbol(name, version, flags, newest=NEWEST):
-    """Returns the exact symbol with which a driver of version `newest` answers, or None."""
+def expected_symbol(name, version, flags, newest=FUTURE_VERSION):
+    """Returns the exact symbol that a driver of version `newest` returns for a request, or None."""
     mode = "PTDS" if flags & 2 else "LEGACY"
     fitting = [
         entry
@@ -220,7 +219,7 @@ def symbols_of(path):
     return result
 
 
-def found_function(request):
+def answer_of(request):
     """Returns (library, function) of the answer to a request: ("shim", "cuMemAlloc_v2"), ("driver", ...), or None."""
     if request.object == "-":
         return None

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 import tap
-from runtimes import SOURCE, surface
+from runtimes import SOURCE, cuda_functions
 
 PAGE = os.path.join(SOURCE, "docs", "internals", "coverage.md")
 
@@ -22,17 +22,17 @@ class Coverage(unittest.TestCase):
     def test_each_row_and_each_name_without_one_is_on_the_page_once(self):
         with open(PAGE, encoding="utf-8") as file:
             hooked, without = file.read().split("## Not hooked")
-        for row in surface.rows():
+        for row in cuda_functions.rows():
             if row.library == "CUDA":
                 self.assertEqual(len(re.findall(rf"^\| `{row.symbol}` \|", hooked, re.M)), 1, row.symbol)
             elif row.library == "CUDART":
                 self.assertGreaterEqual(hooked.count(f"`{row.symbol}`"), 1, row.symbol)
-        for name, (reason, _) in surface.not_hooked().items():
+        for name, (reason, _) in cuda_functions.not_hooked().items():
             self.assertEqual(without.count(f"| `{name}` | {reason} |"), 1, name)
 
     def test_each_row_is_parsed_completely(self):
-        rows = surface.rows()
-        text = re.sub(r"/\*.*?\*/", "", surface.read_table(surface.HOOKS), flags=re.S)
+        rows = cuda_functions.rows()
+        text = re.sub(r"/\*.*?\*/", "", cuda_functions.read_table(cuda_functions.HOOKS), flags=re.S)
         self.assertGreater(len(rows), 150)
         self.assertEqual(len(rows), len(re.findall(r"^GMT_HOOK\w*\s*\(", text, re.M)))
         for row in rows:

@@ -11,20 +11,20 @@ import unittest
 
 import tap
 import runtimes
-from runtimes import SOURCE, surface
+from runtimes import SOURCE, cuda_functions
 
 PRELOAD = os.path.join(SOURCE, "preload")
-SCRIPT = os.path.join(SOURCE, "scripts", "check-surface")
+SCRIPT = os.path.join(SOURCE, "scripts", "check-hooks")
 
 
 def load_script():
-    loader = importlib.machinery.SourceFileLoader("check_surface", SCRIPT)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_surface", loader))
+    loader = importlib.machinery.SourceFileLoader("check_hooks", SCRIPT)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_hooks", loader))
     loader.exec_module(module)
     return module
 
 
-check_surface = load_script()
+check_hooks = load_script()
 
 
 def headers(name):
@@ -104,7 +104,7 @@ class Headers(unittest.TestCase):
             for entry in table:
                 ours = header.signature(header.functions[entry.symbol])
                 theirs = header.signature(header.typedefs[entry.base, entry.since, entry.mode])
-                self.assertTrue(surface.same_signature(ours, theirs), f"{version}: {entry}: {ours}, {theirs}")
+                self.assertTrue(cuda_functions.same_signature(ours, theirs), f"{version}: {entry}: {ours}, {theirs}")
 
     def test_no_version_changes_what_an_exported_name_means(self):
         known = {}
@@ -139,7 +139,7 @@ class Headers(unittest.TestCase):
 
     def test_a_row_with_a_wrong_version_mode_name_or_parameter_is_named(self):
         header = runtimes.header(list(runtimes.folders())[-1])
-        (row,) = [one for one in surface.rows() if one.symbol == "cuMemAllocAsync_ptsz"]
+        (row,) = [one for one in cuda_functions.rows() if one.symbol == "cuMemAllocAsync_ptsz"]
         for wrong in (
             {"since": 11030},
             {"mode": "LEGACY"},
@@ -149,26 +149,26 @@ class Headers(unittest.TestCase):
         ):
             with self.subTest(wrong):
                 table = [dataclasses.replace(row, **wrong)]
-                found = [one for one in check_surface.check_header(header, table, {}) if one.startswith("row ")]
+                found = [one for one in check_hooks.check_header(header, table, {}) if one.startswith("row ")]
                 self.assertEqual(len(found), 1)
                 self.assertIn("row cuMemAllocAsync_ptsz", found[0])
-        self.assertEqual([one for one in check_surface.check_header(header, [row], {}) if "row cu" in one], [])
+        self.assertEqual([one for one in check_hooks.check_header(header, [row], {}) if "row cu" in one], [])
 
     def test_rows_and_reasons_for_undeclared_names_are_reported(self):
-        given = [surface.Header(headers(name)[-1]) for name in surface.COMPANIONS]
-        (row,) = [one for one in surface.rows() if one.symbol == "cuMemCreate"]
+        given = [cuda_functions.Header(headers(name)[-1]) for name in cuda_functions.COMPANIONS]
+        (row,) = [one for one in cuda_functions.rows() if one.symbol == "cuMemCreate"]
         invented = dataclasses.replace(row, symbol="cuMemConjure")
         found = list(
-            check_surface.check_unknown(given, [row, invented], {"cuMemPoolGetAccess": ("", ""), "cuNo": ("", "")})
+            check_hooks.check_unknown(given, [row, invented], {"cuMemPoolGetAccess": ("", ""), "cuNo": ("", "")})
         )
         self.assertEqual(
             found, ["row cuMemConjure: no header declares it", "not_hooked.def has cuNo, which no header declares"]
         )
 
     def test_a_name_with_both_a_row_and_a_reason_is_named(self):
-        (row,) = [one for one in surface.rows() if one.symbol == "cuMemCreate"]
+        (row,) = [one for one in cuda_functions.rows() if one.symbol == "cuMemCreate"]
         self.assertEqual(
-            list(check_surface.check_reasons([row], {"cuMemCreate": ("why", ""), "cuOther": ("", "")})),
+            list(check_hooks.check_reasons([row], {"cuMemCreate": ("why", ""), "cuOther": ("", "")})),
             ["not_hooked.def has cuMemCreate, which has a row", "not_hooked.def has cuOther without a reason"],
         )
 
@@ -190,13 +190,13 @@ class Headers(unittest.TestCase):
                     self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_types_that_older_headers_lack_are_laid_out_as_in_newer_ones(self):
-        said = {}
+        outputs = {}
         for version in runtimes.folders():
-            target = os.path.join(runtimes.folder(), f"layouts-{version}")
-            done = compile_with(version, "-o", target, os.path.join(runtimes.HERE, "layouts.c"))
+            target = os.path.join(runtimes.folder(), f"type-layouts-{version}")
+            done = compile_with(version, "-o", target, os.path.join(runtimes.HERE, "type_layouts.c"))
             self.assertEqual((done.returncode, done.stderr), (0, ""), version)
-            said[version] = subprocess.run([target], capture_output=True, text=True, timeout=60, check=True).stdout
-        self.assertEqual(len(set(said.values())), 1, said)
+            outputs[version] = subprocess.run([target], capture_output=True, text=True, timeout=60, check=True).stdout
+        self.assertEqual(len(set(outputs.values())), 1, outputs)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""NVIDIA's own runtimes get the right functions when they ask the driver for symbols under the recorder.
+"""Under the recorder, NVIDIA's own runtimes get the right functions when they request symbols of the driver.
 
-The real libcudart of each version runs on a driver that has all names and does nothing. It has made all its requests
-when it gives up.
+The real libcudart of each version runs on a fake driver, which has all names and does nothing. The runtime's start
+fails, after all its requests.
 """
 
 import functools
@@ -12,12 +12,12 @@ import unittest
 import runtimes
 import tap
 from recorded_run import SHIM
-from runtimes import surface
+from runtimes import cuda_functions
 
 
 @functools.cache
 def hooked():
-    return {row.symbol for row in surface.rows() if row.library == "CUDA"}
+    return {row.symbol for row in cuda_functions.rows() if row.library == "CUDA"}
 
 
 def expected(symbol):
@@ -35,7 +35,7 @@ class SymbolRequests(unittest.TestCase):
         cls.names = os.path.join(runtimes.folder(), "names")
         with open(cls.names, "w", encoding="utf-8") as file:
             for name, since in sorted({(entry.base, entry.since) for entry in known}):
-                file.write(f"{name} {since}\n{name} {runtimes.NEWEST}\n{name} {since - 1}\n")
+                file.write(f"{name} {since}\n{name} {runtimes.FUTURE_VERSION}\n{name} {since - 1}\n")
             for entry in known:
                 file.write(f"{entry.symbol} {entry.since}\n")
 
@@ -45,26 +45,26 @@ class SymbolRequests(unittest.TestCase):
             if runtimes.archive(version):
                 yield version, True
 
-    def check(self, requests, driver, newest=runtimes.NEWEST):
+    def check(self, requests, driver, newest=runtimes.FUTURE_VERSION):
         """Checks each answer against a driver of that version. Returns how many answers were wrappers."""
         wrong = []
         for request in requests:
             if request.route == "dlsym":
-                must = expected(request.name) if self.is_exported(request.name, driver) else None
+                wanted = expected(request.name) if self.is_exported(request.name, driver) else None
             else:
-                must = expected(runtimes.expected_symbol(request.name, request.version, request.flags, newest))
-            if runtimes.found_function(request) != must:
+                wanted = expected(runtimes.expected_symbol(request.name, request.version, request.flags, newest))
+            if runtimes.answer_of(request) != wanted:
                 wrong.append(
                     f"{request.name} {request.version} flags {request.flags} ({request.route}): "
-                    f"{runtimes.found_function(request)}, not {must}"
+                    f"{runtimes.answer_of(request)}, not {wanted}"
                 )
         self.assertEqual(wrong, [])
-        return sum((runtimes.found_function(request) or [""])[0] == "shim" for request in requests)
+        return sum((runtimes.answer_of(request) or [""])[0] == "shim" for request in requests)
 
     def is_exported(self, name, driver):
         if name.startswith("cuGetProcAddress"):
             return driver != self.exact
-        return name in runtimes.entries() or name in runtimes.WRITTEN_BY_HAND
+        return name in runtimes.entries() or name in runtimes.DEFINED_IN_FAKE_DRIVER
 
     def run_each(self, driver, **options):
         for version, static in self.linkings():
@@ -72,7 +72,7 @@ class SymbolRequests(unittest.TestCase):
                 requests, last = runtimes.run_runtime(driver, version, static, preload=SHIM, **options)
                 self.assertEqual(last, "ended 500")
                 asked = [request for request in requests if request.who == "runtime"]
-                # The runtime makes as many requests as without the recorder, so it came as far.
+                # The runtime makes as many requests as without the recorder, so it did not fail earlier.
                 self.assertEqual(len(runtimes.after_start(asked)), runtimes.runtime_entries()[1][version])
                 self.assertGreater(self.check(requests, driver), 60)
 
@@ -92,7 +92,7 @@ class SymbolRequests(unittest.TestCase):
                 requests, _ = runtimes.run_runtime(self.driver, newest, preload=SHIM, names=self.names, hides=hides)
                 own = [request for request in requests if request.who == "self"]
                 self.assertGreater(len(own), 6 * len(hooked()))
-                reached = {runtimes.found_function(one)[1] for one in own if runtimes.found_function(one)}
+                reached = {runtimes.answer_of(one)[1] for one in own if runtimes.answer_of(one)}
                 self.assertEqual(hooked() & set(runtimes.entries()) - reached, set(), "never answered with")
                 self.check(own, self.driver)
 
@@ -121,13 +121,13 @@ class SymbolRequests(unittest.TestCase):
     def test_each_request_that_looks_like_an_allocation_call_has_a_row_or_a_reason(self):
         asked = runtimes.runtime_entries()[0]
         self.assertGreater(len(asked), 370)
-        reasons = surface.not_hooked()
+        reasons = cuda_functions.not_hooked()
         unexplained = sorted(
             symbol
             for symbol in asked
-            if surface.looks_like_allocation(symbol)
+            if cuda_functions.looks_like_allocation(symbol)
             and symbol not in hooked()
-            and surface.base_of(symbol) not in reasons
+            and cuda_functions.base_of(symbol) not in reasons
             and symbol not in reasons
         )
         self.assertEqual(unexplained, [])

@@ -10,7 +10,7 @@ import time
 
 import stories
 
-stories.enter_environment(os.path.abspath(__file__), "engine", "spark")
+stories.enter_environment(os.path.abspath(__file__), "data-engine", "spark")
 
 import cli  # noqa: E402 (these need the environment)
 import job_story  # noqa: E402

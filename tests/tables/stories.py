@@ -81,7 +81,7 @@ def environment(script="tables", *words):
 def enter_environment(script, *setup):
     """Starts this test again in the environment, unless it runs there. Without one, its tests are skipped.
 
-    `setup`: the words of another script than scripts/setup/tables, such as "engine", "spark".
+    `setup`: the words of another script than scripts/setup/tables, such as "data-engine", "spark".
     """
     python, why = environment(*(setup or ("tables",)))
     if python is None:

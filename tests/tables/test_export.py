@@ -25,7 +25,7 @@ import pyarrow.parquet  # noqa: E402
 import tap  # noqa: E402
 
 import gpumemtrace  # noqa: E402
-from gpumemtrace._jobs import writers  # noqa: E402
+from gpumemtrace._jobs import export_files  # noqa: E402
 
 
 def place(name):
@@ -153,8 +153,8 @@ class Files(unittest.TestCase):
         self.assertEqual(duckdb.sql(f"select count(distinct job) from '{out}/sites/*.parquet'").fetchall(), [(3,)])
 
     def test_many_open_files_are_closed_and_continued_in_another_one(self):
-        before, writers._MOST_OPEN = writers._MOST_OPEN, 2
-        self.addCleanup(setattr, writers, "_MOST_OPEN", before)
+        before, export_files._MOST_OPEN = export_files._MOST_OPEN, 2
+        self.addCleanup(setattr, export_files, "_MOST_OPEN", before)
         out = place("few-open")
         gpumemtrace.export(self.folder, out, tables=["sites", "steps", "curve"], partition="host")
         self.assertGreater(len(tree(out)), 10)
@@ -259,12 +259,12 @@ class Refusals(unittest.TestCase):
             self.export(*words, code=code)
 
     def test_a_process_that_dies_is_one_line_and_the_rest_is_written(self):
-        from gpumemtrace._jobs import worker
+        from gpumemtrace._jobs import export_worker
 
         folder = place("dies")
         for rank in range(3):
             job_story.write_rank(rank, 3, "dies")
-        start = worker.Worker._start
+        start = export_worker.Worker._start
 
         def fragile(self):
             # A stand-in for a process that the kernel kills because memory is short.
@@ -280,8 +280,8 @@ class Refusals(unittest.TestCase):
             process.stdin.write = write
             return process
 
-        worker.Worker._start = fragile
-        self.addCleanup(setattr, worker.Worker, "_start", start)
+        export_worker.Worker._start = fragile
+        self.addCleanup(setattr, export_worker.Worker, "_start", start)
         done = gpumemtrace.export(folder, place("after-death"), parallel=1)
         self.assertEqual((done.recordings, done.unreadable), (2, 1))
         table = pyarrow.parquet.read_table(f"{done.output}/files")

@@ -15,7 +15,7 @@ import stories
 if not os.environ.get("GMT_TEST_LONG"):
     print("1..0 # SKIP the S3 server is large: scripts/test --long")
     sys.exit(0)
-stories.enter_environment(os.path.abspath(__file__), "engine", "s3")
+stories.enter_environment(os.path.abspath(__file__), "data-engine", "s3")
 
 import cli  # noqa: E402 (these need the environment)
 import engine_job  # noqa: E402

@@ -10,7 +10,7 @@ import stories
 if not os.environ.get("GMT_TEST_LONG"):
     print("1..0 # SKIP Ray is large: scripts/test --long")
     sys.exit(0)
-stories.enter_environment(os.path.abspath(__file__), "engine", "ray")
+stories.enter_environment(os.path.abspath(__file__), "data-engine", "ray")
 
 import engine_job  # noqa: E402 (these need the environment)
 import ray  # noqa: E402

@@ -12,7 +12,7 @@ import stories
 if not os.environ.get("GMT_TEST_LONG"):
     print("1..0 # SKIP Spark is large: scripts/test --long")
     sys.exit(0)
-stories.enter_environment(os.path.abspath(__file__), "engine", "spark")
+stories.enter_environment(os.path.abspath(__file__), "data-engine", "spark")
 
 import cli  # noqa: E402 (these need the environment)
 import engine_job  # noqa: E402

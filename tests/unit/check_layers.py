@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""check_layers.py SOURCE_ROOT BUILD_ROOT: names each include and each call against the order of the source folders.
+"""check_layers.py SOURCE_ROOT BUILD_ROOT: prints each include and each call against the order of the source folders.
 
-Reads the includes from the sources, and the calls from the object files (nm): names that one file uses and another
-defines. Also names files of the recorder, of the program and of the simulated device that call each other in a circle.
+Reads the includes from the sources, and the calls from the object files (nm): symbols that one file uses and another
+file defines. Also prints files of the recorder, the program or the simulated device that call each other in a circle.
 """
 
 import collections
@@ -91,7 +91,7 @@ RECORDER = [
     "files",
     "producer",
     "driver",
-    "threads",
+    "process_exit",
     "writer",
     "marks",
     "wrappers",
@@ -103,8 +103,8 @@ ALLOWED_USES = {
     # The table of hooks holds the address of each wrapper, and calls none of them: a hook is one row.
     ("preload/hooks/hooks.c", "gmt_wrap_"),
     # The table of verbs holds the address of each verb and its options, and calls none of them: a verb is one row.
-    ("tools/options/command_table.c", "gmt_cmd_"),
-    ("tools/options/command_table.c", "gmt_option_rows_"),
+    ("tools/options/command.c", "gmt_cmd_"),
+    ("tools/options/command.c", "gmt_option_rows_"),
     # The table of formats holds the address of each writer, and calls none of them: a format is one row.
     ("src/render/export/export.c", "gmt_export_"),
 }
@@ -114,7 +114,7 @@ ALLOWED_CIRCLES = {
     "simcuda/driver",
 }
 
-# Headers of others, each with the only files that may include them.
+# Headers of other projects, each with the only files that may include them.
 FOREIGN = {
     r"zlib\.h": r"src/format/.*\.c",
     r"(elfutils/.*|dwarf|gelf|libelf)\.h": r"src/reader/symbols/symbols\w*\.c",
@@ -139,7 +139,7 @@ def allowed_of(path):
     return ORDER[: ORDER.index(folder) + 1]
 
 
-def breaches_of(path, text):
+def violations_of(path, text):
     allowed = allowed_of(path)
     for line, kind, name in re.findall(r'^(\s*#\s*include\s*([<"])([^>"]+)[>"].*)$', text, re.M):
         for pattern, places in FOREIGN.items():
@@ -190,7 +190,7 @@ def uses_of(objects):
     for path, names in wanted.items():
         for name in names:
             owner = owners.get((program_of(path), name)) or owners.get(("program", name))
-            # Names without a prefix are libc's, which the recorder replaces: it may call them like any library.
+            # Symbols without a prefix are libc's. The recorder replaces some of them, and may call all of them.
             if (
                 owner
                 and owner != path
@@ -227,7 +227,7 @@ def circles_of(uses):
     return circles
 
 
-def breaches_of_objects(root, build):
+def violations_of_objects(root, build):
     objects = dict(objects_of(root, build))
     if len(objects) < 50:
         yield f"{build}: has only {len(objects)} object files: compile first"
@@ -249,17 +249,17 @@ def main():
         for path in (root / folder).rglob("*")
         if path.suffix in (".c", ".h", ".def", ".S")
     )
-    breaches = []
+    violations = []
     for path in files:
         relative, text = path.relative_to(root), path.read_text(encoding="utf-8")
         if relative.parts[0] != "simcuda" and folder_of(relative) not in ORDER + RECORDER:
-            breaches.append(f"{relative}: its folder has no place in ORDER or RECORDER")
+            violations.append(f"{relative}: its folder has no place in ORDER or RECORDER")
             continue
         if relative.parts[0] != "simcuda":
-            breaches += breaches_of(relative, text)
-    breaches += breaches_of_objects(root, pathlib.Path(sys.argv[2]))
-    print("\n".join(breaches) or f"{len(files)} files keep to the order of the source folders")
-    return 1 if breaches or len(files) < 50 else 0
+            violations += violations_of(relative, text)
+    violations += violations_of_objects(root, pathlib.Path(sys.argv[2]))
+    print("\n".join(violations) or f"{len(files)} files keep to the order of the source folders")
+    return 1 if violations or len(files) < 50 else 0
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@
 #include "tools/pipeline/check.h"
 #include "tools/options/command.h"
 #include "tools/output/exit_codes.h"
-#include "tools/recordings/newer_recordings.h"
-#include "tools/recordings/newest_recording.h"
+#include "tools/recordings/newer_recordings_hint.h"
+#include "tools/recordings/default_recording.h"
 #include "tools/recordings/standard_input.h"
 #include "tools/output/output.h"
 #include "tools/pipeline/owner_options.h"
@@ -69,8 +69,8 @@ struct inputs {
 	int code; /* exit code if a file could not be read */
 };
 
-/* Returns whether an operand can be read twice: it is there, and is no pipe. */
-static bool can_look_at(const char *operand)
+/* Returns whether an operand can be read more than once: a readable file or folder, not a pipe. */
+static bool can_reread(const char *operand)
 {
 	struct stat status;
 
@@ -87,14 +87,17 @@ static void add_path(struct inputs *inputs, const char *path)
 		*to = (char *)(uintptr_t)path;
 }
 
-/* Returns whether the recording of a summary is among the files. Then the recording is judged. */
+/*
+ * Returns whether the recording of a summary is among the files. If it is, only the recording is
+ * judged.
+ */
 static bool has_recording(const struct gmt_job_files *files, const char *summary)
 {
-	size_t length = strlen(summary), end = strlen(GMT_JOB_SUMMARY_SUFFIX);
+	size_t length = strlen(summary), end = strlen(GMT_SUMMARY_SUFFIX);
 	const struct gmt_job_file *found;
 	char path[PATH_MAX];
 
-	if (length < end || strcmp(summary + length - end, GMT_JOB_SUMMARY_SUFFIX) != 0 ||
+	if (length < end || strcmp(summary + length - end, GMT_SUMMARY_SUFFIX) != 0 ||
 		snprintf(path, sizeof(path), "%.*s.gmt.gz", (int)(length - end), summary) >= PATH_MAX)
 		return false;
 	found = gmt_job_files_by_path(files, path);
@@ -119,7 +122,7 @@ static void keep_summaries(struct inputs *inputs)
 
 /*
  * Finds the recordings and summaries that the operands name, also in folders. Named recordings keep
- * their order. An operand that can be read only once, or not, counts as a recording.
+ * their order. An operand that cannot be read, or only once, counts as a recording.
  */
 static void find_inputs(struct inputs *inputs, int count, char **operands)
 {
@@ -127,7 +130,7 @@ static void find_inputs(struct inputs *inputs, int count, char **operands)
 	GMT_VEC(char *) readable = { 0 };
 
 	for (int i = 0; i < count && gmt_vec_reserve(&readable, 1); i++)
-		if (can_look_at(operands[i]))
+		if (can_reread(operands[i]))
 			readable.items[readable.count++] = operands[i];
 	inputs->code = gmt_job_files_find(files, (int)readable.count, readable.items);
 	gmt_vec_fini(&readable);
@@ -189,7 +192,7 @@ static int judge(struct gmt_check_plan *plan, struct inputs *inputs)
 	int code;
 
 	if (output)
-		gmt_newer_recordings_report(paths, inputs->recordings);
+		gmt_newer_recordings_hint(paths, inputs->recordings);
 	code = output ? gmt_check_files(plan, &input, gmt_output_file(output)) : GMT_EXIT_UNREADABLE;
 	return gmt_output_close(output, code);
 }
@@ -203,7 +206,7 @@ int gmt_cmd_check(const struct gmt_command *command, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (!gmt_newest_recording_instead("check", &argc, argv))
+	if (!gmt_default_recording("check", &argc, argv))
 		return GMT_EXIT_USAGE;
 	code = gmt_check_plan_load(&plan, &options);
 	if (!code) {

@@ -7,7 +7,7 @@
 #include "tools/options/command.h"
 #include "tools/output/exit_codes.h"
 #include "tools/recordings/load_input.h"
-#include "tools/recordings/newer_recordings.h"
+#include "tools/recordings/newer_recordings_hint.h"
 #include "tools/output/output.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/symbol_options.h"
@@ -273,7 +273,7 @@ int gmt_cmd_diff(const struct gmt_command *command, int argc, char **argv)
 		};
 
 		if (!is_folder(argv[GMT_DIFF_BASE]))
-			gmt_newer_recordings_report(argv, GMT_DIFF_SIDES);
+			gmt_newer_recordings_hint(argv, GMT_DIFF_SIDES);
 		output = gmt_output_open(options.output, &rules);
 		code = output ? 0 : GMT_EXIT_UNREADABLE;
 	}

@@ -24,16 +24,16 @@ const struct gmt_option_row gmt_option_rows_doctor[] = {
 enum {
 	CANNOT_BE_RECORDED = 1,
 	CHECKS = 0
-#define GMT_CHECK(section, id, question, remedy) +1
+#define GMT_DOCTOR_CHECK(section, id, question, remedy) +1
 #include "tools/doctor/doctor_checks.def"
-#undef GMT_CHECK
+#undef GMT_DOCTOR_CHECK
 };
 
 static void (*const checks[])(const struct gmt_doctor *doctor,
 	struct gmt_doctor_finding *finding) = {
-#define GMT_CHECK(section, id, question, remedy) gmt_doctor_##id,
+#define GMT_DOCTOR_CHECK(section, id, question, remedy) gmt_doctor_##id,
 #include "tools/doctor/doctor_checks.def"
-#undef GMT_CHECK
+#undef GMT_DOCTOR_CHECK
 };
 
 int gmt_cmd_doctor(const struct gmt_command *command, int argc, char **argv)

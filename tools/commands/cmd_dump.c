@@ -4,12 +4,12 @@
 #include "render/text/dump.h"
 #include "tools/options/command.h"
 #include "tools/output/exit_codes.h"
-#include "tools/pipeline/dump_choice.h"
+#include "tools/pipeline/dump_filter.h"
 #include "tools/recordings/load_input.h"
 #include "tools/recordings/shared_recordings.h"
 #include "tools/recordings/standard_input.h"
-#include "tools/recordings/newer_recordings.h"
-#include "tools/recordings/newest_recording.h"
+#include "tools/recordings/newer_recordings_hint.h"
+#include "tools/recordings/default_recording.h"
 #include "tools/output/message.h"
 #include "base/suggestion.h"
 #include "format/encoding/decode_rows.h"
@@ -18,7 +18,7 @@
 struct dump_options {
 	bool json, strict;
 	struct gmt_option_texts records;
-	struct gmt_dump_choice choice;
+	struct gmt_dump_filter filter;
 };
 
 #define OFFSET_OF(field) offsetof(struct dump_options, field)
@@ -26,11 +26,11 @@ const struct gmt_option_row gmt_option_rows_dump[] = {
 	{ "json", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(json), "one JSON object per line" },
 	{ "record", 0, GMT_OPTION_TEXTS, "NAME", OFFSET_OF(records),
 		"print only records of this kind; may be repeated" },
-	{ "from", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET_OF(choice.from_option),
+	{ "from", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET_OF(filter.from_option),
 		"skip records before this moment: " GMT_MOMENT_MEANING },
-	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET_OF(choice.until_option),
+	{ "until", 0, GMT_OPTION_MOMENT, GMT_MOMENT_VALUES, OFFSET_OF(filter.until_option),
 		"skip records after this moment" },
-	{ "device", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(choice.device),
+	{ "device", 0, GMT_OPTION_NUMBER, "N", OFFSET_OF(filter.device),
 		"skip records of other devices and of the host" },
 	{ "strict", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(strict),
 		"exit with 4 if the file is incomplete or damaged" },
@@ -88,13 +88,13 @@ static enum gmt_status dump_block(const struct dump_options *options, struct gmt
 	enum gmt_status status;
 
 	if (!record || !is_wanted(options, record) ||
-		!gmt_dump_choice_may_be_in(&options->choice, block, record))
+		!gmt_dump_filter_may_accept_block(&options->filter, block, record))
 		return GMT_OK;
 	status = gmt_decode_rows(decoder, block, &rows, error);
 	for (uint32_t i = 0; !status && i < block->rows; i++) {
 		const char *row = (const char *)rows + (size_t)i * record->row_bytes;
 
-		if (!gmt_dump_choice_wants(&options->choice, record, row))
+		if (!gmt_dump_filter_accepts_row(&options->filter, record, row))
 			continue;
 		if (options->json)
 			gmt_dump_json(stdout, record, row);
@@ -121,7 +121,7 @@ static int dump_file(const char *path, const struct dump_options *options)
 		return gmt_message_failure(&error);
 	}
 	if (!shared_recording)
-		gmt_source_leave_out(source, &options->choice.members);
+		gmt_source_leave_out(source, &options->filter.members);
 	/* Stop if the reader of stdout has gone away. */
 	while (!ferror(stdout) && !(status = gmt_source_next(source, &block, &error))) {
 		status = dump_block(options, &decoder, &block, &error);
@@ -156,24 +156,24 @@ static int dump_file(const char *path, const struct dump_options *options)
 
 int gmt_cmd_dump(const struct gmt_command *command, int argc, char **argv)
 {
-	struct dump_options options = { .choice.device = UINT64_MAX };
+	struct dump_options options = { .filter.device = UINT64_MAX };
 	int code = gmt_options_parse(command, &options, false, &argc, argv);
 
 	if (code >= 0)
 		return code;
 	if (argc > 1)
 		gmt_message_error("dump: one file at a time");
-	if (argc > 1 || !gmt_newest_recording_instead("dump", &argc, argv))
+	if (argc > 1 || !gmt_default_recording("dump", &argc, argv))
 		return GMT_EXIT_USAGE;
 	for (size_t i = 0; i < options.records.count; i++)
 		if (!is_record(options.records.items[i]))
 			return unknown_record(options.records.items[i]);
-	gmt_newer_recordings_report(argv, 1);
-	options.choice.kinds = wanted_kinds(&options);
-	options.choice.needs_all = options.strict;
-	code = gmt_dump_choice_init(&options.choice, argv[0]);
+	gmt_newer_recordings_hint(argv, 1);
+	options.filter.kinds = wanted_kinds(&options);
+	options.filter.reads_all = options.strict;
+	code = gmt_dump_filter_init(&options.filter, argv[0]);
 	if (!code)
 		code = dump_file(argv[0], &options);
-	gmt_dump_choice_fini(&options.choice);
+	gmt_dump_filter_fini(&options.filter);
 	return code;
 }

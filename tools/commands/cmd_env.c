@@ -16,7 +16,7 @@ struct env_options {
 	bool path;
 	bool json;
 	bool docker;
-	struct gmt_option_passed recorder;
+	struct gmt_recorder_option_list recorder;
 };
 
 #define OFFSET_OF(field) offsetof(struct env_options, field)
@@ -191,11 +191,11 @@ int gmt_cmd_env(const struct gmt_command *command, int argc, char **argv)
 		return GMT_EXIT_USAGE;
 	}
 	if (!gmt_recorder_library(library))
-		return 3;
+		return GMT_EXIT_UNREADABLE;
 
 	char *text = gmt_recorder_options(NULL, &options.recorder);
 	if (!text)
-		return 3;
+		return GMT_EXIT_UNREADABLE;
 	if (!gmt_recorder_accepts("env", text) || !can_show(&options, library, text)) {
 		free(text);
 		return GMT_EXIT_USAGE;

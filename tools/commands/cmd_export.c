@@ -14,7 +14,7 @@
 #include "tools/pipeline/owner_options.h"
 #include "tools/pipeline/symbol_options.h"
 #include "tools/output/exit_codes.h"
-#include "tools/recordings/newest_recording.h"
+#include "tools/recordings/default_recording.h"
 
 /* The words of --format: "|parquet|arrow|...". */
 static const char FORMAT_WORDS[] =
@@ -89,7 +89,7 @@ int gmt_cmd_export(const struct gmt_command *command, int argc, char **argv)
 			gmt_export_formats[options.format].name);
 		return GMT_EXIT_USAGE;
 	}
-	if (!gmt_newest_recording_instead("export", &argc, argv))
+	if (!gmt_default_recording("export", &argc, argv))
 		return GMT_EXIT_USAGE;
 	if (kind == GMT_EXPORT_DATABASE)
 		return gmt_export_database(&options, argc, argv);

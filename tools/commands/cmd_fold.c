@@ -6,7 +6,7 @@
 #include "tools/output/exit_codes.h"
 #include "tools/pipeline/module_call_marks.h"
 #include "tools/recordings/load_input.h"
-#include "tools/recordings/newer_recordings.h"
+#include "tools/recordings/newer_recordings_hint.h"
 #include "tools/recordings/standard_input.h"
 #include "tools/output/output.h"
 #include "tools/output/message.h"
@@ -58,12 +58,12 @@ static bool write_rows(void *user, uint32_t kind, const void *rows, uint32_t cou
 			&output->error);
 }
 
-/* Called for each block that can be read. Return false to stop. */
+/* Gets the rows of each block that can be read. A false result stops the reading. */
 typedef bool rows_callback(void *user, uint32_t kind, const void *rows, uint32_t count);
 
 /*
- * Reads the file and calls `callback`. Returns GMT_OK if all was read, or all up to a damaged
- * place. With `warns`, prints a warning about damage.
+ * Reads the file and calls `callback`. Returns GMT_OK also if the file is damaged after some
+ * blocks. Prints a warning about the damage if `warns` is set.
  */
 static enum gmt_status read_all(const char *path, rows_callback *callback, void *user, bool warns,
 	struct gmt_error *error)
@@ -227,7 +227,7 @@ int gmt_cmd_fold(const struct gmt_command *command, int argc, char **argv)
 								   : "fold: no recording is given");
 		return GMT_EXIT_USAGE;
 	}
-	gmt_newer_recordings_report(argv, 1);
+	gmt_newer_recordings_hint(argv, 1);
 	rules.force = options.force;
 	output = gmt_output_open_bytes(options.output, &rules);
 	if (!output)

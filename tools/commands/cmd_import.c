@@ -7,7 +7,7 @@
 #include "tools/output/message.h"
 #include "tools/recordings/standard_input.h"
 
-#define OFFSET_OF(field) offsetof(struct gmt_import_choice, field)
+#define OFFSET_OF(field) offsetof(struct gmt_import_file_options, field)
 const struct gmt_option_row gmt_option_rows_import[] = {
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", OFFSET_OF(output),
 		"write the recording here (default: the name of the file, with the ending .gmt.gz)" },
@@ -21,7 +21,7 @@ const struct gmt_option_row gmt_option_rows_import[] = {
 
 int gmt_cmd_import(const struct gmt_command *command, int argc, char **argv)
 {
-	struct gmt_import_choice choice = { 0 };
+	struct gmt_import_file_options choice = { 0 };
 	int code = gmt_options_parse(command, &choice, false, &argc, argv);
 
 	if (code >= 0)

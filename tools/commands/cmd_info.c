@@ -3,8 +3,8 @@
 #include "tools/options/command.h"
 #include "tools/output/exit_codes.h"
 #include "tools/recordings/load_input.h"
-#include "tools/recordings/newer_recordings.h"
-#include "tools/recordings/newest_recording.h"
+#include "tools/recordings/newer_recordings_hint.h"
+#include "tools/recordings/default_recording.h"
 #include "tools/output/output.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/work_limit.h"
@@ -78,9 +78,9 @@ int gmt_cmd_info(const struct gmt_command *command, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (!gmt_newest_recording_instead("info", &argc, argv))
+	if (!gmt_default_recording("info", &argc, argv))
 		return GMT_EXIT_USAGE;
-	gmt_newer_recordings_report(argv, (size_t)argc);
+	gmt_newer_recordings_hint(argv, (size_t)argc);
 	code = 0;
 	for (int i = 0; i < argc; i++) {
 		int answer;

@@ -7,9 +7,9 @@
 #include "tools/options/command.h"
 #include "tools/options/moment.h"
 #include "tools/report/report_each.h"
-#include "tools/report/report_inputs.h"
+#include "tools/report/render_inputs.h"
 #include "tools/output/exit_codes.h"
-#include "tools/recordings/newest_recording.h"
+#include "tools/recordings/default_recording.h"
 #include "tools/output/output.h"
 #include "tools/pipeline/owner_options.h"
 #include "tools/pipeline/pipeline.h"
@@ -139,7 +139,7 @@ static bool set_leaks_options(const struct leaks_options *options,
 static bool render(struct gmt_pipeline *pipeline, const struct leaks_options *options,
 	struct gmt_report_each_output *output)
 {
-	struct gmt_leaks_view view = gmt_report_input_leaks(pipeline);
+	struct gmt_leaks_view view = gmt_leaks_view_of(pipeline);
 	struct gmt_json *json = &output->json;
 
 	view.limit = options->limit;
@@ -214,7 +214,7 @@ int gmt_cmd_leaks(const struct gmt_command *command, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (!gmt_newest_recording_instead("leaks", &argc, argv))
+	if (!gmt_default_recording("leaks", &argc, argv))
 		return GMT_EXIT_USAGE;
 	/* Without a file, the message about the missing file comes first. */
 	if (argc && !set_leaks_options(&options, &leaks))

@@ -42,7 +42,7 @@ static const char *state_name(uint32_t state)
 	return "unknown";
 }
 
-/* The values of the recorder's control page at one moment. */
+/* A copy of the values in the recorder's control page. */
 struct row {
 	const char *state;
 	char mode[16], program[GMT_CONTROL_TEXT_BYTES], path[GMT_CONTROL_PATH_BYTES];

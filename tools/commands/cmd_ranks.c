@@ -12,7 +12,7 @@
 #include "tools/output/exit_codes.h"
 #include "tools/recordings/standard_input.h"
 #include "tools/report/job_files.h"
-#include "tools/report/rank_pages.h"
+#include "tools/report/ranks_page.h"
 #include "tools/report/report_page.h"
 
 struct ranks_options {
@@ -48,12 +48,12 @@ const struct gmt_option_row gmt_option_rows_ranks[] = {
 };
 #undef OFFSET_OF
 
-/* What the verb does with the files. */
+/* The files and how to show them. */
 struct task {
 	const struct ranks_options *options;
 	const struct gmt_traces_options *traces;
 	struct gmt_job_files *files;
-	uint64_t pages; /* most recordings in the page */
+	uint64_t pages; /* maximum number of recordings in the page */
 };
 
 /* Writes the document. Returns an exit code, or -1 after an error message. */
@@ -72,7 +72,7 @@ static int render(const struct task *task, const struct gmt_job *job, FILE *file
 	struct gmt_json json = { .file = file };
 
 	if (options->html)
-		return gmt_rank_pages_write(&(struct gmt_rank_pages){ &view, task->traces, task->pages },
+		return gmt_ranks_page_write(&(struct gmt_ranks_page){ &view, task->traces, task->pages },
 			file);
 	if (options->json) {
 		gmt_ranks_json(&view, &json);
@@ -85,7 +85,7 @@ static int render(const struct task *task, const struct gmt_job *job, FILE *file
 	return -1;
 }
 
-/* Makes the job and writes the document. Returns the exit code. */
+/* Combines the summaries into a job and writes the document. Returns the exit code. */
 static int write_job(const struct task *task, struct gmt_output *output, int code)
 {
 	const struct gmt_job_input input = {
@@ -130,12 +130,12 @@ static int judge(const struct task *task, struct gmt_output *output, int code)
 	return GMT_EXIT_UNREADABLE;
 }
 
-/* Gets the number of recordings in the page. If it is not one, prints an error. */
+/* Parses the value of --pages. If it is invalid, prints an error and returns false. */
 static bool parse_pages(const char *text, uint64_t *ret_pages)
 {
 	char *end;
 
-	*ret_pages = GMT_RANK_PAGES;
+	*ret_pages = GMT_RANKS_PAGE_RECORDINGS;
 	if (!text)
 		return true;
 	*ret_pages = UINT64_MAX;
@@ -163,7 +163,7 @@ static bool check(const struct ranks_options *options, int *ret_code)
 		return false;
 	}
 	*ret_code = GMT_EXIT_UNREADABLE;
-	return !options->html || gmt_report_page_is_built("ranks");
+	return !options->html || gmt_report_page_require("ranks");
 }
 
 /* Returns the file for the page: by default in the current folder, with the name of the operand. */
@@ -176,10 +176,10 @@ static const char *page_target(const char *wanted, const char *operand, char buf
 	length = strlen(name);
 	while (length && name[length - 1] == '/')
 		name[--length] = '\0';
-	/* The name of these folders is not in their path. */
+	/* Such a path does not contain the name of the folder. */
 	if (!length || strcmp(name, ".") == 0 || (length > 1 && strcmp(name + length - 2, "..") == 0))
 		snprintf(name, sizeof(name), "ranks");
-	return gmt_report_page_target(wanted, name, buffer);
+	return gmt_report_page_file_name(wanted, name, buffer);
 }
 
 int gmt_cmd_ranks(const struct gmt_command *command, int argc, char **argv)

@@ -30,7 +30,7 @@ const struct gmt_option_row gmt_option_rows_recover[] = {
 		"keep the shared memory of recordings that were completed" },
 	{ "discard", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(recovery.discard),
 		"also remove shared memory whose recording is gone, or that cannot be used" },
-	{ "dry-run", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(recovery.is_dry),
+	{ "dry-run", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(recovery.is_dry_run),
 		"show what would be done, without changes" },
 	{ "json", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(json), "JSON instead of text" },
 	{ 0 },
@@ -41,18 +41,18 @@ struct recover_run {
 	const struct recover_options *options;
 	struct gmt_json json;
 	uint64_t files;     /* number of reported files */
-	uint64_t unusable_count; /* number of memories whose file is gone or that cannot be used */
+	uint64_t unusable_count; /* unusable memories, and those without a file */
 	uint64_t unusable_bytes;
 	int code;
 };
 
 static const char *state_name(const struct recover_run *recover_run, enum gmt_recover_state state)
 {
-	bool is_dry = recover_run->options->recovery.is_dry;
+	bool is_dry_run = recover_run->options->recovery.is_dry_run;
 
 	switch (state) {
 	case GMT_RECOVER_COMPLETED:
-		return is_dry ? "would be completed" : "completed";
+		return is_dry_run ? "would be completed" : "completed";
 	case GMT_RECOVER_IS_WHOLE:
 		return "whole";
 	case GMT_RECOVER_IN_PROGRESS:
@@ -62,7 +62,7 @@ static const char *state_name(const struct recover_run *recover_run, enum gmt_re
 	case GMT_RECOVER_IS_UNUSABLE:
 		return "memory useless";
 	case GMT_RECOVER_IS_DISCARDED:
-		return is_dry ? "would be discarded" : "discarded";
+		return is_dry_run ? "would be discarded" : "discarded";
 	case GMT_RECOVER_IS_REFUSED:
 		return "refused";
 	case GMT_RECOVER_NOTHING:
@@ -100,7 +100,8 @@ static void print_completed(const struct recover_run *recover_run,
 	const struct gmt_source_recovered *recovered = &outcome->completed.recovered;
 
 	print_path(outcome->path);
-	printf(": %s%s: %s events", recover_run->options->recovery.is_dry ? "would be completed, " : "",
+	printf(": %s%s: %s events",
+		recover_run->options->recovery.is_dry_run ? "would be completed, " : "",
 		recovered->has_gap ? "a part is lost" : "complete",
 		gmt_text_count(outcome->completed.events).text);
 	printf(", %s of them from the memory of process %" PRIu32 "\n",
@@ -127,7 +128,7 @@ static void print_unusable(const struct recover_run *recover_run,
 static void print_text(const struct recover_run *recover_run,
 	const struct gmt_recover_outcome *outcome)
 {
-	bool is_dry = recover_run->options->recovery.is_dry;
+	bool is_dry_run = recover_run->options->recovery.is_dry_run;
 	const char *why = outcome->error.text;
 
 	switch (outcome->state) {
@@ -149,7 +150,7 @@ static void print_text(const struct recover_run *recover_run,
 		break;
 	case GMT_RECOVER_IS_DISCARDED:
 		print_path(outcome->memory);
-		printf(": %s: %s\n", is_dry ? "would be discarded" : "discarded",
+		printf(": %s: %s\n", is_dry_run ? "would be discarded" : "discarded",
 			gmt_text_size(outcome->memory_bytes).text);
 		break;
 	case GMT_RECOVER_IS_REFUSED:
@@ -231,8 +232,8 @@ static bool recover_one_of_all(void *context, struct gmt_shared_recording *share
 
 	if (!shared_recording) {
 		/*
-		 * Memory of another version holds data that the other version can read. Memory that has
-		 * hardly begun holds no data.
+		 * Another version can recover its own memory. Memory of a recorder that was killed while it
+		 * started holds no data.
 		 */
 		if (error->status == GMT_VERSION) {
 			recover_run->files++;

@@ -6,16 +6,16 @@
 #include "tools/options/moment.h"
 #include "tools/report/report_each.h"
 #include "tools/output/exit_codes.h"
-#include "tools/recordings/newest_recording.h"
+#include "tools/recordings/default_recording.h"
 #include "tools/recordings/standard_input.h"
 #include "tools/output/output.h"
 #include "tools/pipeline/owner_options.h"
 #include "tools/report/page_document.h"
 #include "tools/pipeline/pipeline.h"
-#include "tools/report/job_summary.h"
+#include "tools/report/job_first_screen.h"
 #include "tools/report/report_page.h"
 #include "tools/report/report_stretch.h"
-#include "tools/report/report_inputs.h"
+#include "tools/report/render_inputs.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/symbol_options.h"
 #include "tools/pipeline/allocator_state_results.h"
@@ -111,8 +111,8 @@ static enum gmt_status render(struct gmt_pipeline *pipeline,
 	struct gmt_allocator_state_results *allocator_state, const struct report_options *options,
 	struct gmt_report_each_output *output, unsigned number, struct gmt_error *error)
 {
-	struct gmt_leaks_view leaks = gmt_report_input_leaks(pipeline);
-	struct gmt_report report = gmt_report_input_all(pipeline, &leaks, &allocator_state->view);
+	struct gmt_leaks_view leaks = gmt_leaks_view_of(pipeline);
+	struct gmt_report report = gmt_report_of(pipeline, &leaks, &allocator_state->view);
 
 	leaks.step_parts = &pipeline->step_parts;
 	leaks.phase_memory = &pipeline->phase_memory;
@@ -211,7 +211,7 @@ static int report_file(const void *user, const char *path, struct gmt_report_eac
 		output->is_incomplete |=
 			!gmt_recording_complete(pipeline.recording) || pipeline.leaks.is_compacted_away;
 		if (context->is_summary)
-			gmt_job_summary_row(&pipeline, output->file);
+			gmt_job_first_screen_write_row(&pipeline, output->file);
 		else if (gmt_allocator_state_results_compute(&allocator_state, &pipeline, options->by,
 					 key_of(options), &error) ||
 			render(&pipeline, &allocator_state, options, output, number_of(context, path), &error))
@@ -237,7 +237,7 @@ static bool check_html(const struct report_options *options, int *ret_code)
 		return false;
 	}
 	*ret_code = GMT_EXIT_UNREADABLE;
-	return gmt_report_page_is_built("report");
+	return gmt_report_page_require("report");
 }
 
 int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
@@ -265,12 +265,12 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 		!gmt_standard_input_is_absent("report", "it has no name: --html=FILE names the page", argc,
 			argv))
 		return GMT_EXIT_USAGE;
-	if (!gmt_newest_recording_instead("report", &argc, argv))
+	if (!gmt_default_recording("report", &argc, argv))
 		return GMT_EXIT_USAGE;
 	context.is_summary = argc > 1 && !options.files.json && !options.html &&
 		sections_of(&options) == GMT_REPORT_SECTION_BIT(SUMMARY);
 	if (options.html)
-		options.files.output = gmt_report_page_target(options.html, argv[0], page);
+		options.files.output = gmt_report_page_file_name(options.html, argv[0], page);
 	return gmt_report_each_recording(&(struct gmt_report_each){ .count = argc,
 										 .paths = argv,
 										 .options = &options.files,
@@ -279,7 +279,7 @@ int gmt_cmd_report(const struct gmt_command *command, int argc, char **argv)
 											 : report_file,
 										 .context = &context,
 										 .assemble = options.html ? gmt_page_document_write
-											 : context.is_summary ? gmt_job_summary_write
+											 : context.is_summary ? gmt_job_first_screen_write
 																  : NULL,
 										 .assembles_text = context.is_summary },
 		&owners);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/options/command.h"
 
-/* The offset is that of `json` in struct pause_options of cmd_pause.c. */
+/* Offset 0 is the field `json` in struct pause_options of cmd_pause.c, which parses the options. */
 const struct gmt_option_row gmt_option_rows_resume[] = {
 	{ "json", 0, GMT_OPTION_FLAG, NULL, 0, "JSON instead of text" },
 	{ 0 },

@@ -16,7 +16,7 @@
 #include "tools/output/output.h"
 #include "tools/recordings/recorder_setup.h"
 #include "tools/recordings/recorder_version.h"
-#include "tools/output/check_output_path.h"
+#include "tools/recordings/recorder_output_check.h"
 #include "tools/recordings/run_recordings.h"
 #include "tools/output/message.h"
 
@@ -26,7 +26,7 @@ struct run_options {
 	bool summary;
 	const char *check; /* NULL: not given */
 	const char *html; /* NULL: not given */
-	struct gmt_option_passed recorder;
+	struct gmt_recorder_option_list recorder;
 };
 
 #define OFFSET_OF(field) offsetof(struct run_options, field)
@@ -51,7 +51,7 @@ const struct gmt_option_row gmt_option_rows_run[] = {
 };
 #undef OFFSET_OF
 
-enum { MAX_SHOWN_NAMES = 8, NOTHING_TO_JUDGE = 3 };
+enum { MAX_SHOWN_NAMES = 8 };
 
 static void ignore(void *context, const struct gmt_option_complaint *complaint)
 {
@@ -116,10 +116,10 @@ static int check(struct gmt_check_plan *plan, char **paths, size_t count)
 
 	if (!count) {
 		gmt_message_error("run: --check: nothing to judge: no recording was written");
-		return NOTHING_TO_JUDGE;
+		return GMT_EXIT_UNREADABLE;
 	}
 	if (plan->options.output && !(output = gmt_output_open(plan->options.output, &rules)))
-		return NOTHING_TO_JUDGE;
+		return GMT_EXIT_UNREADABLE;
 	return gmt_output_close(output,
 		gmt_check_files(plan, &(struct gmt_check_input){ .paths = paths, .count = count },
 			output ? gmt_output_file(output) : stderr));
@@ -136,7 +136,7 @@ static int write_page(const struct run_options *options, const struct gmt_run_re
 		return code;
 	}
 
-	const char *page = gmt_report_page_target(options->html, run->after.gl_pathv[0], buffer);
+	const char *page = gmt_report_page_file_name(options->html, run->after.gl_pathv[0], buffer);
 	arguments = calloc(run->count + 3, sizeof(*arguments));
 	if (arguments && asprintf(&option, "--html=%s", page) >= 0) {
 		char end[] = "--";
@@ -233,7 +233,7 @@ static bool can_write_to(const char *recorder)
 	char output[PATH_MAX + 64];
 
 	gmt_recorder_output(recorder, output, sizeof(output));
-	return gmt_check_output_path(output);
+	return gmt_recorder_output_check(output);
 }
 
 static bool set_environment(const struct run_options *options, char **ret_pattern)
@@ -290,9 +290,9 @@ int gmt_cmd_run(const struct gmt_command *command, int argc, char **argv)
 		return GMT_CHILD_OWN_FAILURE;
 	}
 	/* Report invalid options before the program runs, which may take hours. */
-	if ((options.html && !gmt_report_page_is_built("run")) ||
+	if ((options.html && !gmt_report_page_require("run")) ||
 		(options.check &&
-			(gmt_check_parse(&plan, options.check) || !gmt_check_may_write(&plan, NULL, 0))) ||
+			(gmt_check_plan_parse(&plan, options.check) || !gmt_check_may_write(&plan, NULL, 0))) ||
 		!set_environment(&options, &pattern)) {
 		gmt_check_plan_fini(&plan);
 		return GMT_CHILD_OWN_FAILURE;

@@ -10,7 +10,7 @@
 #include "tools/output/message.h"
 #include "tools/pipeline/owner_options.h"
 #include "tools/pipeline/symbol_options.h"
-#include "tools/recordings/newest_recording.h"
+#include "tools/recordings/default_recording.h"
 
 struct sql_options {
 	bool json, csv, strict;
@@ -32,14 +32,17 @@ const struct gmt_option_row gmt_option_rows_sql[] = {
 };
 #undef OFFSET_OF
 
-/* Takes the statement from the operands: the last one, unless it is a file. NULL: there is none. */
+/*
+ * Removes the statement from the operands and returns it: the last operand, unless it is a file.
+ * NULL: there is no statement.
+ */
 static const char *take_statement(int *argc, char **argv)
 {
 	const char *last = *argc ? argv[*argc - 1] : NULL;
 
 	if (!last || strcmp(last, "-") == 0 || access(last, F_OK) == 0)
 		return NULL;
-	/* A name without a blank is a file that is missing, except for commands such as .schema. */
+	/* An operand without a blank names a missing file, except for commands such as .schema. */
 	if (*last != '.' && !strpbrk(last, " \t\n;"))
 		return NULL;
 	--*argc;
@@ -61,7 +64,7 @@ int gmt_cmd_sql(const struct gmt_command *command, int argc, char **argv)
 		return GMT_EXIT_USAGE;
 	}
 	statement = take_statement(&argc, argv);
-	if (!gmt_newest_recording_instead("sql", &argc, argv))
+	if (!gmt_default_recording("sql", &argc, argv))
 		return GMT_EXIT_USAGE;
 	for (int i = 0; !statement && i < argc; i++)
 		if (strcmp(argv[i], "-") == 0) {

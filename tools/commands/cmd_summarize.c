@@ -23,7 +23,7 @@ struct summarize_options {
 const struct gmt_option_row gmt_option_rows_summarize[] = {
 	{ "output", 'o', GMT_OPTION_TEXT, "FILE", OFFSET_OF(output),
 		"write the summary of one recording to FILE (default: next to each recording, with "
-		"" GMT_JOB_SUMMARY_SUFFIX " in place of .gmt.gz)" },
+		"" GMT_SUMMARY_SUFFIX " in place of .gmt.gz)" },
 	{ "force", 0, GMT_OPTION_FLAG, NULL, OFFSET_OF(force),
 		"allow --output to replace a recording or an input file" },
 	GMT_SYMBOLS_OPTIONS(OFFSET_OF(symbol_paths), OFFSET_OF(no_symbol_cache)),
@@ -69,7 +69,7 @@ static int summarize(const void *context, const char *path, struct gmt_report_ea
 	int code;
 
 	(void)unused;
-	if (!to && !gmt_job_summary_path(path, target)) {
+	if (!to && !gmt_summary_path(path, target)) {
 		gmt_message_error("%s: the name of its summary would be too long", path);
 		return GMT_EXIT_UNREADABLE;
 	}

@@ -25,7 +25,7 @@ enum gmt_completion_kind gmt_completion_of_option(const struct gmt_option_row *r
 		return GMT_COMPLETE_WORDS;
 	case GMT_OPTION_WORD:
 	case GMT_OPTION_MOMENT:
-	case GMT_OPTION_FOR_RECORDER:
+	case GMT_OPTION_OF_RECORDER:
 		return has_word(row->values) ? GMT_COMPLETE_WORD : GMT_COMPLETE_ANY;
 	case GMT_OPTION_TEXT:
 	case GMT_OPTION_TEXTS:
@@ -59,7 +59,7 @@ enum gmt_completion_kind gmt_completion_of_operand(const struct gmt_command *com
 	return GMT_COMPLETE_NOTHING;
 }
 
-/* Returns whether the alternative is a word: no number, no range, no form with a placeholder. */
+/* Returns whether the alternative is a word, and not a number, a range or a placeholder. */
 static bool is_word(const char *text, size_t length)
 {
 	static const char *const placeholders[] = { "SIZE", "RANKS", "TEXT", "TIME", "FILE", "N" };

@@ -33,7 +33,7 @@ static void write_condition(const struct gmt_command *command, FILE *file)
 	fprintf(file, "complete -c gpumemtrace -n '__gpumemtrace_verb_is %s'", command->name);
 }
 
-/* Same as write_condition, for options: those after the program's name belong to the program. */
+/* Same as write_condition, for options: options after the program's name belong to the program. */
 static void write_option_condition(const struct gmt_command *command, FILE *file)
 {
 	bool has_program = gmt_completion_of_operand(command) == GMT_COMPLETE_COMMAND;

@@ -10,7 +10,7 @@ static const char *const actions[] = {
 	[GMT_COMPLETE_VERB] = "_gpumemtrace_verbs",
 };
 
-/* Writes text inside '...' and inside [...]: both would end early. */
+/* Writes text for a place inside '[...]', with escapes for the characters that would end it. */
 static void write_meaning(const char *text, FILE *file)
 {
 	for (; *text; text++)

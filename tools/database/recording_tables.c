@@ -63,7 +63,7 @@ static int load(struct gmt_recording_tables *tables, const char *path,
 	if (!code && name_frames(recording, &tables->options, &tables->owners, &error))
 		code = gmt_message_failure(&error);
 	if (code)
-		gmt_read_recording_drop(recording);
+		gmt_read_recording_unref(recording);
 	else
 		*ret_recording = recording;
 	return code;
@@ -112,7 +112,7 @@ static int add(struct gmt_recording_tables *tables, struct gmt_database *databas
 		gmt_work_limit_report(tables->paths[index]);
 	}
 	if (!is_kept)
-		gmt_read_recording_drop(recording);
+		gmt_read_recording_unref(recording);
 	return code;
 }
 
@@ -143,7 +143,7 @@ int gmt_recording_tables_fill(struct gmt_recording_tables *tables, struct gmt_da
 void gmt_recording_tables_fini(struct gmt_recording_tables *tables)
 {
 	for (size_t i = 0; i < tables->kept.count; i++)
-		gmt_read_recording_drop(tables->kept.items[i].recording);
+		gmt_read_recording_unref(tables->kept.items[i].recording);
 	gmt_vec_fini(&tables->kept);
 	gmt_owner_rules_fini(&tables->owners);
 }

@@ -38,9 +38,9 @@ struct gmt_doctor_finding {
 enum { GMT_DOCTOR_DEVICES = 64 };
 
 struct gmt_doctor_driver {
-	bool is_found, is_late, has_crashed, is_initialized;
+	bool is_found, has_timed_out, has_crashed, is_initialized;
 	bool is_simulated; /* recognized by the name of its first device */
-	char path[PATH_MAX], why[512]; /* why: reason if it was not found */
+	char path[PATH_MAX], open_error[512]; /* why the library was not found */
 	int result; /* result of cuInit */
 	uint32_t version; /* 12040 is 12.4; 0: unknown */
 	char release[64]; /* "550.54.15", from NVML; "": unknown */
@@ -50,22 +50,22 @@ struct gmt_doctor_driver {
 		char name[128];
 		uint64_t total_bytes;
 	} devices[GMT_DOCTOR_DEVICES];
-	char nvml[PATH_MAX], nvml_why[512];
+	char nvml[PATH_MAX], nvml_error[512];
 };
 
 struct gmt_doctor_recorder {
 	bool is_found;
 	char path[PATH_MAX], why[GMT_RECORDER_WHY_BYTES], remedy[GMT_RECORDER_WHY_BYTES];
 	bool is_loaded; /* the dynamic linker loaded it into a process of this program */
-	char complaint[512]; /* message of the dynamic linker if it was not loaded */
+	char linker_error[512]; /* message of the dynamic linker if it was not loaded */
 	char unwinder[PATH_MAX]; /* "": no unwinder */
 	/* files whose functions dlsym and cuGetProcAddress return; "": unknown */
-	char by_name[PATH_MAX], by_driver[PATH_MAX];
+	char dlsym_file[PATH_MAX], get_proc_address_file[PATH_MAX];
 };
 
 struct gmt_doctor_python {
 	bool is_python; /* the command runs Python */
-	bool is_asked;  /* this Python has answered */
+	bool has_answered; /* this Python ran and printed its version */
 	char version[64], implementation[32];
 	bool is_free_threaded, has_trace_refs;
 	char torch[64]; /* version; "": not installed */
@@ -78,8 +78,8 @@ struct gmt_doctor {
 	struct gmt_doctor_recorder recorder;
 	struct gmt_doctor_program program;
 	struct gmt_doctor_elf elf; /* of the program */
-	bool is_elsewhere; /* the command only asks another process to start the program */
-	bool is_loadable; /* judged by its format and its dynamic linker */
+	bool starts_elsewhere; /* the command asks another process to start the program */
+	bool is_loadable; /* its format and its dynamic linker allow preloading */
 	struct gmt_doctor_subprocess listing; /* list of libraries that its dynamic linker would load */
 	struct gmt_doctor_python python;
 	struct gmt_doctor_driver driver;
@@ -98,7 +98,7 @@ void gmt_doctor_gather_driver(struct gmt_doctor *doctor);
  * If the command's Python is a script, sets doctor->program.path to the interpreter that the script
  * starts.
  */
-void gmt_doctor_follow_python(struct gmt_doctor *doctor);
+void gmt_doctor_resolve_python(struct gmt_doctor *doctor);
 
 /* Returns whether this machine's dynamic linker starts the program and is glibc's. */
 bool gmt_doctor_accepts_recorder(const struct gmt_doctor_elf *elf);
@@ -106,10 +106,10 @@ bool gmt_doctor_accepts_recorder(const struct gmt_doctor_elf *elf);
 /* Returns whether the command starts a program here, so that questions about its file apply. */
 bool gmt_doctor_has_program(const struct gmt_doctor *doctor);
 
-#define GMT_CHECK(section, id, question, remedy) \
+#define GMT_DOCTOR_CHECK(section, id, question, remedy) \
 	void gmt_doctor_##id(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding);
 #include "tools/doctor/doctor_checks.def"
-#undef GMT_CHECK
+#undef GMT_DOCTOR_CHECK
 
 void gmt_doctor_finding_set(struct gmt_doctor_finding *finding, enum gmt_doctor_finding_state state,
 	const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -119,9 +119,9 @@ void gmt_doctor_finding_advise(struct gmt_doctor_finding *finding, const char *f
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * Runs a probe. This program starts itself again with this variable, so that the driver's libraries
- * are not loaded into the process that prints the findings. Writes lines "gmt:key=value" to stdout.
- * Returns the exit code.
+ * Runs the probe `what` and ends the process. `doctor` starts this program again with the variable
+ * GMT_DOCTOR_PROBE, so that the driver's libraries are not loaded into the process that prints the
+ * findings. The probe writes lines "gmt:key=value" to stdout.
  */
 #define GMT_DOCTOR_PROBE "GPUMEMTRACE_DOCTOR_PROBE"
 int gmt_doctor_probe(const char *what);

@@ -10,7 +10,7 @@
 
 #include "tools/doctor/doctor.h"
 
-enum { LIMIT_MS = 20000 };
+enum { TIMEOUT_MS = 20000 };
 
 static const struct launcher {
 	const char *name;
@@ -24,7 +24,7 @@ static const struct launcher {
 
 static const struct launcher *launcher_of(const struct gmt_doctor *doctor)
 {
-	const char *name = gmt_doctor_program_name(doctor->command[0]);
+	const char *name = gmt_doctor_base_name(doctor->command[0]);
 
 	for (size_t i = 0; i < sizeof(launchers) / sizeof(*launchers); i++)
 		if (strcmp(name, launchers[i].name) == 0)
@@ -45,7 +45,7 @@ static void list_libraries(struct gmt_doctor *doctor)
 	char *preload = gmt_recorder_put_first("LD_PRELOAD", doctor->recorder.path);
 
 	if (preload && (size_t)snprintf(value, sizeof(value), "LD_PRELOAD=%s", preload) < sizeof(value))
-		gmt_doctor_subprocess_run(doctor->elf.interpreter, argv, changes, LIMIT_MS,
+		gmt_doctor_subprocess_run(doctor->elf.interpreter, argv, changes, TIMEOUT_MS,
 			&doctor->listing);
 	free(preload);
 }
@@ -61,10 +61,10 @@ void gmt_doctor_gather_command(struct gmt_doctor *doctor)
 		return;
 
 	const struct launcher *launcher = launcher_of(doctor);
-	doctor->is_elsewhere = launcher && launcher->state == GMT_FINDING_PROBLEM;
-	if (doctor->is_elsewhere)
+	doctor->starts_elsewhere = launcher && launcher->state == GMT_FINDING_PROBLEM;
+	if (doctor->starts_elsewhere)
 		return;
-	gmt_doctor_follow_python(doctor);
+	gmt_doctor_resolve_python(doctor);
 	gmt_doctor_elf_read(doctor->program.path, &doctor->elf);
 	doctor->is_loadable = gmt_doctor_accepts_recorder(elf);
 	if (doctor->is_loadable && doctor->recorder.is_found)
@@ -84,12 +84,12 @@ void gmt_doctor_command_found(const struct gmt_doctor *doctor, struct gmt_doctor
 	case GMT_PROGRAM_NOT_FOUND:
 		if (program->chain[0] && strcmp(program->chain, program->path) != 0) {
 			gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.400s does not exist: %.500s",
-				program->word, program->chain);
+				program->name, program->chain);
 			gmt_doctor_finding_advise(finding,
 				"correct the program in the first line of the script");
 		} else {
-			gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.800s: %s", program->word,
-				strchr(program->word, '/') ? "no such file" : "not found in PATH");
+			gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.800s: %s", program->name,
+				strchr(program->name, '/') ? "no such file" : "not found in PATH");
 		}
 		return;
 	case GMT_PROGRAM_NOT_EXECUTABLE:
@@ -97,10 +97,10 @@ void gmt_doctor_command_found(const struct gmt_doctor *doctor, struct gmt_doctor
 			program->path);
 		gmt_doctor_finding_advise(finding, "start it with its interpreter, or run chmod +x");
 		return;
-	case GMT_PROGRAM_FOLDER:
+	case GMT_PROGRAM_IS_FOLDER:
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%.900s is a folder", program->path);
 		return;
-	case GMT_PROGRAM_ENDLESS:
+	case GMT_PROGRAM_SCRIPT_LOOP:
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"these scripts name only each other as interpreters, never a program: %.900s",
 			program->chain);

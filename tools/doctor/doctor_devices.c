@@ -41,5 +41,5 @@ void gmt_doctor_management(const struct gmt_doctor *doctor, struct gmt_doctor_fi
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%.900s", driver->nvml);
 	else
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING, "%s",
-			driver->nvml_why[0] ? driver->nvml_why : "not asked");
+			driver->nvml_error[0] ? driver->nvml_error : "not asked");
 }

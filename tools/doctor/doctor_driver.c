@@ -11,19 +11,19 @@
  * A driver without persistence mode initializes every device of the machine; eight devices take
  * some seconds.
  */
-enum { LIMIT_MS = 30000, OLDEST_VERSION = 11030 };
+enum { TIMEOUT_MS = 30000, OLDEST_VERSION = 11030 };
 
-static const struct cuda_result {
+static const struct cuda_error {
 	int number;
 	const char *name, *meaning, *remedy;
-} cuda_results[] = {
-#define GMT_CUDA_RESULT(number, name, meaning, remedy) { number, #name, meaning, remedy },
-#include "tools/doctor/doctor_results.def"
-#undef GMT_CUDA_RESULT
+} cuda_errors[] = {
+#define GMT_CUDA_ERROR(number, name, meaning, remedy) { number, #name, meaning, remedy },
+#include "tools/doctor/doctor_cuda_errors.def"
+#undef GMT_CUDA_ERROR
 };
 
 /* Writes LD_PRELOAD without the recorder, because a recording of the probe is not useful. */
-static void others_preloaded(char *ret_value, size_t value_bytes)
+static void preload_without_recorder(char *ret_value, size_t value_bytes)
 {
 	const char *at = getenv("LD_PRELOAD");
 	size_t length = (size_t)snprintf(ret_value, value_bytes, "LD_PRELOAD=");
@@ -39,7 +39,7 @@ static void others_preloaded(char *ret_value, size_t value_bytes)
 	}
 }
 
-static void take_numbers(struct gmt_doctor_driver *driver,
+static void read_answers(struct gmt_doctor_driver *driver,
 	const struct gmt_doctor_subprocess *process)
 {
 	char value[256], key[32];
@@ -74,21 +74,25 @@ void gmt_doctor_gather_driver(struct gmt_doctor *doctor)
 	char preload[2 * PATH_MAX], value[PATH_MAX];
 	const char *const changes[] = { GMT_DOCTOR_PROBE "=driver", preload, NULL };
 
-	others_preloaded(preload, sizeof(preload));
-	gmt_doctor_subprocess_run("/proc/self/exe", argv, changes, LIMIT_MS, &process);
+	preload_without_recorder(preload, sizeof(preload));
+	gmt_doctor_subprocess_run("/proc/self/exe", argv, changes, TIMEOUT_MS, &process);
 	driver->is_found =
 		gmt_doctor_probe_value(&process, "driver", driver->path, sizeof(driver->path));
-	driver->is_late = process.is_late;
-	driver->has_crashed = process.is_started && !process.is_late && WIFSIGNALED(process.status);
-	if (!gmt_doctor_probe_value(&process, "driver_error", driver->why, sizeof(driver->why)))
-		gmt_doctor_subprocess_complaint(&process, NULL, driver->why, sizeof(driver->why));
-	take_numbers(driver, &process);
+	driver->has_timed_out = process.has_timed_out;
+	driver->has_crashed =
+		process.is_started && !process.has_timed_out && WIFSIGNALED(process.status);
+	if (!gmt_doctor_probe_value(&process, "driver_error", driver->open_error,
+			sizeof(driver->open_error)))
+		gmt_doctor_subprocess_error_line(&process, NULL, driver->open_error,
+			sizeof(driver->open_error));
+	read_answers(driver, &process);
 	if (gmt_doctor_probe_value(&process, "nvml_init", value, sizeof(value)) &&
 		strcmp(value, "0") != 0)
-		snprintf(driver->nvml_why, sizeof(driver->nvml_why), "nvmlInit_v2 returns error %.20s",
+		snprintf(driver->nvml_error, sizeof(driver->nvml_error), "nvmlInit_v2 returns error %.20s",
 			value);
 	else if (!gmt_doctor_probe_value(&process, "nvml", driver->nvml, sizeof(driver->nvml)))
-		gmt_doctor_probe_value(&process, "nvml_error", driver->nvml_why, sizeof(driver->nvml_why));
+		gmt_doctor_probe_value(&process, "nvml_error", driver->nvml_error,
+			sizeof(driver->nvml_error));
 	gmt_doctor_probe_value(&process, "release", driver->release, sizeof(driver->release));
 }
 
@@ -98,14 +102,14 @@ void gmt_doctor_driver_found(const struct gmt_doctor *doctor, struct gmt_doctor_
 
 	if (driver->is_found)
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%.900s", driver->path);
-	else if (driver->is_late)
+	else if (driver->has_timed_out)
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"opening libcuda.so.1 takes more than %d s", LIMIT_MS / 1000);
+			"opening libcuda.so.1 takes more than %d s", TIMEOUT_MS / 1000);
 	else if (driver->has_crashed)
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"opening libcuda.so.1 crashes the process");
-	else if (driver->why[0])
-		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%s", driver->why);
+	else if (driver->open_error[0])
+		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "%s", driver->open_error);
 	else
 		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN,
 			"no process could be started to open libcuda.so.1");
@@ -113,11 +117,11 @@ void gmt_doctor_driver_found(const struct gmt_doctor *doctor, struct gmt_doctor_
 
 static void explain_result(int number, struct gmt_doctor_finding *finding)
 {
-	for (size_t i = 0; i < sizeof(cuda_results) / sizeof(*cuda_results); i++)
-		if (cuda_results[i].number == number) {
+	for (size_t i = 0; i < sizeof(cuda_errors) / sizeof(*cuda_errors); i++)
+		if (cuda_errors[i].number == number) {
 			gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "cuInit returns error %d, %s: %s",
-				number, cuda_results[i].name, cuda_results[i].meaning);
-			gmt_doctor_finding_advise(finding, "%s", cuda_results[i].remedy);
+				number, cuda_errors[i].name, cuda_errors[i].meaning);
+			gmt_doctor_finding_advise(finding, "%s", cuda_errors[i].remedy);
 			return;
 		}
 	gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "cuInit returns error %d", number);
@@ -134,9 +138,9 @@ void gmt_doctor_driver_starts(const struct gmt_doctor *doctor, struct gmt_doctor
 	else if (driver->is_initialized)
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "cuInit succeeds%s",
 			driver->is_simulated ? "; the device is simulated" : "");
-	else if (driver->is_late)
+	else if (driver->has_timed_out)
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "cuInit did not return within %d s",
-			LIMIT_MS / 1000);
+			TIMEOUT_MS / 1000);
 	else if (driver->has_crashed)
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM, "cuInit crashes the process");
 	else

@@ -13,14 +13,14 @@
 
 enum { LIST_BYTES = 800 };
 
-static const struct neighbour {
+static const struct preload {
 	const char *part;
 	enum gmt_doctor_finding_state state;
 	const char *meaning, *remedy;
-} neighbours[] = {
-#define GMT_NEIGHBOUR(part, state, meaning, remedy) { part, GMT_FINDING_##state, meaning, remedy },
-#include "tools/doctor/doctor_neighbours.def"
-#undef GMT_NEIGHBOUR
+} preloads[] = {
+#define GMT_PRELOAD(part, state, meaning, remedy) { part, GMT_FINDING_##state, meaning, remedy },
+#include "tools/doctor/doctor_preloads.def"
+#undef GMT_PRELOAD
 };
 
 /* All complaints about the options, in one line. */
@@ -63,13 +63,13 @@ void gmt_doctor_options(const struct gmt_doctor *doctor, struct gmt_doctor_findi
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "%.900s", options);
 }
 
-static const struct neighbour missing = {
+static const struct preload missing = {
 	"",
 	GMT_FINDING_WARNING,
 	"does not exist",
 	"remove the missing libraries from it",
 };
-static const struct neighbour other_copy = {
+static const struct preload other_copy = {
 	"",
 	GMT_FINDING_WARNING,
 	"another copy of the recorder",
@@ -77,20 +77,20 @@ static const struct neighbour other_copy = {
 };
 
 /* Returns what is known about a preloaded file; NULL: nothing relevant. */
-static const struct neighbour *neighbour_of(const char *path)
+static const struct preload *preload_of(const char *path)
 {
-	const char *name = gmt_doctor_program_name(path), *asan = getenv("ASAN_OPTIONS");
+	const char *name = gmt_doctor_base_name(path), *asan = getenv("ASAN_OPTIONS");
 
 	if (strcmp(name, "libgpumemtrace.so") == 0)
 		return &other_copy;
 	if (strchr(path, '/') && access(path, R_OK))
 		return &missing;
-	for (size_t i = 0; i < sizeof(neighbours) / sizeof(*neighbours); i++)
-		if (strstr(name, neighbours[i].part)) {
-			bool is_allowed = neighbours[i].state == GMT_FINDING_PROBLEM && asan &&
+	for (size_t i = 0; i < sizeof(preloads) / sizeof(*preloads); i++)
+		if (strstr(name, preloads[i].part)) {
+			bool is_allowed = preloads[i].state == GMT_FINDING_PROBLEM && asan &&
 				strstr(asan, "verify_asan_link_order=0");
 
-			return is_allowed ? NULL : &neighbours[i];
+			return is_allowed ? NULL : &preloads[i];
 		}
 	return NULL;
 }
@@ -129,7 +129,7 @@ void gmt_doctor_preloads(const struct gmt_doctor *doctor, struct gmt_doctor_find
 		if (!word || strcmp(path, doctor->recorder.path) == 0)
 			continue;
 
-		const struct neighbour *known = neighbour_of(path);
+		const struct preload *known = preload_of(path);
 
 		if (length < sizeof(names))
 			length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%.200s%s%s%s",

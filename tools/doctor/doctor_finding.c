@@ -26,5 +26,6 @@ void gmt_doctor_finding_advise(struct gmt_doctor_finding *finding, const char *f
 
 bool gmt_doctor_has_program(const struct gmt_doctor *doctor)
 {
-	return doctor->command && doctor->program.state == GMT_PROGRAM_FOUND && !doctor->is_elsewhere;
+	return doctor->command && doctor->program.state == GMT_PROGRAM_FOUND &&
+		!doctor->starts_elsewhere;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks whether a script uses a framework whose blocks are not seen. Reads the script and imports
- * nothing.
+ * Checks whether a script uses a framework whose blocks the recorder does not see. Only reads the
+ * text of the script.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 enum { MAX_SCRIPT_BYTES = 1 << 20 };
 
 static const struct framework {
-	const char *module, *owner, *sign;
+	const char *module, *owner, *visible_if;
 } frameworks[] = {
-#define GMT_FRAMEWORK(module, owner, sign) { module, owner, sign },
+#define GMT_FRAMEWORK(module, owner, visible_if) { module, owner, visible_if },
 #include "tools/doctor/doctor_frameworks.def"
 #undef GMT_FRAMEWORK
 };
@@ -78,16 +78,19 @@ static bool imports(const char *text, const char *module)
 	return false;
 }
 
-static bool is_open(const struct framework *framework, const char *text)
+/* Returns whether the script or the environment has the setting of `visible_if`. */
+static bool has_visible_blocks(const struct framework *framework, const char *text)
 {
-	const char *equals = strchr(framework->sign, '='), *value;
+	const char *equals = strchr(framework->visible_if, '='), *value;
 	char name[64];
 
-	if (strstr(text, equals ? equals + 1 : framework->sign) && (!equals || strstr(text, "environ")))
+	if (strstr(text, equals ? equals + 1 : framework->visible_if) &&
+		(!equals || strstr(text, "environ")))
 		return true;
 	if (!equals)
 		return false;
-	snprintf(name, sizeof(name), "%.*s", (int)(equals - framework->sign), framework->sign);
+	snprintf(name, sizeof(name), "%.*s", (int)(equals - framework->visible_if),
+		framework->visible_if);
 	value = getenv(name);
 	return value && strcmp(value, equals + 1) == 0;
 }
@@ -96,28 +99,28 @@ void gmt_doctor_arenas(const struct gmt_doctor *doctor, struct gmt_doctor_findin
 {
 	const char *script = script_of(doctor);
 	char *text = script ? read_beginning(script) : NULL;
-	const struct framework *used = NULL, *closed = NULL;
+	const struct framework *used = NULL, *hidden = NULL;
 
-	for (size_t i = 0; text && i < FRAMEWORKS && !closed; i++) {
-		bool is_opened = false;
+	for (size_t i = 0; text && i < FRAMEWORKS && !hidden; i++) {
+		bool is_visible = false;
 		size_t last = i;
 
 		if (!imports(text, frameworks[i].module))
 			continue;
 		used = &frameworks[i];
 		for (; last < FRAMEWORKS && strcmp(frameworks[last].module, used->module) == 0; last++)
-			is_opened |= is_open(&frameworks[last], text);
-		if (!is_opened)
-			closed = used;
+			is_visible |= has_visible_blocks(&frameworks[last], text);
+		if (!is_visible)
+			hidden = used;
 		i = last - 1;
 	}
 	free(text);
-	if (closed) {
+	if (hidden) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_WARNING,
 			"the script imports %s: the recorder does not see blocks inside %s's arena, "
 			"so it finds no leaks there",
-			closed->module, closed->owner);
-		gmt_doctor_finding_advise(finding, "%s", gmt_arenas_setting(closed->owner));
+			hidden->module, hidden->owner);
+		gmt_doctor_finding_advise(finding, "%s", gmt_arenas_setting(hidden->owner));
 	} else if (used) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
 			"the script imports %s; the recorder sees its blocks", used->module);

@@ -25,7 +25,7 @@ typedef int lookup_function(const char *name, void **address, int version, uint6
 	int *status);
 typedef int release_function(char *text, unsigned size_bytes);
 
-enum { VERSION_ASKED = 12000, LINE_BYTES = PATH_MAX + 64 };
+enum { REQUESTED_VERSION = 12000, LINE_BYTES = PATH_MAX + 64 };
 
 /* Prints one line and flushes it, so that it is not lost if the process crashes. */
 __attribute__((format(printf, 2, 3))) static void print_answer(const char *key, const char *format,
@@ -140,10 +140,10 @@ static int find_recorder(struct dl_phdr_info *object, size_t size, void *found)
 }
 
 /*
- * With the recorder preloaded: finds out whether it is loaded, and which file looked-up driver
- * functions come from.
+ * Prints whether the recorder is loaded into this process, and which file contains the driver
+ * functions that dlsym and cuGetProcAddress return.
  */
-static void probe_routes(void)
+static void probe_recorder(void)
 {
 	bool is_loaded = false;
 	void *address = NULL;
@@ -157,9 +157,9 @@ static void probe_routes(void)
 	lookup_function *look_up =
 		driver ? (lookup_function *)dlsym(driver, "cuGetProcAddress_v2") : NULL;
 	if (driver)
-		print_answer("by_name", "%s", file_of(dlsym(driver, "cuMemAlloc_v2")));
-	if (look_up && !look_up("cuMemAlloc", &address, VERSION_ASKED, 0, &status) && address)
-		print_answer("by_driver", "%s", file_of(address));
+		print_answer("dlsym_file", "%s", file_of(dlsym(driver, "cuMemAlloc_v2")));
+	if (look_up && !look_up("cuMemAlloc", &address, REQUESTED_VERSION, 0, &status) && address)
+		print_answer("get_proc_address_file", "%s", file_of(address));
 }
 
 int gmt_doctor_probe(const char *what)
@@ -170,7 +170,7 @@ int gmt_doctor_probe(const char *what)
 	} else if (strcmp(what, "unwinder") == 0) {
 		open_and_print("libunwind.so.8", "unwinder", "unwinder_error");
 	} else {
-		probe_routes();
+		probe_recorder();
 	}
 	/* Skip the driver's exit handlers: they are not relevant here and may take long. */
 	fflush(stdout);

@@ -13,7 +13,7 @@
 /* the kernel's limits: length of the first line, and 5 scripts */
 enum { LINE_BYTES = 256, STEPS = 6, WORDS = 32 };
 
-const char *gmt_doctor_program_name(const char *path)
+const char *gmt_doctor_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -26,7 +26,7 @@ const char *gmt_doctor_program_name(const char *path)
  */
 bool gmt_doctor_program_is_python(const char *path)
 {
-	const char *name = gmt_doctor_program_name(path);
+	const char *name = gmt_doctor_base_name(path);
 
 	if (strncmp(name, "pypy", 4) == 0)
 		return true;
@@ -45,7 +45,7 @@ static enum gmt_doctor_program_state judge(const char *path)
 	if (stat(path, &status))
 		return errno == EACCES ? GMT_PROGRAM_NOT_EXECUTABLE : GMT_PROGRAM_NOT_FOUND;
 	if (S_ISDIR(status.st_mode))
-		return GMT_PROGRAM_FOLDER;
+		return GMT_PROGRAM_IS_FOLDER;
 	/* root may access every file, but can execute only a file with an execute bit. */
 	return access(path, X_OK) || !(status.st_mode & 0111) ? GMT_PROGRAM_NOT_EXECUTABLE
 														  : GMT_PROGRAM_FOUND;
@@ -156,11 +156,11 @@ void gmt_doctor_program_find(char *const *command, struct gmt_doctor_program *re
 	char *const *env_arguments = command + 1; /* arguments of env, if the current step is env */
 
 	memset(program, 0, sizeof(*program));
-	snprintf(program->word, sizeof(program->word), "%s", command[0]);
+	snprintf(program->name, sizeof(program->name), "%s", command[0]);
 	for (int step = 0; step < STEPS; step++) {
 		const char *next = NULL;
 
-		program->state = search(program->word, program->path);
+		program->state = search(program->name, program->path);
 		gmt_doctor_program_add_step(program, program->path);
 		if (program->state != GMT_PROGRAM_FOUND)
 			return;
@@ -171,7 +171,7 @@ void gmt_doctor_program_find(char *const *command, struct gmt_doctor_program *re
 			if (!program->python[0] && gmt_doctor_program_is_python(program->path))
 				memcpy(program->python, program->path, sizeof(program->python));
 			env_arguments = words + 1;
-		} else if (strcmp(gmt_doctor_program_name(program->path), "env") == 0) {
+		} else if (strcmp(gmt_doctor_base_name(program->path), "env") == 0) {
 			next = program_of_env(env_arguments, &program->loses_environment);
 		}
 		if (!next) {
@@ -180,7 +180,7 @@ void gmt_doctor_program_find(char *const *command, struct gmt_doctor_program *re
 			return;
 		}
 		/* `next` may point into `copy`, which is valid until the next script is read. */
-		snprintf(program->word, sizeof(program->word), "%s", next);
+		snprintf(program->name, sizeof(program->name), "%s", next);
 	}
-	program->state = GMT_PROGRAM_ENDLESS;
+	program->state = GMT_PROGRAM_SCRIPT_LOOP;
 }

@@ -14,15 +14,15 @@ enum gmt_doctor_program_state {
 	GMT_PROGRAM_FOUND,
 	GMT_PROGRAM_NOT_FOUND,
 	GMT_PROGRAM_NOT_EXECUTABLE,
-	GMT_PROGRAM_FOLDER,
-	GMT_PROGRAM_ENDLESS, /* scripts that name each other */
+	GMT_PROGRAM_IS_FOLDER,
+	GMT_PROGRAM_SCRIPT_LOOP, /* scripts that name each other */
 };
 
 struct gmt_doctor_program {
 	enum gmt_doctor_program_state state;
 	bool is_readable;
 	bool loses_environment; /* env -i, or env -u LD_PRELOAD */
-	char word[PATH_MAX]; /* the last looked-up name; for a problem, the name that caused it */
+	char name[PATH_MAX]; /* the last looked-up name; for a problem, the name that caused it */
 	/* the program; links are not resolved, because Python's environments depend on them */
 	char path[PATH_MAX];
 	/* a script named like Python that starts it, such as pyenv's; "": no script */
@@ -40,6 +40,6 @@ void gmt_doctor_program_add_step(struct gmt_doctor_program *program, const char 
 bool gmt_doctor_program_is_python(const char *path);
 
 /* Returns the last part of a path. */
-const char *gmt_doctor_program_name(const char *path);
+const char *gmt_doctor_base_name(const char *path);
 
 #endif

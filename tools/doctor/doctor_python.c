@@ -7,7 +7,7 @@
 
 #include "tools/doctor/doctor.h"
 
-enum { LIMIT_MS = 20000 };
+enum { TIMEOUT_MS = 20000 };
 
 /* Same versions as preload/python/python_layout.def; a test compares them. */
 enum { OLDEST_MINOR = 9, NEWEST_MINOR = 15 };
@@ -47,7 +47,7 @@ static bool is_one(const struct gmt_doctor_subprocess *process, const char *key)
  * If the command's Python is a script such as pyenv's, runs it to find out which interpreter it
  * starts. That interpreter becomes the program.
  */
-void gmt_doctor_follow_python(struct gmt_doctor *doctor)
+void gmt_doctor_resolve_python(struct gmt_doctor *doctor)
 {
 	static struct gmt_doctor_subprocess process;
 	static const char question[] =
@@ -57,7 +57,7 @@ void gmt_doctor_follow_python(struct gmt_doctor *doctor)
 
 	if (!doctor->program.python[0] || gmt_doctor_program_is_python(doctor->program.path))
 		return;
-	gmt_doctor_subprocess_run(doctor->program.python, argv, unset, LIMIT_MS, &process);
+	gmt_doctor_subprocess_run(doctor->program.python, argv, unset, TIMEOUT_MS, &process);
 	if (!gmt_doctor_probe_value(&process, "executable", path, sizeof(path)) || path[0] != '/')
 		return;
 	memcpy(doctor->program.path, path, sizeof(path));
@@ -76,8 +76,8 @@ void gmt_doctor_gather_python(struct gmt_doctor *doctor)
 	python->is_python = true;
 	if (!doctor->is_loadable)
 		return;
-	gmt_doctor_subprocess_run(doctor->program.path, argv, unset, LIMIT_MS, &process);
-	python->is_asked =
+	gmt_doctor_subprocess_run(doctor->program.path, argv, unset, TIMEOUT_MS, &process);
+	python->has_answered =
 		gmt_doctor_probe_value(&process, "version", python->version, sizeof(python->version));
 	gmt_doctor_probe_value(&process, "implementation", python->implementation,
 		sizeof(python->implementation));
@@ -95,7 +95,7 @@ void gmt_doctor_python_version(const struct gmt_doctor *doctor, struct gmt_docto
 
 	if (!python->is_python || !doctor->is_loadable)
 		return;
-	if (!python->is_asked) {
+	if (!python->has_answered) {
 		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN, "%.900s -c did not answer",
 			doctor->program.path);
 		return;
@@ -122,7 +122,7 @@ void gmt_doctor_pytorch(const struct gmt_doctor *doctor, struct gmt_doctor_findi
 {
 	const struct gmt_doctor_python *python = &doctor->python;
 
-	if (!python->is_asked)
+	if (!python->has_answered)
 		return;
 	if (!python->torch[0])
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,

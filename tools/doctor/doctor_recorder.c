@@ -7,7 +7,7 @@
 #include "tools/doctor/doctor.h"
 #include "tools/recordings/recorder_version.h"
 
-enum { LIMIT_MS = 20000 };
+enum { TIMEOUT_MS = 20000 };
 
 /*
  * Names of the build's own copy first (preload/meson.build), in the order in which the recorder
@@ -24,7 +24,7 @@ static void probe(struct gmt_doctor_subprocess *process, const char *what, const
 	snprintf(question, sizeof(question), GMT_DOCTOR_PROBE "=%s", what);
 	if ((size_t)snprintf(value, sizeof(value), "LD_PRELOAD=%s", preload) >= sizeof(value))
 		changes[1] = NULL;
-	gmt_doctor_subprocess_run("/proc/self/exe", argv, changes, LIMIT_MS, process);
+	gmt_doctor_subprocess_run("/proc/self/exe", argv, changes, TIMEOUT_MS, process);
 }
 
 static void find_unwinder(struct gmt_doctor_recorder *recorder,
@@ -54,15 +54,17 @@ void gmt_doctor_gather_recorder(struct gmt_doctor *doctor)
 	find_unwinder(recorder, &process);
 
 	char *preload = gmt_recorder_put_first("LD_PRELOAD", recorder->path);
-	probe(&process, "routes", preload ? preload : recorder->path);
+	probe(&process, "recorder", preload ? preload : recorder->path);
 	free(preload);
 
 	char path[PATH_MAX];
 	recorder->is_loaded = gmt_doctor_probe_value(&process, "recorder", path, sizeof(path));
-	gmt_doctor_probe_value(&process, "by_name", recorder->by_name, sizeof(recorder->by_name));
-	gmt_doctor_probe_value(&process, "by_driver", recorder->by_driver, sizeof(recorder->by_driver));
-	gmt_doctor_subprocess_complaint(&process, "libgpumemtrace.so", recorder->complaint,
-		sizeof(recorder->complaint));
+	gmt_doctor_probe_value(&process, "dlsym_file", recorder->dlsym_file,
+		sizeof(recorder->dlsym_file));
+	gmt_doctor_probe_value(&process, "get_proc_address_file", recorder->get_proc_address_file,
+		sizeof(recorder->get_proc_address_file));
+	gmt_doctor_subprocess_error_line(&process, "libgpumemtrace.so", recorder->linker_error,
+		sizeof(recorder->linker_error));
 }
 
 void gmt_doctor_recorder_found(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
@@ -93,9 +95,9 @@ void gmt_doctor_recorder_loads(const struct gmt_doctor *doctor, struct gmt_docto
 	if (recorder->is_loaded)
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK,
 			"LD_PRELOAD loads the recorder into a process");
-	else if (recorder->complaint[0])
+	else if (recorder->linker_error[0])
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"LD_PRELOAD does not load the recorder: %s", recorder->complaint);
+			"LD_PRELOAD does not load the recorder: %s", recorder->linker_error);
 	else
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"LD_PRELOAD does not load the recorder");
@@ -119,22 +121,22 @@ void gmt_doctor_unwinder(const struct gmt_doctor *doctor, struct gmt_doctor_find
 void gmt_doctor_calls_reach(const struct gmt_doctor *doctor, struct gmt_doctor_finding *finding)
 {
 	const struct gmt_doctor_recorder *recorder = &doctor->recorder;
-	bool by_name = strstr(recorder->by_name, "libgpumemtrace.so");
-	bool by_driver = strstr(recorder->by_driver, "libgpumemtrace.so");
+	bool dlsym_reaches = strstr(recorder->dlsym_file, "libgpumemtrace.so");
+	bool get_proc_address_reaches = strstr(recorder->get_proc_address_file, "libgpumemtrace.so");
 
 	if (!doctor->driver.is_found || !recorder->is_loaded)
 		return;
-	if (!recorder->by_name[0])
+	if (!recorder->dlsym_file[0])
 		gmt_doctor_finding_set(finding, GMT_FINDING_UNKNOWN,
 			"the process with the recorder did not report");
-	else if (!by_name)
+	else if (!dlsym_reaches)
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
-			"dlsym finds cuMemAlloc_v2 in %.900s, not in the recorder", recorder->by_name);
-	else if (recorder->by_driver[0] && !by_driver)
+			"dlsym finds cuMemAlloc_v2 in %.900s, not in the recorder", recorder->dlsym_file);
+	else if (recorder->get_proc_address_file[0] && !get_proc_address_reaches)
 		gmt_doctor_finding_set(finding, GMT_FINDING_PROBLEM,
 			"cuGetProcAddress finds cuMemAlloc in %.900s, not in the recorder",
-			recorder->by_driver);
+			recorder->get_proc_address_file);
 	else
 		gmt_doctor_finding_set(finding, GMT_FINDING_OK, "with dlsym%s",
-			by_driver ? " and with cuGetProcAddress" : "");
+			get_proc_address_reaches ? " and with cuGetProcAddress" : "");
 }

@@ -111,7 +111,7 @@ static bool record(const struct gmt_doctor *doctor, struct outcome *ret_outcome)
 	snprintf(pattern, sizeof(pattern), "%s/*", folder);
 	if (!glob(pattern, GLOB_PERIOD, NULL, &files))
 		for (size_t i = 0; i < files.gl_pathc; i++) {
-			if (strstr(gmt_doctor_program_name(files.gl_pathv[i]), ".gmt.gz"))
+			if (strstr(gmt_doctor_base_name(files.gl_pathv[i]), ".gmt.gz"))
 				count(files.gl_pathv[i], ret_outcome);
 			remove_file(files.gl_pathv[i]);
 		}

@@ -10,9 +10,9 @@
 static const struct row {
 	const char *section, *id, *question, *remedy;
 } rows[] = {
-#define GMT_CHECK(section, id, question, remedy) { #section, #id, question, remedy },
+#define GMT_DOCTOR_CHECK(section, id, question, remedy) { #section, #id, question, remedy },
 #include "tools/doctor/doctor_checks.def"
-#undef GMT_CHECK
+#undef GMT_DOCTOR_CHECK
 };
 
 enum { ROWS = sizeof(rows) / sizeof(*rows) };

@@ -15,9 +15,10 @@
 #include <unistd.h>
 
 /*
- * How long to wait for a killed process: a process that waits for a device's driver may never end.
+ * Time limit for the end of a killed process. A process that waits for a device's driver may never
+ * end.
  */
-enum { DEATH_MS = 1000, STEP_MS = 10 };
+enum { KILL_WAIT_MS = 1000, STEP_MS = 10 };
 
 struct channel {
 	int fd; /* -1: closed */
@@ -81,7 +82,7 @@ static void read_channel(struct channel *channel)
 }
 
 /* Reads until both pipes are closed or the deadline has passed. */
-static void listen_to(struct channel channels[2], int64_t deadline_ms)
+static void read_channels(struct channel channels[2], int64_t deadline_ms)
 {
 	while (channels[0].fd >= 0 || channels[1].fd >= 0) {
 		struct pollfd ends[2] = {
@@ -115,9 +116,9 @@ static bool wait_until(pid_t pid, int *ret_status, int64_t deadline_ms)
 }
 
 void gmt_doctor_subprocess_run(const char *path, const char *const argv[],
-	const char *const changes[], int limit_ms, struct gmt_doctor_subprocess *ret_process)
+	const char *const changes[], int timeout_ms, struct gmt_doctor_subprocess *ret_process)
 {
-	int64_t deadline_ms = now_ms() + limit_ms;
+	int64_t deadline_ms = now_ms() + timeout_ms;
 	int out[2], err[2];
 
 	memset(ret_process, 0, sizeof(*ret_process));
@@ -141,18 +142,18 @@ void gmt_doctor_subprocess_run(const char *path, const char *const argv[],
 	};
 	if (pid < 0)
 		deadline_ms = 0;
-	listen_to(channels, deadline_ms);
+	read_channels(channels, deadline_ms);
 	if (pid < 0)
 		return;
 	ret_process->is_started = true;
 	if (wait_until(pid, &ret_process->status, deadline_ms))
 		return;
-	ret_process->is_late = true;
+	ret_process->has_timed_out = true;
 	kill(pid, SIGKILL);
-	wait_until(pid, &ret_process->status, now_ms() + DEATH_MS);
+	wait_until(pid, &ret_process->status, now_ms() + KILL_WAIT_MS);
 }
 
-void gmt_doctor_subprocess_complaint(const struct gmt_doctor_subprocess *process, const char *word,
+void gmt_doctor_subprocess_error_line(const struct gmt_doctor_subprocess *process, const char *word,
 	char *ret_line, size_t line_bytes)
 {
 	const char *end = process->err + strlen(process->err);

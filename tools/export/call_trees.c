@@ -11,7 +11,7 @@
 #include "tools/output/message.h"
 #include "tools/output/output.h"
 #include "tools/output/terminal.h"
-#include "tools/recordings/newest_recording.h"
+#include "tools/recordings/default_recording.h"
 
 /* Reads the value of --least. */
 static bool read_percent(const char *text, double *ret_percent)
@@ -88,7 +88,7 @@ int gmt_call_trees_run(const struct gmt_command *command, struct gmt_call_trees_
 		gmt_message_error("%s: takes one recording", command->name);
 		return GMT_EXIT_USAGE;
 	}
-	if (!gmt_newest_recording_instead(command->name, &argc, argv))
+	if (!gmt_default_recording(command->name, &argc, argv))
 		return GMT_EXIT_USAGE;
 	return gmt_export_show(&options->export, &format, options, argv[0], stdout);
 }

@@ -20,7 +20,7 @@
 #include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
 #include "tools/output/output.h"
-#include "tools/output/output_name.h"
+#include "tools/output/default_output_name.h"
 
 /* The file that SQLite writes. */
 struct target {
@@ -148,9 +148,9 @@ static int export_inputs(const struct gmt_export_options *options, size_t count,
 	const char *const *paths, const char *first_operand)
 {
 	char buffer[PATH_MAX];
-	const char *to = options->output
-		? options->output
-		: gmt_output_name(first_operand, gmt_export_formats[options->format].suffix, buffer);
+	const char *to = options->output ? options->output
+									 : gmt_default_output_name(first_operand,
+										   gmt_export_formats[options->format].suffix, buffer);
 	const struct gmt_output_rules rules = {
 		.inputs = { { paths, count }, { options->owners.items, options->owners.count } },
 		.force = options->force,

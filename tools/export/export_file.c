@@ -13,7 +13,7 @@
 #include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
 #include "tools/output/output.h"
-#include "tools/output/output_name.h"
+#include "tools/output/default_output_name.h"
 #include "tools/pipeline/owner_options.h"
 #include "tools/pipeline/resolve_moment.h"
 #include "tools/pipeline/symbol_options.h"
@@ -327,8 +327,8 @@ int gmt_export_file(const struct gmt_export_options *options, const char *path)
 {
 	struct state state = { .options = options, .format = &gmt_export_formats[options->format] };
 	char buffer[PATH_MAX];
-	const char *to =
-		options->output ? options->output : gmt_output_name(path, state.format->suffix, buffer);
+	const char *to = options->output ? options->output
+									 : gmt_default_output_name(path, state.format->suffix, buffer);
 	const struct gmt_output_rules rules = {
 		.inputs = { { &path, 1 }, { options->owners.items, options->owners.count } },
 		.force = options->force,

@@ -22,7 +22,7 @@
 
 enum { GZIP_LEVEL = 6 };
 
-/* The recording while it is written. */
+/* The new recording while it is written. */
 struct recording {
 	struct gmt_encoder encoder;
 	struct gmt_sink *sink;
@@ -38,8 +38,8 @@ static bool write_rows(void *user, uint32_t kind, const void *rows, uint32_t cou
 			recording->encoder.block.count, &recording->error);
 }
 
-/* Adds the name of the file in front of an error about its content. */
-static enum gmt_status name_error(const struct gmt_import_input *input, struct gmt_error *error)
+/* Puts the name of the file in front of an error about its content. */
+static enum gmt_status prefix_error(const struct gmt_import_input *input, struct gmt_error *error)
 {
 	struct gmt_error inner = *error;
 
@@ -75,7 +75,7 @@ static enum gmt_status import(const struct gmt_import_input *input, uint64_t pid
 		status = gmt_nsight_import(input->path, pid, options, error);
 		break;
 	}
-	return status ? name_error(input, error) : GMT_OK;
+	return status ? prefix_error(input, error) : GMT_OK;
 }
 
 /* Writes the recording. Returns the exit code. */
@@ -98,7 +98,7 @@ static int write_recording(const struct gmt_import_input *input, uint64_t pid, c
 		status = gmt_sink_push(recording.sink, header, sizeof(header), &error);
 		if (!status)
 			status = import(input, pid, &options, &error);
-		/* The cause, if it is in the output. */
+		/* If the output failed, its error is the cause. */
 		if (status && recording.error.status) {
 			error = recording.error;
 			status = error.status;
@@ -114,8 +114,10 @@ static int write_recording(const struct gmt_import_input *input, uint64_t pid, c
 							  : gmt_message_failure(&error);
 }
 
-/* Returns the name of the recording of a file: its own, with another ending. */
-static const char *name_of(const char *path, char buffer[PATH_MAX])
+/*
+ * Writes the default name of a file's recording to `buffer`: the file's name with another ending.
+ */
+static const char *default_name(const char *path, char buffer[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	const char *dot = strrchr(name, '.');
@@ -126,11 +128,11 @@ static const char *name_of(const char *path, char buffer[PATH_MAX])
 	return buffer;
 }
 
-int gmt_import_file(const char *path, const struct gmt_import_choice *choice)
+int gmt_import_file(const char *path, const struct gmt_import_file_options *options)
 {
 	char buffer[PATH_MAX];
-	const char *name = choice->output ? choice->output : name_of(path, buffer);
-	const struct gmt_output_rules rules = { .inputs = { { &path, 1 } }, .force = choice->force };
+	const char *name = options->output ? options->output : default_name(path, buffer);
+	const struct gmt_output_rules rules = { .inputs = { { &path, 1 } }, .force = options->force };
 	struct gmt_output *to = gmt_output_open_bytes(name, &rules);
 	struct gmt_import_input input = { 0 };
 	struct gmt_error error = { 0 };
@@ -140,7 +142,7 @@ int gmt_import_file(const char *path, const struct gmt_import_choice *choice)
 		return GMT_EXIT_UNREADABLE;
 	code = gmt_import_input_read(&input, path, &error)
 		? gmt_message_failure(&error)
-		: write_recording(&input, choice->pid, name, to);
+		: write_recording(&input, options->pid, name, to);
 	gmt_import_input_fini(&input);
 	if (code) {
 		gmt_output_discard(to);

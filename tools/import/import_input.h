@@ -2,7 +2,7 @@
 #ifndef GMT_TOOLS_IMPORT_IMPORT_INPUT_H
 #define GMT_TOOLS_IMPORT_IMPORT_INPUT_H
 
-/* The file that is imported. */
+/* Reads the file to import, and finds its kind. */
 
 #include <stdint.h>
 
@@ -12,19 +12,19 @@
 enum gmt_import_kind {
 	GMT_IMPORT_PICKLE,
 	GMT_IMPORT_CSV,
-	GMT_IMPORT_NSIGHT, /* SQLite, whose file is not read here */
+	GMT_IMPORT_NSIGHT, /* an SQLite file, which SQLite itself reads */
 };
 
 struct gmt_import_input {
 	const char *path;
 	const char *name; /* for messages */
-	GMT_VEC(uint8_t) bytes; /* all, or some of the first ones of a file of SQLite */
+	GMT_VEC(uint8_t) bytes; /* the whole content; only the first bytes of an SQLite file */
 	enum gmt_import_kind kind;
 };
 
 /*
  * Reads a file, or standard input for the path `-`, and finds its kind. Errors begin with the name
- * of the file. The caller ends *ret_input with gmt_import_input_fini, also after an error.
+ * of the file. The caller ends *ret_input (zeroed) with gmt_import_input_fini, also after an error.
  */
 enum gmt_status gmt_import_input_read(struct gmt_import_input *ret_input, const char *path,
 	struct gmt_error *error);

@@ -8,7 +8,12 @@
 #include <sys/stat.h>
 
 /* A row of the largest view of our own export needs about a hundred instructions. */
-enum { STEP = 1000, LEAST_STEPS = 200000, BYTES_FOR_EACH_STEP = 10, TEXT_BYTES = 16 << 20 };
+enum {
+	STEP_INSTRUCTIONS = 1000,
+	MIN_STEPS = 200000,
+	FILE_BYTES_PER_STEP = 10,
+	MAX_TEXT_BYTES = 16 << 20,
+};
 
 static int count_steps(void *user)
 {
@@ -22,7 +27,7 @@ static int count_steps(void *user)
 	return 1;
 }
 
-/* Allows statements and views to read, and nothing else. */
+/* Allows statements and views only to read. */
 static int authorize(void *user, int action, const char *first, const char *second,
 	const char *database, const char *view)
 {
@@ -37,7 +42,7 @@ static int authorize(void *user, int action, const char *first, const char *seco
 		: SQLITE_DENY;
 }
 
-/* Writes the path as an address for SQLite, in which all special characters are encoded. */
+/* Writes the path as a URI for SQLite. Encodes all special characters. */
 static bool make_address(const char *path, char *ret_address, size_t size)
 {
 	static const char start[] = "file:", end[] = "?mode=ro&immutable=1";
@@ -78,17 +83,18 @@ enum gmt_status gmt_nsight_database_open(struct gmt_nsight_database *ret_databas
 	if (sqlite3_open_v2(address, &ret_database->connection, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI,
 			NULL) != SQLITE_OK)
 		return gmt_nsight_database_fail(ret_database, error);
-	ret_database->steps_left = LEAST_STEPS;
+	ret_database->steps_left = MIN_STEPS;
 	if (!stat(path, &file))
-		ret_database->steps_left += (uint64_t)file.st_size / BYTES_FOR_EACH_STEP;
-	sqlite3_limit(ret_database->connection, SQLITE_LIMIT_LENGTH, TEXT_BYTES);
+		ret_database->steps_left += (uint64_t)file.st_size / FILE_BYTES_PER_STEP;
+	sqlite3_limit(ret_database->connection, SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES);
 	sqlite3_db_config(ret_database->connection, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(ret_database->connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(ret_database->connection, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	sqlite3_exec(ret_database->connection, "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY;",
 		NULL, NULL, NULL);
 	sqlite3_set_authorizer(ret_database->connection, authorize, NULL);
-	sqlite3_progress_handler(ret_database->connection, STEP, count_steps, ret_database);
+	sqlite3_progress_handler(ret_database->connection, STEP_INSTRUCTIONS, count_steps,
+		ret_database);
 	return GMT_OK;
 }
 
@@ -99,7 +105,7 @@ bool gmt_nsight_database_has(struct gmt_nsight_database *database, const char *t
 	char text[200];
 	bool has;
 
-	/* A name with its table cannot be a text by mistake. */
+	/* SQLite takes an unknown "name" as a text, but not "table"."name". */
 	if (column)
 		snprintf(text, sizeof(text), "SELECT \"%s\".\"%s\" FROM \"%s\"", table, column, table);
 	else

@@ -7,9 +7,9 @@
 
 #include "base/text.h"
 #include "tools/import/nsight_phases.h"
-#include "tools/import/nsight_writing.h"
+#include "tools/import/nsight_writer.h"
 
-/* Times from here on are those of the Unix epoch: since 1973. */
+/* Times from this one on (in 1973) are since the Unix epoch. Smaller times are since the start. */
 #define EPOCH_NS INT64_C(100000000000000000)
 
 enum { MAX_FRAMES = 65536, OPERATION_ALLOCATION = 0, OPERATION_DEALLOCATION = 1 };
@@ -44,42 +44,42 @@ static size_t first_frame(const struct gmt_nsight_rows *rows, int64_t chain)
 	return first;
 }
 
-static bool write_frame(struct gmt_nsight_writing *writing, const struct gmt_nsight_frame *frame,
+static bool write_frame(struct gmt_nsight_writer *writer, const struct gmt_nsight_frame *frame,
 	uint32_t *ret_id)
 {
-	struct gmt_nsight_text symbol = gmt_nsight_rows_text(&writing->rows, frame->symbol);
-	struct gmt_nsight_text module = gmt_nsight_rows_text(&writing->rows, frame->module);
+	struct gmt_nsight_text symbol = gmt_nsight_rows_text(&writer->rows, frame->symbol);
+	struct gmt_nsight_text module = gmt_nsight_rows_text(&writer->rows, frame->module);
 	struct gmt_import_frame row = { .is_native = true };
 
-	return gmt_import_text(&writing->writer, symbol.text, symbol.length, &row.function) &&
-		gmt_import_text(&writing->writer, module.text, module.length, &row.file) &&
-		gmt_import_frame(&writing->writer, &row, ret_id);
+	return gmt_import_text(&writer->output, symbol.text, symbol.length, &row.function) &&
+		gmt_import_text(&writer->output, module.text, module.length, &row.file) &&
+		gmt_import_frame(&writer->output, &row, ret_id);
 }
 
-static bool find_stack(struct gmt_nsight_writing *writing, int64_t chain, uint32_t *ret_stack)
+static bool find_stack(struct gmt_nsight_writer *writer, int64_t chain, uint32_t *ret_stack)
 {
-	const struct gmt_nsight_rows *rows = &writing->rows;
+	const struct gmt_nsight_rows *rows = &writer->rows;
 	uint64_t known;
 
 	*ret_stack = 0;
 	if (!chain)
 		return true;
-	if (gmt_map_find(&writing->stacks, (uint64_t)chain, &known)) {
+	if (gmt_map_find(&writer->stacks, (uint64_t)chain, &known)) {
 		*ret_stack = (uint32_t)known;
 		return true;
 	}
-	writing->frames.count = 0;
+	writer->frames.count = 0;
 	for (size_t i = first_frame(rows, chain); i < rows->frames.count &&
-		rows->frames.items[i].chain == chain && writing->frames.count < MAX_FRAMES;
+		rows->frames.items[i].chain == chain && writer->frames.count < MAX_FRAMES;
 		i++) {
-		uint32_t *slot = gmt_vec_push(&writing->frames);
+		uint32_t *slot = gmt_vec_push(&writer->frames);
 
-		if (!slot || !write_frame(writing, &rows->frames.items[i], slot))
+		if (!slot || !write_frame(writer, &rows->frames.items[i], slot))
 			return false;
 	}
-	return gmt_import_stack(&writing->writer, writing->frames.items, writing->frames.count,
+	return gmt_import_stack(&writer->output, writer->frames.items, writer->frames.count,
 			   ret_stack) &&
-		gmt_map_put(&writing->stacks, (uint64_t)chain, *ret_stack);
+		gmt_map_put(&writer->stacks, (uint64_t)chain, *ret_stack);
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -94,7 +94,7 @@ static size_t name_length(const struct gmt_nsight_text *name)
 		: name->length;
 }
 
-static bool set_call(struct gmt_nsight_writing *writing, const struct gmt_nsight_event *row,
+static bool set_call(struct gmt_nsight_writer *writer, const struct gmt_nsight_event *row,
 	struct gmt_event *event)
 {
 	uint64_t index = 0;
@@ -103,32 +103,31 @@ static bool set_call(struct gmt_nsight_writing *writing, const struct gmt_nsight
 	char text[64];
 
 	if (row->has_correlation)
-		gmt_map_find(&writing->rows.call_of, (uint64_t)row->correlation, &index);
-	call = &writing->rows.calls.items[index];
-	name = index ? gmt_nsight_rows_text(&writing->rows, call->name)
-				 : (struct gmt_nsight_text){ "", 0 };
+		gmt_map_find(&writer->rows.call_of, (uint64_t)row->correlation, &index);
+	call = &writer->rows.calls.items[index];
+	name =
+		index ? gmt_nsight_rows_text(&writer->rows, call->name) : (struct gmt_nsight_text){ "", 0 };
 	snprintf(text, sizeof(text), "%.*s",
 		(int)(name_length(&name) < sizeof(text) ? name_length(&name) : sizeof(text) - 1),
 		name.text);
 	if (!*text)
 		snprintf(text, sizeof(text), "%s", event->kind == GMT_KIND_ALLOC ? "alloc" : "free");
-	/* The names come from the file. There are few, but a hostile file may have many. */
-	if (writing->writer.apis.entries.count > INT16_MAX)
+	/* The names come from the file. Usually they are few, but a hostile file may have many. */
+	if (writer->output.apis.entries.count > INT16_MAX)
 		snprintf(text, sizeof(text), "other");
-	return gmt_nsight_thread(writing, index ? call->thread : writing->rows.process,
-			   &event->thread) &&
-		find_stack(writing, index ? call->chain : 0, &event->frames) &&
-		gmt_import_api(&writing->writer, text, "cudart", &event->api);
+	return gmt_nsight_thread(writer, index ? call->thread : writer->rows.process, &event->thread) &&
+		find_stack(writer, index ? call->chain : 0, &event->frames) &&
+		gmt_import_api(&writer->output, text, "cudart", &event->api);
 }
 
-static bool write_event(struct gmt_nsight_writing *writing, const struct gmt_nsight_event *row)
+static bool write_event(struct gmt_nsight_writer *writer, const struct gmt_nsight_event *row)
 {
 	bool is_free = row->operation == OPERATION_DEALLOCATION;
 	uint8_t space = row->kind >= 0 && row->kind < (int64_t)sizeof(spaces) ? spaces[row->kind]
 																		  : GMT_SPACE_DEVICE;
 	bool is_host;
 	struct gmt_event event = {
-		.stamp = gmt_nsight_stamp(writing, row->start_ns),
+		.stamp = gmt_nsight_stamp(writer, row->start_ns),
 		.kind = is_free ? GMT_KIND_FREE : GMT_KIND_ALLOC,
 		.address = row->address,
 		.size_bytes = is_free ? 0 : row->size_bytes,
@@ -146,49 +145,49 @@ static bool write_event(struct gmt_nsight_writing *writing, const struct gmt_nsi
 																		 : (int16_t)row->device;
 	if (!is_host && !row->has_device)
 		event.device = GMT_DEVICE_UNKNOWN;
-	if (!set_call(writing, row, &event) || !gmt_import_event(&writing->writer, &event))
+	if (!set_call(writer, row, &event) || !gmt_import_event(&writer->output, &event))
 		return false;
-	writing->without_stack += !is_free && !event.frames;
+	writer->without_stack += !is_free && !event.frames;
 	if (is_free)
-		gmt_map_remove(&writing->live, row->address, NULL);
-	return is_free || gmt_map_put(&writing->live, row->address, 0);
+		gmt_map_remove(&writer->live, row->address, NULL);
+	return is_free || gmt_map_put(&writer->live, row->address, 0);
 }
 
 /*
- * Writes events of one time. An address that lives is freed first: another block may have got it at
- * the same time. The other frees come after the allocations.
+ * Writes the events of one time. First frees the live addresses, because another block may have got
+ * the same address at the same time. Then writes the allocations, then the other frees.
  */
-static bool write_group(struct gmt_nsight_writing *writing, struct gmt_nsight_event *rows,
+static bool write_group(struct gmt_nsight_writer *writer, struct gmt_nsight_event *rows,
 	size_t count)
 {
-	for (int turn = 0; turn < 3; turn++)
+	for (int pass = 0; pass < 3; pass++)
 		for (size_t i = 0; i < count; i++) {
 			bool is_free = rows[i].operation == OPERATION_DEALLOCATION;
 			uint64_t found;
 
 			if (rows[i].operation != OPERATION_ALLOCATION && !is_free) {
-				writing->unknown_operations += !turn;
+				writer->unknown_operations += !pass;
 				continue;
 			}
-			if (is_free == (turn == 1) ||
-				(!turn && !gmt_map_find(&writing->live, rows[i].address, &found)))
+			if (is_free == (pass == 1) ||
+				(!pass && !gmt_map_find(&writer->live, rows[i].address, &found)))
 				continue;
-			if (!write_event(writing, &rows[i]))
+			if (!write_event(writer, &rows[i]))
 				return false;
-			rows[i].operation = INT64_MIN; /* it is done */
+			rows[i].operation = INT64_MIN; /* skip the row in the next passes */
 		}
 	return true;
 }
 
-static bool write_events(struct gmt_nsight_writing *writing)
+static bool write_events(struct gmt_nsight_writer *writer)
 {
-	struct gmt_nsight_event *rows = writing->rows.events.items;
-	size_t count = writing->rows.events.count;
+	struct gmt_nsight_event *rows = writer->rows.events.items;
+	size_t count = writer->rows.events.count;
 
 	for (size_t i = 0, end; i < count; i = end) {
 		for (end = i + 1; end < count && rows[end].start_ns == rows[i].start_ns;)
 			end++;
-		if (!write_group(writing, rows + i, end - i))
+		if (!write_group(writer, rows + i, end - i))
 			return false;
 	}
 	return true;
@@ -196,31 +195,32 @@ static bool write_events(struct gmt_nsight_writing *writing)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static void note(struct gmt_nsight_writing *writing)
+/* Writes notes about what the recording lacks. */
+static void write_notes(struct gmt_nsight_writer *writer)
 {
-	struct gmt_import_writer *writer = &writing->writer;
+	struct gmt_import_writer *output = &writer->output;
 
-	gmt_import_note(writer,
+	gmt_import_note(output,
 		"imported from a report of Nsight Systems: it covers memory that CUDA handed out while "
 		"Nsight Systems recorded");
-	if (!writing->rows.events.count)
-		gmt_import_note(writer, "the report has no events of memory");
-	if (writing->without_stack)
-		gmt_import_note(writer,
+	if (!writer->rows.events.count)
+		gmt_import_note(output, "the report has no events of memory");
+	if (writer->without_stack)
+		gmt_import_note(output,
 			"%s allocations have no stack: `nsys profile --cudabacktrace=all` records stacks",
-			gmt_text_count(writing->without_stack).text);
-	if (writing->unknown_operations)
-		gmt_import_note(writer, "%s events have operations that are not known",
-			gmt_text_count(writing->unknown_operations).text);
+			gmt_text_count(writer->without_stack).text);
+	if (writer->unknown_operations)
+		gmt_import_note(output, "%s events have operations that are not known",
+			gmt_text_count(writer->unknown_operations).text);
 }
 
 /*
- * Times of a report begin when Nsight Systems began to record, so this is the start of the
- * recording. Times since 1970 begin with the first event.
+ * Finds the start of the recording. Times of a report are usually since Nsight Systems began to
+ * record. If they are since 1970, the recording begins with the first event.
  */
-static void find_start(struct gmt_nsight_writing *writing, struct gmt_import_options *options)
+static void find_start(struct gmt_nsight_writer *writer, struct gmt_import_options *options)
 {
-	const struct gmt_nsight_rows *rows = &writing->rows;
+	const struct gmt_nsight_rows *rows = &writer->rows;
 	int64_t first_ns = rows->events.count ? rows->events.items[0].start_ns : INT64_MAX;
 
 	for (size_t i = 0; i < rows->ranges.count; i++)
@@ -228,48 +228,47 @@ static void find_start(struct gmt_nsight_writing *writing, struct gmt_import_opt
 			first_ns = rows->ranges.items[i].start_ns;
 	options->start_time_ns = rows->session_start_ns > 0 ? (uint64_t)rows->session_start_ns : 0;
 	if (first_ns >= EPOCH_NS && first_ns != INT64_MAX) {
-		writing->base_ns = first_ns;
+		writer->base_ns = first_ns;
 		options->start_time_ns = (uint64_t)first_ns;
 	}
 }
 
-static enum gmt_status write_all(struct gmt_nsight_writing *writing,
+static enum gmt_status write_all(struct gmt_nsight_writer *writer,
 	const struct gmt_import_options *options, struct gmt_error *error)
 {
 	struct gmt_import_options own = *options;
 	bool done;
 
 	own.tool = "Nsight Systems report";
-	own.pid =
-		(uint32_t)((uint64_t)writing->rows.process >> GMT_NSIGHT_ID_BITS & GMT_NSIGHT_ID_MASK);
-	find_start(writing, &own);
-	writing->last_stamp = GMT_IMPORT_START_STAMP;
-	done = gmt_import_begin(&writing->writer, &own) && write_events(writing) &&
-		gmt_nsight_write_phases(writing);
+	own.pid = (uint32_t)((uint64_t)writer->rows.process >> GMT_NSIGHT_ID_BITS & GMT_NSIGHT_ID_MASK);
+	find_start(writer, &own);
+	writer->last_stamp = GMT_IMPORT_START_STAMP;
+	done = gmt_import_begin(&writer->output, &own) && write_events(writer) &&
+		gmt_nsight_write_phases(writer);
 	if (done) {
-		note(writing);
-		done = gmt_import_end(&writing->writer, writing->last_stamp);
+		write_notes(writer);
+		done = gmt_import_end(&writer->output, writer->last_stamp);
 	}
-	gmt_import_fini(&writing->writer);
-	gmt_map_fini(&writing->threads);
-	gmt_map_fini(&writing->stacks);
-	gmt_map_fini(&writing->live);
-	gmt_vec_fini(&writing->frames);
+	gmt_import_fini(&writer->output);
+	gmt_map_fini(&writer->threads);
+	gmt_map_fini(&writer->stacks);
+	gmt_map_fini(&writer->live);
+	gmt_vec_fini(&writer->frames);
 	return done ? GMT_OK : gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 }
 
 enum gmt_status gmt_nsight_import(const char *path, uint64_t pid,
 	const struct gmt_import_options *options, struct gmt_error *error)
 {
-	struct gmt_nsight_writing writing = { 0 };
+	struct gmt_nsight_writer writer = { 0 };
 	struct gmt_nsight_database database = { 0 };
 	enum gmt_status status = gmt_nsight_database_open(&database, path, error);
 
 	if (!status)
-		status = gmt_nsight_rows_read(&writing.rows, &database, pid, error);
+		status = gmt_nsight_rows_read(&writer.rows, &database, pid, error);
 	gmt_nsight_database_close(&database);
 	if (!status)
-		status = write_all(&writing, options, error);
-	gmt_nsight_rows_fini(&writing.rows);
+		status = write_all(&writer, options, error);
+	gmt_nsight_rows_fini(&writer.rows);
 	return status;
 }

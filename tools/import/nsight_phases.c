@@ -6,8 +6,8 @@
 enum { TYPE_MARK = 34, TYPE_PUSH_POP = 59 };
 
 /*
- * A beginning or an end. At equal times, ends come before beginnings, except for a range without
- * length; and of several beginnings, that of the longest range comes first.
+ * The beginning or the end of a range. At equal times, ends come before beginnings, except for a
+ * range without length. Of several beginnings, the longest range comes first.
  */
 struct moment {
 	int64_t time_ns, length_ns;
@@ -28,11 +28,11 @@ static int compare_moments(const void *left, const void *right)
 	return a->range < b->range ? -1 : a->range > b->range;
 }
 
-static bool write_moment(struct gmt_nsight_writing *writing, const struct moment *moment)
+static bool write_moment(struct gmt_nsight_writer *writer, const struct moment *moment)
 {
-	const struct gmt_nsight_range *range = &writing->rows.ranges.items[moment->range];
+	const struct gmt_nsight_range *range = &writer->rows.ranges.items[moment->range];
 	struct gmt_mark mark = {
-		.stamp = gmt_nsight_stamp(writing, moment->time_ns),
+		.stamp = gmt_nsight_stamp(writer, moment->time_ns),
 		.source = GMT_MARK_SOURCE_NVTX,
 	};
 
@@ -45,19 +45,19 @@ static bool write_moment(struct gmt_nsight_writing *writing, const struct moment
 	/* Ranges of one thread nest in their domain. Other ranges have a number. */
 	mark.object = range->type == TYPE_MARK || range->type == TYPE_PUSH_POP ? (uint64_t)range->domain
 																		   : moment->range + 1;
-	return gmt_nsight_thread(writing, range->thread, &mark.thread) &&
+	return gmt_nsight_thread(writer, range->thread, &mark.thread) &&
 		(moment->place != 1 ||
-			gmt_import_name(&writing->writer, range->name, range->name_length, &mark.name)) &&
-		gmt_import_mark(&writing->writer, &mark);
+			gmt_import_name(&writer->output, range->name, range->name_length, &mark.name)) &&
+		gmt_import_mark(&writer->output, &mark);
 }
 
-bool gmt_nsight_write_phases(struct gmt_nsight_writing *writing)
+bool gmt_nsight_write_phases(struct gmt_nsight_writer *writer)
 {
 	GMT_VEC(struct moment) moments = { 0 };
 	bool done = true;
 
-	for (size_t i = 0; done && i < writing->rows.ranges.count; i++) {
-		const struct gmt_nsight_range *range = &writing->rows.ranges.items[i];
+	for (size_t i = 0; done && i < writer->rows.ranges.count; i++) {
+		const struct gmt_nsight_range *range = &writer->rows.ranges.items[i];
 		bool has_end = range->type != TYPE_MARK && range->end_ns >= range->start_ns;
 		int64_t length_ns =
 			has_end ? (int64_t)((uint64_t)range->end_ns - (uint64_t)range->start_ns) : INT64_MAX;
@@ -73,7 +73,7 @@ bool gmt_nsight_write_phases(struct gmt_nsight_writing *writing)
 	if (done && moments.count)
 		qsort(moments.items, moments.count, sizeof(*moments.items), compare_moments);
 	for (size_t i = 0; done && i < moments.count; i++)
-		done = write_moment(writing, &moments.items[i]);
+		done = write_moment(writer, &moments.items[i]);
 	gmt_vec_fini(&moments);
 	return done;
 }

@@ -2,9 +2,9 @@
 #ifndef GMT_TOOLS_IMPORT_NSIGHT_PHASES_H
 #define GMT_TOOLS_IMPORT_NSIGHT_PHASES_H
 
-#include "tools/import/nsight_writing.h"
+#include "tools/import/nsight_writer.h"
 
-/* Writes the ranges of NVTX as phases, and its marks. Returns false if memory is exhausted. */
-bool gmt_nsight_write_phases(struct gmt_nsight_writing *writing);
+/* Writes NVTX ranges as phases, and NVTX marks as marks. Returns false when out of memory. */
+bool gmt_nsight_write_phases(struct gmt_nsight_writer *writer);
 
 #endif

@@ -63,7 +63,7 @@ static enum gmt_status refuse_processes(const struct reading *reading, uint64_t 
 		reading->processes.count > SHOWN_PROCESSES ? ", ..." : "");
 }
 
-/* Finds the process to import. Without any memory, the number of the process is 0. */
+/* Finds the process to import. If no process has memory, rows->process stays 0. */
 static enum gmt_status choose_process(struct reading *reading, uint64_t pid)
 {
 	enum gmt_status status = gmt_nsight_database_read(reading->database,
@@ -141,7 +141,7 @@ static enum gmt_status read_events(struct reading *reading)
 		reading->error);
 }
 
-/* Sorts by time. Equal times keep the order of the file. */
+/* Compares by time. Events of equal times keep the order of the file. */
 static int compare_events(const void *left, const void *right)
 {
 	const struct gmt_nsight_event *a = left, *b = right;
@@ -171,7 +171,7 @@ static bool take_call(void *user, sqlite3_stmt *row)
 		.name = sqlite3_column_int64(row, 2),
 		.chain = sqlite3_column_int64(row, 3),
 	};
-	/* The map has 0 for a call that is not found, so the first call is not number 0. */
+	/* In the map, 0 means that the call was not found. Call number 0 is empty. */
 	return gmt_map_put(&rows->call_of, (uint64_t)correlation, rows->calls.count - 1);
 }
 

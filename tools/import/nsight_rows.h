@@ -3,8 +3,8 @@
 #define GMT_TOOLS_IMPORT_NSIGHT_ROWS_H
 
 /*
- * The rows of an export of Nsight Systems that an import needs, in memory. Nsight Systems creates a
- * table only if it has rows, so all except the first may be missing.
+ * The rows of an export of Nsight Systems that an import needs, in memory. Nsight Systems creates
+ * only tables that have rows, so all tables except the first may be missing.
  */
 
 #include "containers/arena.h"
@@ -14,7 +14,10 @@
 
 #define GMT_NSIGHT_MEMORY "CUDA_GPU_MEMORY_USAGE_EVENTS"
 
-/* The lower 24 bits of a number of a thread are the kernel's; the next 24 bits are the process. */
+/*
+ * In a globalTid, the lower 24 bits are the kernel's thread id; the next 24 bits are the process
+ * id.
+ */
 enum { GMT_NSIGHT_ID_BITS = 24, GMT_NSIGHT_ID_MASK = (1 << GMT_NSIGHT_ID_BITS) - 1 };
 
 struct gmt_nsight_event {
@@ -24,7 +27,7 @@ struct gmt_nsight_event {
 	bool has_device, has_correlation;
 };
 
-/* The call of CUDA that an event belongs to. */
+/* The CUDA call that made an event. */
 struct gmt_nsight_call {
 	int64_t thread, chain, name;
 };
@@ -48,25 +51,25 @@ struct gmt_nsight_text {
 
 struct gmt_nsight_rows {
 	struct gmt_arena arena;
-	int64_t process; /* whose rows these are: its number in the file */
-	GMT_VEC(struct gmt_nsight_event) events; /* by time */
+	int64_t process; /* the process of these rows: its globalPid in the file */
+	GMT_VEC(struct gmt_nsight_event) events; /* in order of time */
 	GMT_VEC(struct gmt_nsight_call) calls;
 	struct gmt_map call_of;                  /* correlation to index in `calls` */
 	GMT_VEC(struct gmt_nsight_range) ranges;
-	GMT_VEC(struct gmt_nsight_frame) frames; /* by chain and depth: leaf first */
+	GMT_VEC(struct gmt_nsight_frame) frames; /* sorted by chain, then depth: leaf first */
 	GMT_VEC(struct gmt_nsight_text) texts;
 	struct gmt_map text_of;                  /* id to index in `texts` */
-	int64_t session_start_ns;                /* of the Unix epoch; 0: not known */
+	int64_t session_start_ns;                /* since the Unix epoch; 0: not known */
 };
 
 /*
- * Reads the rows of process `pid`; 0: the only process with memory. Returns GMT_FORMAT if a table
- * is missing, or the file has memory of several processes or none of this one.
+ * Reads the rows of process `pid`; 0: the only process with memory. Fails with GMT_FORMAT if the
+ * table of memory events is missing, or if the file does not have exactly this process.
  */
 enum gmt_status gmt_nsight_rows_read(struct gmt_nsight_rows *ret_rows,
 	struct gmt_nsight_database *database, uint64_t pid, struct gmt_error *error);
 
-/* Returns the text with an id; an empty one if the file does not have it. */
+/* Returns the text with this id, or "" if the file does not have it. */
 struct gmt_nsight_text gmt_nsight_rows_text(const struct gmt_nsight_rows *rows, int64_t id);
 
 void gmt_nsight_rows_fini(struct gmt_nsight_rows *rows);

@@ -41,7 +41,7 @@ static bool enter(void)
 {
 	struct termios modes = before;
 
-	/* Keys come at once and are not shown. Signals keep their keys. */
+	/* The program gets each key at once, and the terminal does not show it. Ctrl-C still works. */
 	modes.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	modes.c_cc[VMIN] = 0;
 	modes.c_cc[VTIME] = 0;
@@ -69,7 +69,7 @@ static void on_end(int number)
 	leave();
 	set_handler(number, SIG_DFL, 0);
 	raise(number);
-	/* Only a signal that stops the program comes here, when the program continues. */
+	/* The program continues here only after a signal that stopped it. */
 	has_changed = 1;
 	errno = error_number;
 }
@@ -124,14 +124,14 @@ void gmt_full_screen_show(const char *text, size_t columns)
 		size_t used = gmt_columns_count(text, end);
 
 		fwrite(text, 1, (size_t)(end - text), stdout);
-		/* Spaces overwrite the rest of what the line showed before. */
+		/* Spaces overwrite the rest of the old line. */
 		fprintf(stdout, "%*s\n", used < columns ? (int)(columns - used) : 0, "");
 		text = *end ? end + 1 : end;
 	}
 	gmt_safe_stream_command(GMT_TERMINAL_CLEAR_BELOW);
 }
 
-/* Returns the next byte of the keyboard; -1: none has come. */
+/* Returns the next byte of the keyboard; -1: no byte came within `wait_ms`. */
 static int next_byte(int wait_ms)
 {
 	struct pollfd keyboard = { .fd = STDIN_FILENO, .events = POLLIN };

@@ -3,14 +3,15 @@
 #define GMT_TOOLS_LIVE_FULL_SCREEN_H
 
 /*
- * The terminal as a screen that `top` fills, and its keys. The terminal is as before after the end,
- * also after a signal that ends or stops the program. One at a time, for one thread.
+ * The screen of `top`: fills the terminal, and reads its keys. After the end of the screen, and
+ * after a signal that ends or stops the program, the terminal is as before. State of the process;
+ * for one thread.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Keys without a character of their own. */
+/* Keys that are not characters. */
 enum {
 	GMT_KEY_NONE = 0,
 	GMT_KEY_UP = 256,
@@ -32,24 +33,24 @@ bool gmt_full_screen_begin(void);
 size_t gmt_full_screen_lines(void);
 
 /*
- * Shows a text of lines, each at most `columns` wide, in place of what the screen shows. The text
- * may have styles, and its foreign text was made safe.
+ * Replaces the content of the screen by `text`, whose lines have at most `columns` columns. The
+ * text may have styles. The caller has escaped texts from recordings.
  */
 void gmt_full_screen_show(const char *text, size_t columns);
 
 /*
- * Returns the next key of the keyboard, or GMT_KEY_NONE. Does not wait. Returns 'q' at the end of
- * input.
+ * Returns the next key: a character, a GMT_KEY_ constant, or GMT_KEY_NONE. Does not wait. Returns
+ * 'q' at the end of input.
  */
 int gmt_full_screen_key(void);
 
 /*
- * Returns whether the terminal has changed its size, or shows the program again, since the last
- * call.
+ * Returns whether, since the last call, the terminal has another size or the program continues
+ * after a stop. In both cases the caller shows the screen again.
  */
 bool gmt_full_screen_has_changed(void);
 
-/* Ends the screen. May be called without a begin. */
+/* Ends the screen. Does nothing if the screen has not begun. */
 void gmt_full_screen_end(void);
 
 #endif

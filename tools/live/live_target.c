@@ -10,8 +10,8 @@
 
 #define RESTART_NS UINT64_C(30000000000)
 
-/* Forgets what was read. The names go too, because a new file has other traces. */
-static void forget(struct gmt_live_target *target)
+/* Drops all data of the recording, also the names, because a new file has other traces. */
+static void reset(struct gmt_live_target *target)
 {
 	gmt_live_view_fini(&target->view);
 	gmt_live_names_fini(&target->names);
@@ -21,31 +21,33 @@ static void forget(struct gmt_live_target *target)
 	target->view = (struct gmt_live_view){ 0 };
 	target->follow = NULL;
 	target->shared_recording = NULL;
-	target->has_view = target->has_everything = false;
+	target->has_view = target->is_up_to_date = false;
 }
 
-/* Finds out whether the process still records, and what it left if it was killed. */
-static struct gmt_shared_recording *look_at_process(struct gmt_live_target *target)
+/* Sets target->is_running. Returns the shared-memory recording of a killed process, or NULL. */
+static struct gmt_shared_recording *find_process(struct gmt_live_target *target)
 {
 	uint32_t pid = 0;
-	struct gmt_shared_recording *left = gmt_shared_recordings_find(target->path, &pid);
+	struct gmt_shared_recording *leftover = gmt_shared_recordings_find(target->path, &pid);
 
 	if (pid)
 		target->pid = pid;
-	/* Memory that is private to the process cannot be found. Then the list of processes decides. */
-	target->is_running = pid || (target->is_listed && !left);
-	return left;
+	/*
+	 * Memory that is private to the process cannot be found, so the list of processes counts too.
+	 */
+	target->is_running = pid || (target->is_listed && !leftover);
+	return leftover;
 }
 
-static bool open_follow(struct gmt_live_target *target, struct gmt_shared_recording *left)
+static bool open_follow(struct gmt_live_target *target, struct gmt_shared_recording *leftover)
 {
 	enum gmt_follow_mode way = !target->is_running ? GMT_FOLLOW_ENDED
-		: target->is_disordered                    ? GMT_FOLLOW_DISORDERED
-												   : GMT_FOLLOW_GROWING;
+		: target->has_late_events                 ? GMT_FOLLOW_DISORDERED
+												  : GMT_FOLLOW_GROWING;
 	enum gmt_status status =
-		gmt_follow_open(target->path, way, left, &target->follow, &target->error);
+		gmt_follow_open(target->path, way, leftover, &target->follow, &target->error);
 
-	target->shared_recording = left;
+	target->shared_recording = leftover;
 	if (status == GMT_FORMAT && target->is_running)
 		gmt_error_set(&target->error, status,
 			"%s: process %u is recording, but has written no data yet", target->path, target->pid);
@@ -70,8 +72,8 @@ static bool read_more(struct gmt_live_target *target, uint64_t max_bytes)
 		? GMT_END
 		: gmt_follow_read(target->follow, max_bytes, &target->error);
 
-	target->has_everything = status != GMT_OK;
-	/* What was read before the damage is shown. */
+	target->is_up_to_date = status != GMT_OK;
+	/* Show the content before the damage. */
 	if (status == GMT_DAMAGED && target->follow->recording->has_process) {
 		target->damage = target->error;
 		target->error.text[0] = 0;
@@ -79,8 +81,8 @@ static bool read_more(struct gmt_live_target *target, uint64_t max_bytes)
 	return status == GMT_OK || status == GMT_END || status == GMT_DAMAGED;
 }
 
-/* Returns whether the file has what says whose recording it is. Else sets target->error. */
-static bool has_begun(struct gmt_live_target *target)
+/* Returns whether the file has its first record, about the process. If not, sets target->error. */
+static bool has_process(struct gmt_live_target *target)
 {
 	const struct gmt_error before = target->error;
 	const char *why = before.text;
@@ -94,41 +96,41 @@ static bool has_begun(struct gmt_live_target *target)
 	return false;
 }
 
-/* Begins again if what was read is no longer what the name means, or is not in order. */
-static void begin_again(struct gmt_live_target *target)
+/* Begins again if another file has taken the name, or if events came late. */
+static void restart_if_needed(struct gmt_live_target *target)
 {
 	const struct gmt_follow *follow = target->follow;
 	uint64_t now_ns = gmt_monotonic_ns();
 
 	if (!follow || (!follow->is_replaced && !(follow->is_late && now_ns > target->next_restart_ns)))
 		return;
-	target->is_disordered = follow->is_late;
+	target->has_late_events = follow->is_late;
 	if (follow->is_late)
 		target->next_restart_ns = now_ns + RESTART_NS;
-	forget(target);
+	reset(target);
 }
 
 void gmt_live_target_update(struct gmt_live_target *target, const struct gmt_live_choice *choice,
 	const struct gmt_traces_options *traces, uint64_t max_bytes, size_t max_names)
 {
 	bool was_running = target->is_running;
-	struct gmt_shared_recording *left = NULL;
+	struct gmt_shared_recording *leftover = NULL;
 
 	if (!target->follow || !target->follow->has_ended) {
-		left = look_at_process(target);
-		/* A process that ended as it should has its end record in the file that is followed. */
+		leftover = find_process(target);
+		/* If the process ended normally, the file has an end record. */
 		if (target->follow && was_running && !target->is_running) {
 			read_more(target, UINT64_MAX);
 			if (!target->follow->recording->has_end)
-				forget(target);
+				reset(target);
 		}
-		begin_again(target);
+		restart_if_needed(target);
 	}
 	if (target->follow)
-		gmt_shared_recording_close(left);
-	else if (!open_follow(target, left))
+		gmt_shared_recording_close(leftover);
+	else if (!open_follow(target, leftover))
 		return;
-	if (!read_more(target, max_bytes) || !has_begun(target))
+	if (!read_more(target, max_bytes) || !has_process(target))
 		return;
 	target->state = state_of(target);
 	if (gmt_live_names_add(&target->names, target->follow, traces, max_names,
@@ -141,7 +143,7 @@ struct gmt_live_process gmt_live_target_process(const struct gmt_live_target *ta
 	const struct gmt_live_choice *choice)
 {
 	const struct gmt_follow *follow = target->follow;
-	uint64_t percent = target->has_everything || !follow->file_bytes
+	uint64_t percent = target->is_up_to_date || !follow->file_bytes
 		? 100
 		: follow->read_bytes * 100 / follow->file_bytes;
 
@@ -159,5 +161,5 @@ struct gmt_live_process gmt_live_target_process(const struct gmt_live_target *ta
 
 void gmt_live_target_fini(struct gmt_live_target *target)
 {
-	forget(target);
+	reset(target);
 }

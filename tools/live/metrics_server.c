@@ -21,7 +21,7 @@ enum { MAX_CLIENTS = 16, MAX_REQUEST_BYTES = 8192, CLIENT_MS = 10000, WAITING = 
 
 struct client {
 	int fd; /* -1: free */
-	uint64_t until_ms; /* then it is closed, CLOCK_MONOTONIC */
+	uint64_t until_ms; /* when the connection is closed; CLOCK_MONOTONIC */
 	size_t request_bytes;
 	char *answer; /* NULL: the request is not complete */
 	size_t answer_bytes, sent_bytes;
@@ -79,8 +79,8 @@ static int listen_at(const struct addrinfo *place)
 	return -1;
 }
 
-/* Writes the address that the socket has, with the port that the kernel chose. */
-static void note_address(struct gmt_metrics_server *server)
+/* Sets server->address to the address of the socket, with the port that the kernel chose. */
+static void set_address(struct gmt_metrics_server *server)
 {
 	struct sockaddr_storage place;
 	socklen_t bytes = sizeof(place);
@@ -122,7 +122,7 @@ struct gmt_metrics_server *gmt_metrics_server_open(const char *address)
 		free(server);
 		return NULL;
 	}
-	note_address(server);
+	set_address(server);
 	return server;
 }
 
@@ -131,7 +131,7 @@ const char *gmt_metrics_server_address(const struct gmt_metrics_server *server)
 	return server->address;
 }
 
-bool gmt_metrics_server_set(struct gmt_metrics_server *server, const char *text, size_t length)
+bool gmt_metrics_server_set_text(struct gmt_metrics_server *server, const char *text, size_t length)
 {
 	char *copy = malloc(length + 1);
 

@@ -17,33 +17,35 @@
 #include "tools/output/terminal.h"
 
 enum {
-	/* With the screen, keys are answered between two parts of a long file. */
+	/* With a screen, a long file is read in parts, so that keys are handled between two parts. */
 	PART_BYTES = 4 << 20,
-	NAMES_AT_ONCE = 500,
-	KEY_MS = 50,
+	PART_NAMES = 500,
 };
 
-/* Updates all targets. `all`: reads everything that the files have now, however long that takes. */
-static bool update(struct gmt_top *top, bool all)
+/* Updates all targets. `reads_all`: reads the files to their ends; otherwise one part of each. */
+static bool update(struct gmt_top *top, bool reads_all)
 {
 	if (top->finds_processes && !gmt_live_targets_find(&top->targets))
 		return false;
 	for (size_t i = 0; i < top->targets.count; i++)
 		gmt_live_target_update(top->targets.items[i], &top->choice, &top->traces,
-			all ? UINT64_MAX / 2 : PART_BYTES, all ? SIZE_MAX : NAMES_AT_ONCE);
+			reads_all ? UINT64_MAX / 2 : PART_BYTES, reads_all ? SIZE_MAX : PART_NAMES);
 	return true;
 }
 
-/* Returns whether some file has more than what was read. */
+/* Returns whether a file has content that was not read yet. */
 static bool has_more(const struct gmt_top *top)
 {
 	for (size_t i = 0; i < top->targets.count; i++)
-		if (top->targets.items[i]->follow && !top->targets.items[i]->has_everything)
+		if (top->targets.items[i]->follow && !top->targets.items[i]->is_up_to_date)
 			return true;
 	return false;
 }
 
-/* Returns whether nothing will change any more. Processes that are to be found may still begin. */
+/*
+ * Returns whether nothing will change any more. Without operands, another process may still begin
+ * to record.
+ */
 static bool have_all_ended(const struct gmt_top *top)
 {
 	for (size_t i = 0; i < top->targets.count; i++)
@@ -121,8 +123,8 @@ static bool print(const struct gmt_top *top)
 }
 
 /*
- * Returns 0 if something can be shown, or was only looked for. Otherwise prints why not, and
- * returns the exit code.
+ * Returns 0 if a named recording can be shown, or if there are no operands. Otherwise prints an
+ * error and returns the exit code.
  */
 static int check_targets(const struct gmt_top *top)
 {
@@ -134,7 +136,7 @@ static int check_targets(const struct gmt_top *top)
 	return gmt_message_failure(&top->targets.items[0]->error);
 }
 
-/* Warns, once, of a recording of which only a part can be read. */
+/* Prints a warning, once for each recording of which only a part can be read. */
 static void warn_of_damage(struct gmt_top *top)
 {
 	for (size_t i = 0; i < top->targets.count; i++) {
@@ -147,7 +149,7 @@ static void warn_of_damage(struct gmt_top *top)
 	}
 }
 
-/* Waits until a moment, and serves the metrics meanwhile. Returns early when a key was pressed. */
+/* Waits until a time, and serves the metrics meanwhile. Returns early if a key was pressed. */
 static void wait_until(struct gmt_top *top, uint64_t until_ns, bool has_keys)
 {
 	uint64_t now_ns = gmt_monotonic_ns();
@@ -192,13 +194,16 @@ static int run_screen(struct gmt_top *top)
 			wait_until(top, next_ns, true);
 	}
 	gmt_full_screen_end();
-	/* The message went to the screen that is gone. */
-	if (code && gmt_message_last_error())
+	/* The screen with the message is gone. */
+	if (code)
 		gmt_message_error("%s", gmt_message_last_error());
 	return code;
 }
 
-/* Prints, or only serves and writes files, round after round. `rounds` 0: until the end. */
+/*
+ * Prints text or JSON if `prints`, serves metrics and writes files, in rounds. `rounds` 0: no
+ * limit.
+ */
 static int run_rounds(struct gmt_top *top, bool prints, uint64_t rounds)
 {
 	const struct gmt_top_options *options = top->options;
@@ -238,7 +243,7 @@ static int run(struct gmt_top *top)
 	}
 	if (!prints && gmt_full_screen_is_possible())
 		return run_screen(top);
-	/* A pipe expects one round, unless more were asked for. */
+	/* A pipe gets one round, unless options ask for more. */
 	if (options->once || (!options->batch && !has_files))
 		return run_rounds(top, true, 1);
 	return run_rounds(top, prints, options->rounds);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `top` writes besides the screen: metrics for Prometheus, and events for TensorBoard. */
+/* The files of `top`: metrics for Prometheus, and events for TensorBoard. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct processes { /* layout of a GMT_VEC */
 	size_t count, capacity;
 };
 
-/* Lists what the metrics are of. Processes that were not named and have ended have none. */
+/* Lists the processes that have metrics. */
 static bool list_processes(const struct gmt_top *top, struct processes *processes)
 {
 	for (size_t i = 0; i < top->targets.count; i++) {
@@ -62,14 +62,14 @@ static int write_metrics(struct gmt_top *top, const struct processes *processes)
 		return GMT_EXIT_UNREADABLE;
 	}
 	if (top->server)
-		gmt_metrics_server_set(top->server, text, length);
+		gmt_metrics_server_set_text(top->server, text, length);
 	if (top->options->metrics_file)
 		code = write_metrics_file(top, text, length);
 	free(text);
 	return code;
 }
 
-/* Returns the path of the file for TensorBoard, which is new for each run of `top`. */
+/* Returns the path of a new file for TensorBoard. */
 static char *make_events_path(const char *folder)
 {
 	char host[256] = "";
@@ -103,7 +103,10 @@ static int append_event(struct gmt_top *top, const struct gmt_live_process *proc
 	return done ? 0 : GMT_EXIT_UNREADABLE;
 }
 
-/* Writes an event of the first process, unless its step is the one of the last event. */
+/*
+ * Writes an event of the first process, unless the process is in the same step as at the last
+ * event.
+ */
 static int write_events(struct gmt_top *top, const struct processes *processes)
 {
 	const struct gmt_live_process *process = processes->items;

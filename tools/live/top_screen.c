@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The screen of `top`, and what its keys do. */
+/* The screen of `top`, and the actions of its keys. */
 #include <stdlib.h>
 
 #include "tools/live/full_screen.h"
@@ -7,7 +7,7 @@
 #include "tools/output/output.h"
 #include "tools/output/terminal.h"
 
-/* Lines of the screen that are not of the table: program, work, headings, curve, keys. */
+/* OTHER_LINES: lines of the screen outside of the table: program, work, headings, curve, keys. */
 enum { OTHER_LINES = 14, CURVE_ROWS = 6, CURVE_FROM_LINES = 30, PAGE_LINES = 10 };
 
 static const char *const help[] = {
@@ -79,7 +79,7 @@ bool gmt_top_screen_show(struct gmt_top *top)
 	size_t bytes = 0;
 	bool done;
 
-	/* Asked each time: this also brings the screen back after the program was stopped. */
+	/* Call it each time, because it also brings the screen back after the program was stopped. */
 	bool has_changed = gmt_full_screen_has_changed();
 
 	if (top->is_frozen && !has_changed && !top->has_new_choice)
@@ -106,7 +106,7 @@ bool gmt_top_screen_show(struct gmt_top *top)
 	return done;
 }
 
-/* The next of: all devices, each device of the target that is shown. */
+/* Chooses the next device of the shown target, or after the last device all devices. */
 static void choose_next_device(struct gmt_top *top)
 {
 	const struct gmt_live_target *target =
@@ -147,8 +147,8 @@ static void sort_by(struct gmt_top *top, enum gmt_live_order order)
 	top->first_line = 0;
 }
 
-/* Makes the views again, after the choice of lines has changed. */
-static void choose_again(struct gmt_top *top)
+/* Makes the views again, after the choice has changed. */
+static void update_views(struct gmt_top *top)
 {
 	for (size_t i = 0; i < top->targets.count; i++) {
 		struct gmt_live_target *target = top->targets.items[i];
@@ -159,7 +159,7 @@ static void choose_again(struct gmt_top *top)
 	}
 }
 
-/* Returns false if the key means to leave. */
+/* Handles a key. Returns false if the user wants to leave. */
 static bool act_on(struct gmt_top *top, int key)
 {
 	switch (key) {
@@ -220,7 +220,7 @@ static bool act_on(struct gmt_top *top, int key)
 		break;
 	}
 	top->has_new_choice = true;
-	choose_again(top);
+	update_views(top);
 	return true;
 }
 

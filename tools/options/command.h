@@ -3,9 +3,9 @@
 #define GMT_TOOLS_OPTIONS_COMMAND_H
 
 /*
- * A verb of the command line, as data: its name, operands, a one-line description, options and
- * function. The values come from commands.def and from the verb's own table. Dispatch, help and the
- * check of the man page use the same rows.
+ * A verb of the command line, as data: its name, operands, one-line description, options and
+ * function. The values come from commands.def and from the verb's own table of options. Dispatch,
+ * help, completion scripts and man pages use these rows.
  */
 
 #include "tools/options/options.h"
@@ -34,7 +34,7 @@ const struct gmt_command *gmt_command_find(const char *name);
 /* Reports that the verb does not exist, and suggests a similar verb. Returns the exit code. */
 int gmt_command_unknown(const char *name);
 
-/* Prints the list of verbs. */
+/* Prints the list of verbs to stdout. */
 void gmt_command_help_all(void);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef GMT_TOOLS_OPTIONS_MOMENT_H
 #define GMT_TOOLS_OPTIONS_MOMENT_H
 
-/* A moment of a recording, as an option gives it: `--until=4s`, `step:12`, `peak`, `end`, `oom`. */
+/* A moment of a recording, as the user types it: `--until=4s`, `step:12`, `peak`, `end`, `oom`. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,12 +11,12 @@ enum gmt_moment_kind {
 	GMT_MOMENT_NOT_GIVEN, /* the end of the recording */
 	GMT_MOMENT_TIME,
 	GMT_MOMENT_STEP, /* the end of a step of the first series */
-	GMT_MOMENT_PEAK, /* of the memory that the overview is about */
-	GMT_MOMENT_END,  /* of the program's work */
-	GMT_MOMENT_OOM,  /* the first request that failed */
+	GMT_MOMENT_PEAK, /* the peak of the memory that the overview shows */
+	GMT_MOMENT_END,  /* the end of the program's work */
+	GMT_MOMENT_OOM,  /* the first failed request */
 };
 
-/* How an option for a moment is explained. */
+/* The values and the meaning of an option for a moment, in the help text. */
 #define GMT_MOMENT_VALUES "4s|step:N|peak|end|oom"
 #define GMT_MOMENT_MEANING \
 	"a time since the recording began, the end of a step, the peak, the end of the program's " \
@@ -30,10 +30,10 @@ struct gmt_moment {
 	 * since the Unix epoch.
 	 */
 	uint64_t value;
-	bool has_unit; /* a time that is never counted from the epoch */
+	bool has_unit; /* the time has a unit, so it is always since the recording began */
 };
 
-/* Reads a moment. Returns false if `text` is none. */
+/* Parses a moment. Returns false if `text` is not a moment. */
 bool gmt_moment_parse(const char *text, struct gmt_moment *ret_moment);
 
 #endif

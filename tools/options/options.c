@@ -15,15 +15,13 @@
 enum { CONTINUE = -1 };
 
 /* Prints a hint to --help. Returns the exit code for wrong usage. */
-static int point_to_help(const struct gmt_command *command)
+static int fail_with_hint_to_help(const struct gmt_command *command)
 {
 	gmt_message_hint("`gpumemtrace %s --help` lists the options", command->name);
 	return GMT_EXIT_USAGE;
 }
 
-/*
- * Returns whether the `length` letters at `typed` are `name`. The user may type '-' instead of '_'.
- */
+/* Returns whether the `length` letters at `typed` are `name`. '-' in `typed` also matches '_'. */
 static bool names_equal(const char *typed, size_t length, const char *name)
 {
 	if (strlen(name) != length || !length)
@@ -51,26 +49,21 @@ static int word_index(const char *words, const char *text, size_t length)
 	}
 }
 
-bool gmt_option_allows(const char *values, const char *text)
-{
-	return gmt_option_value_is_allowed(values, text);
-}
-
 static int report_bad_value(const struct gmt_command *command, const struct gmt_option_row *row,
 	const char *value)
 {
 	char hint[GMT_OPTION_HINT_BYTES] = "";
 
 	if (row->kind == GMT_OPTION_WORD || row->kind == GMT_OPTION_WORDS ||
-		row->kind == GMT_OPTION_FOR_RECORDER)
+		row->kind == GMT_OPTION_OF_RECORDER)
 		gmt_option_value_hint(row->values, "", value, hint);
 	gmt_message_error("%s: --%s: `%s` is not valid: it takes %s%s%s", command->name, row->name,
 		value, row->values, *hint ? "; " : "", hint);
-	return point_to_help(command);
+	return fail_with_hint_to_help(command);
 }
 
 /* Adds the words of "a,b" to `bits`. */
-static int keep_words(const struct gmt_command *command, const struct gmt_option_row *row,
+static int add_words(const struct gmt_command *command, const struct gmt_option_row *row,
 	const char *value, uint64_t *bits)
 {
 	for (const char *at = value;;) {
@@ -95,7 +88,7 @@ static int store(const struct gmt_command *command, const struct gmt_option_row 
 {
 	void *place = (char *)target + row->offset;
 	struct gmt_option_texts *texts = place;
-	struct gmt_option_passed *passed = place;
+	struct gmt_recorder_option_list *passed = place;
 
 	switch (row->kind) {
 	case GMT_OPTION_FLAG:
@@ -115,14 +108,15 @@ static int store(const struct gmt_command *command, const struct gmt_option_row 
 	case GMT_OPTION_MOMENT:
 		return gmt_moment_parse(value, place) ? CONTINUE : report_bad_value(command, row, value);
 	case GMT_OPTION_WORDS:
-		return keep_words(command, row, value, place);
+		return add_words(command, row, value, place);
 	case GMT_OPTION_TEXTS:
 		if (texts->count == GMT_OPTION_MAX_TEXTS || !*value)
 			return report_bad_value(command, row, value);
 		texts->items[texts->count++] = value;
 		return CONTINUE;
-	case GMT_OPTION_FOR_RECORDER:
-		if (passed->count == GMT_OPTION_MAX_TEXTS || !gmt_option_allows(row->values, value))
+	case GMT_OPTION_OF_RECORDER:
+		if (passed->count == GMT_OPTION_MAX_TEXTS ||
+			!gmt_option_value_is_allowed(row->values, value))
 			return report_bad_value(command, row, value);
 		passed->keys[passed->count] = row->name;
 		passed->values[passed->count++] = value;
@@ -144,7 +138,7 @@ static int report_unknown(const struct gmt_command *command, const char *typed, 
 			suggestion.best);
 	else
 		gmt_message_error("%s: unknown option `--%s`", command->name, word);
-	return point_to_help(command);
+	return fail_with_hint_to_help(command);
 }
 
 /* Stores the value of an option. If no value is attached to the name, takes argv[*at + 1]. */
@@ -155,7 +149,7 @@ static int take_value(const struct gmt_command *command, const struct gmt_option
 		if (!value)
 			return store(command, row, NULL, target);
 		gmt_message_error("%s: --%s takes no value", command->name, row->name);
-		return point_to_help(command);
+		return fail_with_hint_to_help(command);
 	}
 	/* The next argument may be the command to run. */
 	if (row->kind == GMT_OPTION_OPTIONAL_TEXT)
@@ -164,7 +158,7 @@ static int take_value(const struct gmt_command *command, const struct gmt_option
 		value = argv[++*at];
 	if (!value) {
 		gmt_message_error("%s: --%s needs a value: %s", command->name, row->name, row->values);
-		return point_to_help(command);
+		return fail_with_hint_to_help(command);
 	}
 	return store(command, row, value, target);
 }
@@ -199,7 +193,7 @@ static int parse_short(const struct gmt_command *command, void *target, int argc
 		if (row->letter && row->letter == *typed)
 			return take_value(command, row, typed[1] ? typed + 1 : NULL, argc, argv, at, target);
 	gmt_message_error("%s: unknown option `-%s`", command->name, typed);
-	return point_to_help(command);
+	return fail_with_hint_to_help(command);
 }
 
 int gmt_options_parse(const struct gmt_command *command, void *target, bool until_operand,
@@ -286,12 +280,12 @@ void gmt_options_help(const struct gmt_command *command)
 		if (row->letter)
 			snprintf(letter, sizeof(letter), "-%c, ", row->letter);
 		bool is_flag = row->kind == GMT_OPTION_FLAG;
-		bool is_maybe = row->kind == GMT_OPTION_OPTIONAL_TEXT;
+		bool is_optional = row->kind == GMT_OPTION_OPTIONAL_TEXT;
 		snprintf(left, sizeof(left), "  %s--%s%s%s%s", letter, row->name,
-			is_flag        ? ""
-				: is_maybe ? "[="
-						   : "=",
-			is_flag ? "" : row->values, is_maybe ? "]" : "");
+			is_flag           ? ""
+				: is_optional ? "[="
+							  : "=",
+			is_flag ? "" : row->values, is_optional ? "]" : "");
 		print_left(left);
 		print_wrapped(row->meaning);
 	}

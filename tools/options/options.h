@@ -4,7 +4,7 @@
 
 /*
  * Options of a verb, declared as rows. Parsing, checks, suggestions and -h use these rows. Each row
- * says at which offset of the verb's own structure its value is stored.
+ * has the offset of its value in the verb's own structure.
  */
 
 #include <stdbool.h>
@@ -19,14 +19,18 @@ enum gmt_option_kind {
 	GMT_OPTION_WORD, /* int: index of the word in `values` */
 	GMT_OPTION_WORDS, /* uint64_t: bits of the words in `values`, from "a,b"; may be repeated */
 	GMT_OPTION_MOMENT, /* struct gmt_moment (moment.h) */
-	GMT_OPTION_FOR_RECORDER, /* struct gmt_option_passed: key and value, checked against `values` */
+	/* struct gmt_recorder_option_list: an option of the recorder, checked against `values` */
+	GMT_OPTION_OF_RECORDER,
 };
 
 struct gmt_option_row {
 	const char *name; /* "": the row is ignored */
 	char letter; /* 0: no letter */
 	enum gmt_option_kind kind;
-	/* name of the value in help; for words "a|b|c"; for passed options see the .def file */
+	/*
+	 * Name of the value in the help text; for words "a|b|c"; for options of the recorder as in
+	 * options/recorder_options.def.
+	 */
 	const char *values;
 	size_t offset;
 	const char *meaning;
@@ -39,7 +43,8 @@ struct gmt_option_texts {
 	size_t count;
 };
 
-struct gmt_option_passed {
+/* Options of the recorder (options/recorder_options.def) on the command line, in their order. */
+struct gmt_recorder_option_list {
 	const char *keys[GMT_OPTION_MAX_TEXTS];
 	const char *values[GMT_OPTION_MAX_TEXTS];
 	size_t count;
@@ -48,19 +53,13 @@ struct gmt_option_passed {
 struct gmt_command;
 
 /*
- * Parses argv[0..*argc) into `target`, which already holds the defaults. Moves the operands to the
+ * Parses argv[0..*argc) into `target`, which already has the defaults. Moves the operands to the
  * front of argv and stores their number in *argc. `--` ends the options. With `until_operand`, the
- * first operand ends them too. Returns -1 if the verb shall continue, else the exit code: -h was
- * given and help was printed, or an error was reported.
+ * first operand ends them too. Returns -1 if the verb shall continue. Otherwise returns the exit
+ * code, after it printed the help for -h, or an error.
  */
 int gmt_options_parse(const struct gmt_command *command, void *target, bool until_operand,
 	int *argc, char **argv);
-
-/*
- * Returns whether `text` is an allowed value of a recorder option (options/recorder_options.def).
- * `values` is "a|b" (SIZE: any size; RANKS: a list of ranks), "N..M" or "TEXT".
- */
-bool gmt_option_allows(const char *values, const char *text);
 
 /* Prints the help of a verb to stdout. */
 void gmt_options_help(const struct gmt_command *command);

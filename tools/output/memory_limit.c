@@ -13,8 +13,8 @@
 static uint64_t limit_bytes;
 
 /*
- * Returns the container's memory limit; UINT64_MAX: no limit. Reads cgroups of both versions, at
- * the paths that a container sees.
+ * Returns the container's memory limit; UINT64_MAX: no limit. Reads the limits of cgroups of
+ * versions 1 and 2, at the paths that a container has.
  */
 static uint64_t container_bytes(void)
 {
@@ -35,7 +35,8 @@ static uint64_t container_bytes(void)
 	return least;
 }
 
-static uint64_t half_of_machine(void)
+/* Returns half of the machine's or the container's memory, or UINT64_MAX if it is not known. */
+static uint64_t default_limit(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
 	uint64_t all =
@@ -47,30 +48,30 @@ static uint64_t half_of_machine(void)
 	return all == UINT64_MAX ? UINT64_MAX : all / 2;
 }
 
-bool gmt_memory_limit(const char *text)
+bool gmt_memory_limit_set(const char *text)
 {
-	limit_bytes = half_of_machine();
+	limit_bytes = default_limit();
 	if (text && (!gmt_option_value_size(text, &limit_bytes) || !limit_bytes))
 		return false;
 	gmt_pages_set_limit(limit_bytes);
 	return true;
 }
 
-void gmt_memory_share(unsigned processes)
+void gmt_memory_limit_divide(unsigned processes)
 {
 	if (limit_bytes != UINT64_MAX)
 		gmt_pages_set_limit(limit_bytes / processes);
 }
 
-const char *gmt_memory_advice(void)
+const char *gmt_memory_limit_advice(void)
 {
-	static char advice[160];
+	static char advice[192];
 
 	if (!gmt_pages_has_met_limit())
 		return "";
 	snprintf(advice, sizeof(advice),
 		": this needs more than %s; `gpumemtrace --max-memory=SIZE VERB ...` allows more "
-		"(the default is half of the machine's memory)",
+		"(the default is half of the memory that this process may use)",
 		gmt_text_size(limit_bytes).text);
 	return advice;
 }

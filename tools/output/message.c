@@ -71,7 +71,7 @@ void gmt_message_error(const char *format, ...)
 int gmt_message_failure(const struct gmt_error *error)
 {
 	gmt_message_error("%s%s", error->text,
-		error->status == GMT_NO_MEMORY ? gmt_memory_advice() : "");
+		error->status == GMT_NO_MEMORY ? gmt_memory_limit_advice() : "");
 	return gmt_status_exit_code(error->status);
 }
 

@@ -16,12 +16,12 @@ void gmt_message_hint(const char *format, ...) __attribute__((format(printf, 1, 
 /* Returns the text of the last error, which may be cut; "" if there was none. */
 const char *gmt_message_last_error(void);
 
-/* Prints the error and returns its documented exit code. */
+/* Prints the error. Returns its exit code (gmt_status_exit_code). */
 int gmt_message_failure(const struct gmt_error *error);
 
 /*
- * A progress bar for work that takes longer than half a second, only on a terminal.
- * Zero-initialise.
+ * Progress of work that takes longer than half a second. It appears only on a terminal. Initialise
+ * the structure with zeros.
  */
 struct gmt_progress {
 	uint64_t start_ns;
@@ -29,8 +29,14 @@ struct gmt_progress {
 	bool is_shown;
 };
 
+/*
+ * Shows that `done` of `all` units are done; `all` 0: unknown, and `done` is a number of bytes.
+ * `what` is the first word of the line.
+ */
 void gmt_progress_step(struct gmt_progress *progress, const char *what, uint64_t done,
 	uint64_t all);
+
+/* Removes the progress from the terminal. */
 void gmt_progress_end(struct gmt_progress *progress);
 
 #endif

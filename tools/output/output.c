@@ -83,14 +83,14 @@ bool gmt_output_may_write(const char *path, const struct gmt_output_rules *rules
 
 bool gmt_output_paths_differ(const char *verb, const char *const *paths, size_t count)
 {
-	struct gmt_output_target one, other;
+	struct gmt_output_target first, second;
 
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = i + 1; j < count; j++) {
 			if (is_stdout(paths[i]) || is_stdout(paths[j]) ||
-				gmt_output_target_find(paths[i], &one) ||
-				gmt_output_target_find(paths[j], &other) ||
-				!gmt_output_target_is_same(&one, &other))
+				gmt_output_target_find(paths[i], &first) ||
+				gmt_output_target_find(paths[j], &second) ||
+				!gmt_output_target_is_same(&first, &second))
 				continue;
 			gmt_message_error("%s: %s and %s are the same file; each output needs its own", verb,
 				paths[i], paths[j]);
@@ -140,7 +140,7 @@ static bool open_nameless_temporary(struct gmt_output *output)
 	return output->will_overwrite;
 }
 
-/* Returns the descriptor to write to, or -1 with errno. For a temporary file, it is a duplicate. */
+/* Returns the descriptor to write to, which the caller closes. Returns -1 with errno on failure. */
 static int open_target(struct gmt_output *output, mode_t mode)
 {
 	struct gmt_output_target *target = &output->target;
@@ -316,10 +316,7 @@ static int overwrite(struct gmt_output *output)
 	return done ? 0 : error_number;
 }
 
-/*
- * Checks the rules again, because another file may have taken the name meanwhile, and may be a
- * recording.
- */
+/* Checks the rules again, because a recording may have taken the target's name meanwhile. */
 static bool is_still_allowed(struct gmt_output *output)
 {
 	struct gmt_output_target now;
@@ -422,9 +419,7 @@ bool gmt_output_append(const char *path, const struct gmt_output_rules *rules, c
 	return !error_number;
 }
 
-/*
- * Returns whether the other end of the pipe is closed. The errno of the failed write may be gone.
- */
+/* Returns whether the reader has closed its end of the pipe, also if the write's errno is gone. */
 static bool reader_is_gone(int fd)
 {
 	struct pollfd pipe_end = { .fd = fd, .events = POLLOUT };

@@ -3,17 +3,17 @@
 #define GMT_TOOLS_OUTPUT_OUTPUT_H
 
 /*
- * Output of results to stdout or a file, with a check that all data was written. Every verb writes
- * its files through here.
+ * Output of results to stdout or a file, with a check that all data was written. All verbs write
+ * their files with these functions.
  *
  * A file is written under a temporary name next to the target ("report.txt.unfinished-1234") and
- * renamed when it is complete. Until then, and after a failure, the old file stays. The temporary
- * file is removed on every failure, exit and signal except SIGKILL. A remaining temporary file does
- * no harm, because each output takes a free name.
+ * renamed when it is complete. Until then, and after a failure, the old file stays. Every failure,
+ * exit and signal except SIGKILL removes the temporary file. A remaining temporary file does no
+ * harm, because each output takes a free name.
  *
  * The new file has the mode of the old file and, as far as permitted, its owner. If the target is a
- * symbolic link, the file that it refers to is replaced. Devices, pipes and open descriptors are
- * written to directly.
+ * symbolic link, the link stays and the file behind it is replaced. Output to devices, pipes and
+ * open descriptors is written to them directly.
  */
 
 #include <stdbool.h>
@@ -32,8 +32,8 @@ struct gmt_output;
 bool gmt_output_may_write(const char *path, const struct gmt_output_rules *rules);
 
 /*
- * Returns whether these outputs are different files. If not, prints an error:
- * `verb --junit=a --sarif=a` is refused. NULL and "-" are ignored.
+ * Returns whether these outputs are different files. If not (`verb --junit=a --sarif=a`), prints an
+ * error. Ignores NULL and "-".
  */
 bool gmt_output_paths_differ(const char *verb, const char *const *paths, size_t count);
 
@@ -44,14 +44,14 @@ bool gmt_output_paths_differ(const char *verb, const char *const *paths, size_t 
 struct gmt_output *gmt_output_open(const char *path, const struct gmt_output_rules *rules);
 
 /*
- * Opens `path` for binary data, which the caller writes to gmt_output_descriptor. Only its owner
- * can read a new file.
+ * Same as gmt_output_open, for binary data, which the caller writes to gmt_output_descriptor. Only
+ * the owner can read a new file.
  */
 struct gmt_output *gmt_output_open_bytes(const char *path, const struct gmt_output_rules *rules);
 
 /*
- * Opens `path` for a document: text that no terminal shows, so it is written as it is. "-" means
- * stdout. The caller writes to gmt_output_file.
+ * Same as gmt_output_open, for a document: no terminal shows its text, so the stream does not
+ * escape it. The caller writes to gmt_output_file.
  */
 struct gmt_output *gmt_output_open_document(const char *path, const struct gmt_output_rules *rules);
 
@@ -59,13 +59,13 @@ FILE *gmt_output_file(struct gmt_output *output);
 int gmt_output_descriptor(const struct gmt_output *output);
 
 /*
- * Ends the output and gives the file its name. `code` is the verb's exit code so far. If it is 2 or
- * 3 and nothing was written, the old file stays. Returns `code`, or 3 after an error message if
- * writing failed. `output` may be NULL.
+ * Ends the output and gives the file its name. `code` is the verb's exit code so far. If `code` is
+ * 2 or 3 and nothing was written, the old file stays. Returns `code`, or 3 after an error message
+ * if writing failed. `output` may be NULL.
  */
 int gmt_output_close(struct gmt_output *output, int code);
 
-/* Ends the output. The old file stays as it was. `output` may be NULL. */
+/* Ends the output without a new file. The old file stays. `output` may be NULL. */
 void gmt_output_discard(struct gmt_output *output);
 
 /*
@@ -82,8 +82,8 @@ bool gmt_output_append(const char *path, const struct gmt_output_rules *rules, c
 int gmt_output_finish_stdout(int code);
 
 /*
- * Returns whether to write colours to `file`, from --color, NO_COLOR, CLICOLOR_FORCE, TERM and
- * whether it is a terminal. If so, lets style sequences through.
+ * Returns whether to write colours to `file`, which depends on --color, NO_COLOR, CLICOLOR_FORCE,
+ * TERM, and whether `file` is a terminal. If so, the stream no longer escapes style sequences.
  */
 bool gmt_output_enable_color(FILE *file, enum gmt_color color);
 

@@ -93,7 +93,7 @@ int gmt_output_target_find(const char *path, struct gmt_output_target *ret_targe
 {
 	char *at = ret_target->path, folder[PATH_MAX];
 	struct stat status;
-	int why;
+	int error_number;
 
 	*ret_target = (struct gmt_output_target){ .kind = GMT_OUTPUT_FILE, .descriptor = -1 };
 	if ((size_t)snprintf(at, PATH_MAX, "%s", path) >= PATH_MAX)
@@ -109,14 +109,14 @@ int gmt_output_target_find(const char *path, struct gmt_output_target *ret_targe
 				ret_target->descriptor < 0 ? GMT_OUTPUT_SPECIAL : GMT_OUTPUT_DESCRIPTOR;
 			break;
 		}
-		why = follow_link(at, folder);
-		if (why)
-			return why;
+		error_number = follow_link(at, folder);
+		if (error_number)
+			return error_number;
 	}
 	return inspect(ret_target);
 }
 
-static bool is_one_file(const struct stat *a, const struct stat *b)
+static bool is_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
@@ -129,7 +129,7 @@ static bool is_input(const struct gmt_output_target *target, const struct gmt_ou
 		for (size_t i = 0; i < rules->inputs[list].count; i++) {
 			const char *path = rules->inputs[list].items[i];
 
-			if (path && !stat(path, &status) && is_one_file(&status, &target->status))
+			if (path && !stat(path, &status) && is_same_file(&status, &target->status))
 				return true;
 		}
 	return false;
@@ -173,7 +173,7 @@ const char *gmt_output_target_refusal(const struct gmt_output_target *target, co
 }
 
 /* Returns whether both paths are the same name in the same folder. */
-static bool is_one_name(const char *a, const char *b)
+static bool is_same_name(const char *a, const char *b)
 {
 	char folder_a[PATH_MAX], folder_b[PATH_MAX];
 	const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
@@ -181,12 +181,12 @@ static bool is_one_name(const char *a, const char *b)
 
 	return strcmp(slash_a ? slash_a + 1 : a, slash_b ? slash_b + 1 : b) == 0 &&
 		folder_of(a, folder_a, sizeof(folder_a)) && folder_of(b, folder_b, sizeof(folder_b)) &&
-		!stat(folder_a, &about_a) && !stat(folder_b, &about_b) && is_one_file(&about_a, &about_b);
+		!stat(folder_a, &about_a) && !stat(folder_b, &about_b) && is_same_file(&about_a, &about_b);
 }
 
 bool gmt_output_target_is_same(const struct gmt_output_target *a, const struct gmt_output_target *b)
 {
 	if (a->exists && b->exists)
-		return S_ISREG(a->status.st_mode) && is_one_file(&a->status, &b->status);
-	return !a->exists && !b->exists && is_one_name(a->path, b->path);
+		return S_ISREG(a->status.st_mode) && is_same_file(&a->status, &b->status);
+	return !a->exists && !b->exists && is_same_name(a->path, b->path);
 }

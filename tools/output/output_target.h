@@ -3,7 +3,8 @@
 #define GMT_TOOLS_OUTPUT_OUTPUT_TARGET_H
 
 /*
- * Finds the file that the name of an output means, and whether the program may replace that file.
+ * Finds the file to which the name of an output leads, and whether the program may replace that
+ * file.
  */
 
 #include <limits.h>
@@ -11,9 +12,9 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-/* The files that an output must not replace. The texts stay the caller's. */
 enum { GMT_OUTPUT_INPUTS = 6 };
 
+/* The files that an output must not replace. Borrows its texts. */
 struct gmt_output_rules {
 	/* Names of the files that the verb reads, in lists. A name may be NULL. */
 	struct {
@@ -21,7 +22,7 @@ struct gmt_output_rules {
 		size_t count;
 	} inputs[GMT_OUTPUT_INPUTS];
 	bool force; /* --force: recordings and inputs may be replaced */
-	bool has_no_force; /* the verb has no such option */
+	bool has_no_force; /* the verb has no option --force */
 };
 
 enum gmt_output_kind {
@@ -37,7 +38,7 @@ struct gmt_output_target {
 	int descriptor;      /* for GMT_OUTPUT_DESCRIPTOR */
 	bool exists;
 	struct stat status;  /* valid if it exists */
-	/* with symbolic links at its end resolved, so that a link continues to refer to the file */
+	/* the name after the last symbolic link, so that the links continue to lead to the file */
 	char path[PATH_MAX];
 };
 
@@ -45,8 +46,8 @@ struct gmt_output_target {
 int gmt_output_target_find(const char *path, struct gmt_output_target *ret_target);
 
 /*
- * Returns why the verb must not write there, as the rest of a sentence that begins with the name,
- * or NULL if it may. Recordings are recognized by their content. They are also recognized by their
+ * Returns why the verb must not write to the target, as the end of a sentence that begins with the
+ * target's name. Returns NULL if the verb may write. A file is a recording by its content or by its
  * name, because a recorder creates an empty file and writes to it later.
  */
 const char *gmt_output_target_refusal(const struct gmt_output_target *target, const char *path,

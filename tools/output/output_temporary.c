@@ -48,8 +48,8 @@ static void remove_all(void)
 }
 
 /*
- * Removes the files. The process still ends by the signal, so that its parent sees which signal it
- * was.
+ * Removes the files. Then the signal ends the process, so that its parent sees which signal ended
+ * it.
  */
 static void on_signal(int number)
 {
@@ -58,15 +58,15 @@ static void on_signal(int number)
 	raise(number);
 }
 
-static void prepare(void)
+static void install_handlers(void)
 {
-	static bool is_prepared;
+	static bool is_installed;
 	struct sigaction action = { .sa_handler = on_signal }, before;
 
 	owner = (sig_atomic_t)getpid();
-	if (is_prepared)
+	if (is_installed)
 		return;
-	is_prepared = true;
+	is_installed = true;
 	atexit(remove_all);
 	/*
 	 * Without the signal, exceeding the file size limit is an ordinary write error, which is
@@ -129,7 +129,7 @@ bool gmt_output_temporary_create(const char *target, mode_t mode,
 	int fd = -1;
 
 	*ret_temporary = (struct gmt_output_temporary){ .fd = -1 };
-	prepare();
+	install_handlers();
 	for (unsigned number = 0; number < MAX_TRIES && fd < 0; number++) {
 		char *path = temporary_name(target, number);
 
@@ -147,12 +147,12 @@ bool gmt_output_temporary_create(const char *target, mode_t mode,
 			errno = EMFILE;
 		}
 
-		int why = errno;
+		int error_number = errno;
 		sigprocmask(SIG_SETMASK, &before, NULL);
 		if (fd < 0)
 			free(path);
-		errno = why;
-		if (fd < 0 && why != EEXIST)
+		errno = error_number;
+		if (fd < 0 && error_number != EEXIST)
 			return false;
 	}
 	return fd >= 0;
@@ -174,15 +174,15 @@ bool gmt_output_temporary_rename(struct gmt_output_temporary *temporary, const c
 {
 	sigset_t before;
 	bool done;
-	int why;
+	int error_number;
 
 	block_signals(&before);
 	done = !rename(temporary->path, target);
-	why = errno;
+	error_number = errno;
 	if (done)
 		remove_from_list(temporary->path);
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	errno = why;
+	errno = error_number;
 	if (!done)
 		return false;
 	free(temporary->path);

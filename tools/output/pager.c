@@ -14,10 +14,10 @@
 static volatile pid_t pager; /* 0: none */
 
 /*
- * While the pager shows its screen, stderr is a file in memory, if it was a terminal: messages
- * would spoil the screen. They follow when the pager has ended.
+ * Messages would overwrite the pager's screen. So while the pager runs, stderr is a file in memory
+ * if it was a terminal. release_messages() writes the messages to the terminal afterwards.
  */
-static int terminal = -1; /* the stderr of before */
+static int terminal = -1; /* the original stderr; -1: no messages are held */
 
 static void hold_messages(void)
 {
@@ -67,7 +67,7 @@ static const char *find_command(void)
 	return *command && strcmp(command, "cat") != 0 ? command : NULL;
 }
 
-/* Runs in the child. A missing pager must not lose the text: then `cat` shows it. */
+/* Runs in the child. If the pager is missing, `cat` shows the text. */
 _Noreturn static void run_pager(const char *command, int input)
 {
 	char *line = NULL;
@@ -82,8 +82,8 @@ _Noreturn static void run_pager(const char *command, int input)
 }
 
 /*
- * Ends the program by a signal, after the user has closed the pager, which reads the keyboard until
- * then.
+ * Ends the program by a signal after the user has closed the pager. Until then, the pager reads the
+ * keyboard.
  */
 static void end_by_signal(int number)
 {
@@ -149,8 +149,8 @@ void gmt_pager_begin(void)
 	close(ends[1]);
 }
 
-/* In a child process: the pager and the messages belong to the parent. */
-static void leave_to_parent(void)
+/* Runs in a child process: the pager and the held messages belong to the parent. */
+static void detach_from_pager(void)
 {
 	int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
@@ -168,12 +168,12 @@ pid_t gmt_pager_fork(void)
 {
 	sigset_t ending = ending_signals(), before;
 
-	/* A signal that arrives between must not run the parent's handler in the child. */
+	/* A signal that arrives here must not run the parent's handler in the child. */
 	sigprocmask(SIG_BLOCK, &ending, &before);
 
 	pid_t pid = fork();
 	if (!pid && pager)
-		leave_to_parent();
+		detach_from_pager();
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return pid;
 }

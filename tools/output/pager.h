@@ -6,22 +6,22 @@
 #include <sys/types.h>
 
 /*
- * Shows what is written to stdout in a pager, if stdout is a terminal, as git does:
- * $GPUMEMTRACE_PAGER, else $PAGER, else `less`. An empty command or `cat` means none. `less` ends
- * at once if the text fits on the screen (LESS=FRX, unless LESS is set).
+ * If stdout is a terminal, starts a pager that shows the output, as git does: $GPUMEMTRACE_PAGER,
+ * else $PAGER, else `less`. An empty command or `cat` means no pager. `less` ends at once if the
+ * text fits on the screen (LESS=FRX, unless LESS is set).
  *
- * Call it just before the first output. From then on, Ctrl-C and SIGTERM end the program when the
- * user has closed the pager, unless they are ignored. Messages for a terminal on stderr wait until
- * then too.
+ * Call it just before the first output. From then on, Ctrl-C and SIGTERM end the program only after
+ * the user has closed the pager, unless the signals are ignored. Messages to a terminal on stderr
+ * appear after that too.
  */
 void gmt_pager_begin(void);
 
-/* Returns whether a pager was started: then nothing else may write to the terminal. */
+/* Returns whether a pager runs: then only the pager may write to the terminal. */
 bool gmt_pager_is_running(void);
 
 /*
- * Same as fork(). In the child, Ctrl-C and SIGTERM have their default effect. If there is a pager,
- * the child does not hold its input open, and never writes the messages that wait.
+ * Same as fork(). In the child, Ctrl-C and SIGTERM have their default effect. If a pager runs, the
+ * child does not keep the pager's input open, and does not write the held messages.
  */
 pid_t gmt_pager_fork(void);
 

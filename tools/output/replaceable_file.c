@@ -40,10 +40,10 @@ static bool is_private_group(gid_t group)
 }
 
 /*
- * Returns NULL if only the caller and root can change what the caller's file names in the folder
- * refer to. Else returns the reason.
+ * Returns why users other than the caller and root can rename or remove the caller's files in the
+ * folder. Returns NULL if they cannot.
  */
-static const char *why_not_safe(int folder)
+static const char *why_unsafe(int folder)
 {
 	struct stat status;
 
@@ -111,11 +111,8 @@ enum gmt_replaceable_file_state gmt_replaceable_file_open_named(const char *path
 	return state ? state : open_file(ret_file, ret_why);
 }
 
-/*
- * Opens the next folder on the path. On failure, `target->folder` stays open and the caller closes
- * it.
- */
-static enum gmt_replaceable_file_state step_into(struct gmt_replaceable_file *file,
+/* Opens the next folder on the path. The caller closes file->folder, also after a failure. */
+static enum gmt_replaceable_file_state enter_folder(struct gmt_replaceable_file *file,
 	const char *name, char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES])
 {
 	int next = openat(file->folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -129,7 +126,7 @@ static enum gmt_replaceable_file_state step_into(struct gmt_replaceable_file *fi
 													 : strerror(errno));
 	close(file->folder);
 	file->folder = next;
-	why = why_not_safe(next);
+	why = why_unsafe(next);
 	return why ? refuse(ret_why, name, why) : GMT_REPLACEABLE_FILE_EXISTS;
 }
 
@@ -153,7 +150,7 @@ enum gmt_replaceable_file_state gmt_replaceable_file_open_untrusted(const char *
 		snprintf(ret_file->name, sizeof(ret_file->name), "%.*s", (int)(end - name), name);
 		if (!*end)
 			break;
-		state = step_into(ret_file, ret_file->name, ret_why);
+		state = enter_folder(ret_file, ret_file->name, ret_why);
 		path = end;
 	}
 	state = state ? state : open_file(ret_file, ret_why);
@@ -179,22 +176,20 @@ bool gmt_replaceable_file_is_own(const struct gmt_replaceable_file *file,
 }
 
 /*
- * Returns whether the file is a recording. A recorder may have created an empty file of that name a
- * moment ago.
+ * Returns whether the file is a recording. An empty file also counts: a recorder may just have
+ * created it.
  */
 static bool is_recording(int fd, const char *path)
 {
 	size_t length = strlen(path);
 	struct gmt_source *source;
-	bool is;
-
+	bool is_source;
 	if (length > 3 && !strcmp(path + length - 3, ".gz") && gmt_source_is_just_begun(fd))
 		return true;
-	is = !gmt_source_open_descriptor(fd, path, NULL, &source, NULL);
-
-	if (is)
+	is_source = !gmt_source_open_descriptor(fd, path, NULL, &source, NULL);
+	if (is_source)
 		gmt_source_close(source);
-	return is;
+	return is_source;
 }
 
 enum gmt_replaceable_file_state gmt_replaceable_file_open_new(const char *path, bool force,

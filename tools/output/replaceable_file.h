@@ -3,8 +3,8 @@
 #define GMT_TOOLS_OUTPUT_REPLACEABLE_FILE_H
 
 /*
- * A file that a completed file may replace, and how it is replaced. The folder and the file stay
- * open, so that no other file is affected if other processes rename files meanwhile.
+ * A file that a completed file may replace, and its replacement. The folder and the file stay open,
+ * so that no other file is affected if other processes rename files meanwhile.
  */
 
 #include <limits.h>
@@ -26,20 +26,20 @@ struct gmt_replaceable_file {
 enum gmt_replaceable_file_state {
 	GMT_REPLACEABLE_FILE_EXISTS,
 	GMT_REPLACEABLE_FILE_IS_GONE,    /* the folder may be gone too; then `folder` is -1 */
-	GMT_REPLACEABLE_FILE_IS_REFUSED, /* ret_why has the reason, as words that end a sentence */
+	GMT_REPLACEABLE_FILE_IS_REFUSED, /* ret_why has the reason, as the end of a sentence */
 };
 
 /*
- * Opens the file that the user named. Follows links as other programs do. End with
- * gmt_replaceable_file_close.
+ * Opens the file that the user named. Follows links. The caller ends `ret_file` with
+ * gmt_replaceable_file_close, also after a failure.
  */
 enum gmt_replaceable_file_state gmt_replaceable_file_open_named(const char *path,
 	struct gmt_replaceable_file *ret_file, char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES]);
 
 /*
- * Opens a file by a name from shared memory, which is not trusted. Refuses links and files with
- * several names. Refuses folders on the way that users other than the caller and root may write to.
- * Folders like /tmp, where users cannot remove files of other users, are allowed.
+ * Opens a file by a path from shared memory, which is not trusted. Refuses links and files with
+ * several names. Refuses a path with a folder in which users other than the caller and root may
+ * write. Accepts folders like /tmp, where users cannot remove files of other users.
  */
 enum gmt_replaceable_file_state gmt_replaceable_file_open_untrusted(const char *path,
 	struct gmt_replaceable_file *ret_file, char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES]);
@@ -49,8 +49,8 @@ bool gmt_replaceable_file_is_own(const struct gmt_replaceable_file *file,
 	char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES]);
 
 /*
- * Opens the folder of a new file with the name `path`, which gmt_replacement_begin writes. Refuses
- * an existing target unless it is a plain file. Refuses a recording unless `force` is set.
+ * Opens the folder of a new file `path`, which gmt_replacement_begin then creates. Refuses an
+ * existing target that is not a regular file. Refuses a recording unless `force` is set.
  */
 enum gmt_replaceable_file_state gmt_replaceable_file_open_new(const char *path, bool force,
 	struct gmt_replaceable_file *ret_file, char ret_why[GMT_REPLACEABLE_FILE_WHY_BYTES]);
@@ -62,8 +62,8 @@ struct gmt_replacement {
 };
 
 /*
- * Begins the file that will replace the target, with the rights of the file `like` (-1: only for
- * the caller). Returns false and sets errno on failure.
+ * Creates the file that will replace the target, with the permissions of the file `like` (-1: only
+ * for the caller). Returns false and sets errno on failure.
  */
 bool gmt_replacement_begin(const struct gmt_replaceable_file *file, int like,
 	struct gmt_replacement *ret_replacement);
@@ -80,7 +80,7 @@ bool gmt_replacement_commit(const struct gmt_replaceable_file *file,
 void gmt_replacement_end(const struct gmt_replaceable_file *file,
 	struct gmt_replacement *replacement);
 
-/* Closes a target in any of the states. */
+/* Closes a file in any state. */
 void gmt_replaceable_file_close(struct gmt_replaceable_file *file);
 
 #endif

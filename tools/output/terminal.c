@@ -22,7 +22,7 @@ size_t gmt_terminal_columns(FILE *file)
 									   : size.ws_col;
 }
 
-/* As the C library chooses: the first of these variables that is set decides. */
+/* Follows the C library: the first of these variables that is set decides. */
 bool gmt_terminal_is_utf8(void)
 {
 	static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };

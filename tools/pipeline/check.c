@@ -17,25 +17,25 @@
 #include "tools/output/message.h"
 #include "tools/pipeline/work_limit.h"
 
-enum { EXIT_FAILED = 1, EXIT_UNREADABLE = 3 };
+enum { EXIT_FAILED = 1 };
 
-/* The processes of the files, for the rules about a whole job. */
-struct job_files {
+/* The processes of the judged files, for the rules about a whole job. */
+struct job_processes {
 	struct gmt_job_store own_store, *store;
 	GMT_VEC(struct gmt_process_summary) summaries;
-	GMT_VEC(uint32_t) subjects; /* of each summary */
+	GMT_VEC(uint32_t) subjects; /* index in the verdict's subjects, for each summary */
 };
 
-/* What all files are judged by. */
+/* The state while all files are judged. */
 struct judging {
 	const struct gmt_check_plan *plan;
 	const struct gmt_gate *gate;
 	struct gmt_symbols_cache *cache;
-	struct job_files job;
+	struct job_processes job;
 };
 
-/* Keeps what the rules about the job need of a recording. */
-static enum gmt_status keep_process(struct job_files *job, const struct gmt_pipeline *parts,
+/* Keeps the summary of a recording for the rules about the job. */
+static enum gmt_status keep_process(struct job_processes *job, const struct gmt_pipeline *pipeline,
 	const char *path, const struct gmt_verdict *verdict, struct gmt_error *error)
 {
 	struct gmt_process_summary *summary = gmt_vec_push(&job->summaries);
@@ -46,7 +46,7 @@ static enum gmt_status keep_process(struct job_files *job, const struct gmt_pipe
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
 	*summary = (struct gmt_process_summary){ 0 };
 	*subject = (uint32_t)verdict->subjects.count - 1;
-	status = gmt_summarize_pipeline(parts, job->store, summary, error);
+	status = gmt_summarize_pipeline(pipeline, job->store, summary, error);
 	summary->path = path;
 	return status;
 }
@@ -70,31 +70,31 @@ static int judge_file(const char *path, struct judging *judging, struct gmt_verd
 		},
 		.wants_time_curves = gmt_gate_judges_jobs(&plan->limits),
 	};
-	struct gmt_pipeline parts = { 0 };
+	struct gmt_pipeline pipeline = { 0 };
 	struct gmt_site_keys keys = { 0 };
 	struct gmt_error error = { 0 };
-	int code = gmt_pipeline_load(path, &options, &parts);
+	int code = gmt_pipeline_load(path, &options, &pipeline);
 	struct gmt_gate_input input = {
-		.recording = parts.recording,
-		.traces = &parts.traces,
-		.replay = &parts.replay,
-		.timeline = &parts.timeline,
-		.history = &parts.history,
-		.leaks = &parts.leaks,
-		.ooms = &parts.ooms,
-		.warnings = &parts.warnings,
+		.recording = pipeline.recording,
+		.traces = &pipeline.traces,
+		.replay = &pipeline.replay,
+		.timeline = &pipeline.timeline,
+		.history = &pipeline.history,
+		.leaks = &pipeline.leaks,
+		.ooms = &pipeline.ooms,
+		.warnings = &pipeline.warnings,
 		.keys = &keys,
-		.sites = &parts.sites,
+		.sites = &pipeline.sites,
 	};
 
 	if (!code &&
-		(gmt_site_keys_compute(&keys, parts.recording, &parts.traces, &error) ||
+		(gmt_site_keys_compute(&keys, pipeline.recording, &pipeline.traces, &error) ||
 			gmt_gate_judge(verdict, judging->gate, &input, &error) ||
 			(options.wants_time_curves &&
-				keep_process(&judging->job, &parts, path, verdict, &error))))
+				keep_process(&judging->job, &pipeline, path, verdict, &error))))
 		code = gmt_message_failure(&error);
 	gmt_site_keys_fini(&keys);
-	gmt_pipeline_fini(&parts);
+	gmt_pipeline_fini(&pipeline);
 	gmt_work_limit_report(path);
 	return code;
 }
@@ -103,7 +103,7 @@ static int judge_file(const char *path, struct judging *judging, struct gmt_verd
 static int judge_summary(const struct gmt_process_summary *summary, struct judging *judging,
 	struct gmt_verdict *verdict)
 {
-	struct job_files *job = &judging->job;
+	struct job_processes *job = &judging->job;
 	struct gmt_error error = { 0 };
 	struct gmt_process_summary *kept;
 	uint32_t *subject;
@@ -116,7 +116,7 @@ static int judge_summary(const struct gmt_process_summary *summary, struct judgi
 	subject = kept ? gmt_vec_push(&job->subjects) : NULL;
 	if (!subject) {
 		gmt_message_error("out of memory");
-		return EXIT_UNREADABLE;
+		return GMT_EXIT_UNREADABLE;
 	}
 	*kept = *summary;
 	*subject = (uint32_t)verdict->subjects.count - 1;
@@ -124,8 +124,8 @@ static int judge_summary(const struct gmt_process_summary *summary, struct judgi
 }
 
 /*
- * Returns the nearest folder, from `folder` upwards, that holds `.git`; `folder` itself if there is
- * no such folder. The result comes from malloc.
+ * Returns the root of the git repository that contains `folder`, or `folder` itself if it is not in
+ * a repository. The result comes from malloc.
  */
 static char *find_root(const char *folder)
 {
@@ -146,8 +146,8 @@ static char *find_root(const char *folder)
 }
 
 /*
- * Returns the source roots by subject. The list and its items come from malloc. NULL: memory is
- * exhausted.
+ * Returns the source root of each subject. The list and its items come from malloc. NULL: out of
+ * memory.
  */
 static char **find_roots(const struct gmt_check_options *options, const struct gmt_verdict *verdict)
 {
@@ -210,7 +210,7 @@ static int write_file(const char *path, void (*write)(const struct gmt_check_rep
 	if (!path)
 		return 0;
 	if (!output)
-		return EXIT_UNREADABLE;
+		return GMT_EXIT_UNREADABLE;
 	write(report, gmt_output_file(output));
 	return gmt_output_close(output, 0);
 }
@@ -222,7 +222,7 @@ static void write_sarif(const struct gmt_check_report *report, FILE *file)
 	gmt_check_sarif(report, &json);
 }
 
-/* Writes annotations and the summary for GitHub, if this runs in a GitHub runner. */
+/* Writes annotations and the step summary if this process runs in a GitHub runner. */
 static int write_github(const struct gmt_check_report *report, const struct gmt_output_rules *rules)
 {
 	const char *actions = getenv("GITHUB_ACTIONS"), *path = getenv("GITHUB_STEP_SUMMARY");
@@ -243,7 +243,7 @@ static int write_github(const struct gmt_check_report *report, const struct gmt_
 	if (!file)
 		gmt_message_error("out of memory");
 	free(text);
-	return done ? 0 : EXIT_UNREADABLE;
+	return done ? 0 : GMT_EXIT_UNREADABLE;
 }
 
 static int write_baseline(struct gmt_baseline *baseline, const char *path,
@@ -252,7 +252,7 @@ static int write_baseline(struct gmt_baseline *baseline, const char *path,
 	struct gmt_output *output = gmt_output_open(path, rules);
 
 	if (!output)
-		return EXIT_UNREADABLE;
+		return GMT_EXIT_UNREADABLE;
 	gmt_baseline_sort(baseline, GMT_BASELINE_LARGEST);
 	gmt_baseline_write(baseline, gmt_output_file(output));
 	return gmt_output_close(output, 0);
@@ -310,7 +310,7 @@ static void note_unreadable(struct gmt_verdict *verdict, const char *path)
 /* Judges the whole job. Returns 0 or an exit code. */
 static int judge_job(struct judging *judging, struct gmt_verdict *verdict)
 {
-	struct job_files *job = &judging->job;
+	struct job_processes *job = &judging->job;
 	const struct gmt_gate_job input = {
 		.store = job->store,
 		.summaries = job->summaries.items,

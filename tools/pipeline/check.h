@@ -2,7 +2,7 @@
 #ifndef GMT_TOOLS_PIPELINE_CHECK_H
 #define GMT_TOOLS_PIPELINE_CHECK_H
 
-/* The CI gate of `check` and of `run --check`. */
+/* `check` and `run --check`: options, the recordings to judge, and all outputs of the verdict. */
 
 #include <stdio.h>
 
@@ -14,7 +14,7 @@
 #include "tools/options/options.h"
 
 struct gmt_check_options {
-	struct gmt_option_texts limits[GMT_LIMITS]; /* as typed */
+	struct gmt_option_texts limits[GMT_LIMITS]; /* as the user typed them */
 	const char *limits_file;
 	const char *baseline;
 	bool update_baseline;
@@ -34,61 +34,62 @@ struct gmt_check_plan {
 	struct gmt_suppressions suppressions;
 	struct gmt_baseline baseline;
 	struct gmt_owner_rules owner_rules;
-	char *texts; /* a copy of the text given to gmt_check_parse */
+	char *texts; /* a copy of the text that was passed to gmt_check_plan_parse */
 };
 
 extern const struct gmt_check_options gmt_check_defaults;
 
 /*
  * Reads all files that the options name. Call it before any recording is read. Returns 0, or an
- * exit code after an error message. In both cases, end the plan with gmt_check_plan_fini.
+ * exit code after an error message. The caller ends the plan with gmt_check_plan_fini in both
+ * cases.
  */
 int gmt_check_plan_load(struct gmt_check_plan *ret_plan, const struct gmt_check_options *options);
 
 /*
- * Same as gmt_check_plan_load, from the value of `run --check`: "", a limits file, or options,
- * which begin with '-'.
+ * Same as gmt_check_plan_load, from the value of `run --check`: "", the name of a limits file, or
+ * options, which begin with '-'.
  */
-int gmt_check_parse(struct gmt_check_plan *ret_plan, const char *demand);
+int gmt_check_plan_parse(struct gmt_check_plan *ret_plan, const char *value);
 
 /*
- * Returns whether all outputs of the plan may be written and are different from all inputs and from
- * each other. If not, prints an error. Call it before any recording is read. `paths` may be NULL:
- * they are not known yet.
+ * Returns whether all outputs of the plan may be written, and differ from all inputs and from each
+ * other. If not, prints an error. Call it before any recording is read. `paths` are the recordings;
+ * NULL if they are not known yet.
  */
 bool gmt_check_may_write(const struct gmt_check_plan *plan, char **paths, size_t count);
 
 /*
- * Returns which files the outputs of the plan must not replace. The result refers to the plan and
- * to `paths`.
+ * Returns the files that the outputs of the plan must not replace. The result borrows from the plan
+ * and from `paths`.
  */
 struct gmt_output_rules gmt_check_output_rules(const struct gmt_check_plan *plan, char **paths,
 	size_t count);
 
-/* What is judged. */
+/* The recordings and summaries to judge. */
 struct gmt_check_input {
 	char **paths; /* of the recordings, and after them of the summaries */
 	size_t count; /* number of recordings */
-	/* Summaries, judged after the recordings, and their store. NULL and 0: there are none. */
+	/* Summaries, judged after the recordings, and their store. NULL and 0: no summaries. */
 	struct gmt_job_store *store;
 	const struct gmt_process_summary *summaries;
 	size_t summary_count;
-	/* Notes for the verdict: files that were left out. */
+	/* Notes for the verdict about files that were left out. */
 	const char *const *notes;
 	size_t note_count;
 	int unreadable; /* exit code if a file could not be read, else 0 */
 };
 
 /*
- * Judges the recordings and summaries, and writes all requested results. The verdict goes to
- * `file`. Returns the exit code:
+ * Judges the recordings and summaries, writes the verdict to `file`, and writes all other requested
+ * outputs. Returns the exit code:
  *
  *   0  all rules hold
  *   1  a rule fails
  *   3  a recording cannot be read, or a result cannot be written
- *   4  with --strict: a recording is incomplete, growth in it could not be judged, or an option
- *      asks for a rule that a summary cannot answer;
- *      always: work was left out because of the budget
+ *   4  with --strict: a recording is incomplete, its growth could not be judged, or an option asks
+ *      for a rule that cannot be judged from a summary;
+ *      also without --strict: a part of the analysis exceeded the work limit
  */
 int gmt_check_files(struct gmt_check_plan *plan, const struct gmt_check_input *input, FILE *file);
 

@@ -123,7 +123,7 @@ int gmt_check_plan_load(struct gmt_check_plan *ret_plan, const struct gmt_check_
 	return read_baseline(ret_plan);
 }
 
-int gmt_check_parse(struct gmt_check_plan *ret_plan, const char *demand)
+int gmt_check_plan_parse(struct gmt_check_plan *ret_plan, const char *value)
 {
 	enum { WORDS = 128 };
 	const struct gmt_command *command = gmt_command_find("check");
@@ -131,13 +131,13 @@ int gmt_check_parse(struct gmt_check_plan *ret_plan, const char *demand)
 	char *words[WORDS + 1], *state;
 	int count = 0, code;
 
-	*ret_plan = (struct gmt_check_plan){ .texts = strdup(demand) };
+	*ret_plan = (struct gmt_check_plan){ .texts = strdup(value) };
 	if (!ret_plan->texts) {
 		gmt_message_error("out of memory");
 		return gmt_status_exit_code(GMT_NO_MEMORY);
 	}
-	if (*demand != '-') {
-		options.limits_file = *demand ? ret_plan->texts : NULL;
+	if (*value != '-') {
+		options.limits_file = *value ? ret_plan->texts : NULL;
 		return gmt_check_plan_load(ret_plan, &options);
 	}
 	for (char *word = strtok_r(ret_plan->texts, " \t\n", &state); word && count < WORDS;

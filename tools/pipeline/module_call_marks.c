@@ -22,8 +22,8 @@ static bool add(struct gmt_module_call_marks *call_marks, enum gmt_mark_kind kin
 }
 
 /*
- * Adds a mark at the begin of the first call. If there are no calls, adds this mark too, so that
- * the reader knows it.
+ * Adds a mark at the beginning of the first call, and one at the end of each call. Without calls,
+ * adds only the first mark, so that the reader knows that there are no calls.
  */
 static bool list_calls(struct gmt_module_call_marks *call_marks,
 	const struct gmt_timeline *timeline)

@@ -39,7 +39,7 @@ static enum gmt_status finish_page(struct gmt_pipeline *pipeline, struct gmt_err
 static enum gmt_status replay(struct gmt_pipeline *pipeline, uint64_t until_ns,
 	const struct gmt_pipeline_options *wanted, struct gmt_error *error)
 {
-	bool wants_report_details = wanted->wants_report_details;
+	bool wants_details = wanted->wants_report_details;
 	enum gmt_status status;
 
 	if (!gmt_ledger_watch_init(&pipeline->ledger_watch, pipeline->recording, &pipeline->traces))
@@ -54,11 +54,11 @@ static enum gmt_status replay(struct gmt_pipeline *pipeline, uint64_t until_ns,
 		.until_ns = until_ns, .observers = observers, .observer_count = 3
 	};
 
-	if (wants_report_details &&
+	if (wants_details &&
 		(status = gmt_allocator_state_init(&pipeline->allocator_state, pipeline->recording,
 			 &pipeline->traces, &pipeline->timeline, error)))
 		return status;
-	if (wants_report_details) {
+	if (wants_details) {
 		gmt_step_parts_init(&pipeline->step_parts, &pipeline->timeline, &pipeline->traces);
 		observers[options.observer_count++] = pipeline->step_parts.observer;
 		if (!gmt_phase_memory_init(&pipeline->phase_memory, &pipeline->timeline,
@@ -68,7 +68,7 @@ static enum gmt_status replay(struct gmt_pipeline *pipeline, uint64_t until_ns,
 		gmt_curves_init(&pipeline->curves);
 		observers[options.observer_count++] = pipeline->curves.observer;
 	}
-	if (wants_report_details)
+	if (wants_details)
 		options.observer_count += gmt_allocator_state_observers(&pipeline->allocator_state,
 			observers + options.observer_count);
 	if (wanted->wants_time_curves) {
@@ -85,12 +85,12 @@ static enum gmt_status replay(struct gmt_pipeline *pipeline, uint64_t until_ns,
 		observers[options.observer_count++] = *wanted->observer;
 	status =
 		gmt_replay_run(&pipeline->replay, pipeline->recording, &pipeline->traces, &options, error);
-	if (!status && wants_report_details &&
+	if (!status && wants_details &&
 		!gmt_step_parts_finish(&pipeline->step_parts, &pipeline->replay, &pipeline->history))
 		return gmt_error_set(error, GMT_NO_MEMORY, "out of memory");
-	return status || !wants_report_details ? status
-										   : gmt_allocator_state_finish(&pipeline->allocator_state,
-												 &pipeline->replay, until_ns, error);
+	return status || !wants_details ? status
+									: gmt_allocator_state_finish(&pipeline->allocator_state,
+										  &pipeline->replay, until_ns, error);
 }
 
 static enum gmt_status make_overview(struct gmt_pipeline *pipeline, struct gmt_error *error)

@@ -2,7 +2,7 @@
 #ifndef GMT_TOOLS_PIPELINE_PIPELINE_H
 #define GMT_TOOLS_PIPELINE_PIPELINE_H
 
-/* One recording with the results of all analyses, computed in the order of their dependencies. */
+/* Loads one recording and runs all analyses of it, in the order of their dependencies. */
 
 #include "analysis/recording/warnings.h"
 #include "analysis/allocator/custom_heaps.h"
@@ -58,20 +58,20 @@ struct gmt_pipeline_options {
 	const struct gmt_replay_observer *observer; /* one more observer of the replay; may be NULL */
 };
 
-/* Default options: all values are the defaults of the leak analysis. */
+/* The default options of the leak analysis. */
 extern const struct gmt_leaks_options gmt_pipeline_default_leaks;
 
 /*
- * Loads `path` and runs all analyses. Returns 0, or an exit code after an error message. In both
- * cases, end `ret_pipeline` (zeroed) with gmt_pipeline_fini.
+ * Loads `path` and runs all analyses. Returns 0, or an exit code after an error message. The caller
+ * ends `ret_pipeline` (zeroed) with gmt_pipeline_fini in both cases.
  */
 int gmt_pipeline_load(const char *path, const struct gmt_pipeline_options *options,
 	struct gmt_pipeline *ret_pipeline);
 
 /*
- * The parts of gmt_pipeline_load after the recording is in pipeline->recording:
- * gmt_pipeline_name finds stacks, steps and phases, then gmt_pipeline_analyze runs all analyses.
- * They print nothing. After a failure, the pipeline can only be ended.
+ * The two halves of gmt_pipeline_load, for a caller that sets pipeline->recording itself.
+ * gmt_pipeline_name finds stacks, steps and phases. Then gmt_pipeline_analyze runs all analyses.
+ * They print nothing. After a failure, the caller may only call gmt_pipeline_fini.
  */
 enum gmt_status gmt_pipeline_name(struct gmt_pipeline *pipeline,
 	const struct gmt_pipeline_options *options, struct gmt_error *error);

@@ -9,10 +9,9 @@
 #include "reader/replay/replay.h"
 
 /*
- * Refuses a moment in the compacted prefix: the recording does not have the events before it, so
- * nothing is known of it.
+ * Refuses a moment in the compacted prefix, because the recording no longer has the events there.
  */
-static enum gmt_status check_known(const struct gmt_recording *recording, const char *moment,
+static enum gmt_status refuse_compacted(const struct gmt_recording *recording, const char *moment,
 	uint64_t stamp, struct gmt_error *error)
 {
 	if (recording->compacted.exists && stamp < recording->compacted.cut_stamp)
@@ -39,7 +38,7 @@ static enum gmt_status find_step(uint64_t step, const struct gmt_recording *reco
 
 	uint64_t stamp = timeline->series[0].steps.items[step].end;
 	*ret_time_ns = gmt_clock_time_ns(recording, stamp);
-	return check_known(recording, "end of this step", stamp, error);
+	return refuse_compacted(recording, "end of this step", stamp, error);
 }
 
 static enum gmt_status find_peak(const struct gmt_recording *recording,
@@ -54,7 +53,7 @@ static enum gmt_status find_peak(const struct gmt_recording *recording,
 
 		if (account) {
 			*ret_time_ns = gmt_clock_time_ns(recording, account->peak_stamp);
-			status = check_known(recording, "peak", account->peak_stamp, error);
+			status = refuse_compacted(recording, "peak", account->peak_stamp, error);
 		}
 	}
 	gmt_replay_fini(&replay);
@@ -72,7 +71,7 @@ static enum gmt_status find_oom(const struct gmt_recording *recording, uint64_t 
 		if (!ooms.rows.items[i].recovered)
 			first = &ooms.rows.items[i];
 	if (!status && ooms.compacted_failures)
-		status = check_known(recording, "first failed request", 0, error);
+		status = refuse_compacted(recording, "first failed request", 0, error);
 	else if (first)
 		*ret_time_ns = first->time_ns;
 	else if (!status)

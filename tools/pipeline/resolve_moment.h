@@ -8,8 +8,8 @@
 #include "tools/options/moment.h"
 
 /*
- * Finds the time of a moment, in nanoseconds since the recording began; GMT_REPLAY_TO_END: its end.
- * For the peak it replays the recording once more. Fails if the recording has no such moment.
+ * Finds the time of a moment, in nanoseconds since the recording began. GMT_REPLAY_TO_END: the end
+ * of the recording. For the peak, replays the recording. Fails if the recording has no such moment.
  */
 enum gmt_status gmt_resolve_moment(const struct gmt_moment *moment,
 	const struct gmt_recording *recording, const struct gmt_traces *traces,

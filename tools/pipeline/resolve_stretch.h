@@ -10,16 +10,17 @@
 #include "reader/steps/timeline.h"
 #include "tools/options/moment.h"
 
-/* A stretch of a recording, as options give it: `--from=4s`, or `--phase=NAME`. */
+/* A stretch of a recording, as the user types it: `--from=4s`, or `--phase=NAME`. */
 struct gmt_stretch_option {
 	struct gmt_moment from;
-	const char *phase; /* the last phase of this name; NULL: no phase */
+	const char *phase; /* the last phase with this name; NULL: not given */
 };
 
-/* Where a stretch lies. */
+/* The place of a stretch in the recording. */
 struct gmt_stretch_range {
-	uint64_t from_ns, until_ns; /* since the recording began; GMT_REPLAY_TO_END: its end */
-	size_t first; /* number of its first event in order of time */
+	/* since the recording began; until_ns GMT_REPLAY_TO_END: the end of the recording */
+	uint64_t from_ns, until_ns;
+	size_t first; /* number of the stretch's first event, in order of time */
 	size_t phase; /* index in the timeline's phases; SIZE_MAX: the stretch is not a phase */
 };
 
@@ -29,9 +30,9 @@ static inline bool gmt_stretch_is_given(const struct gmt_stretch_option *option)
 }
 
 /*
- * Finds the stretch in the recording. `until_ns` is the end of the replay that other options ask
- * for; a phase ends at its own end. Fails if there is no such phase or moment, if the stretch
- * begins in the compacted part, or if it would end before it begins.
+ * Finds the stretch in the recording. It ends at `until_ns`, but a phase ends at its own end. Fails
+ * if the recording has no such phase or moment, if the stretch begins in the compacted part, or if
+ * it would end before it begins.
  */
 enum gmt_status gmt_stretch_resolve(const struct gmt_stretch_option *option,
 	const struct gmt_recording *recording, const struct gmt_traces *traces,

@@ -3,8 +3,8 @@
 #define GMT_TOOLS_PIPELINE_SYMBOL_OPTIONS_H
 
 /*
- * Options of the verbs that name native frames: which of them are shown, where the symbols are, and
- * whether found symbols are cached.
+ * Options of the verbs that show native frames: which frames they show, in which folders they
+ * search symbols, and whether they use the cache of symbols.
  */
 
 #include "reader/symbols/symbols_cache.h"

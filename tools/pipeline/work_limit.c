@@ -8,9 +8,9 @@
 #include "tools/output/exit_codes.h"
 #include "tools/output/message.h"
 
-static bool was_cut;
+static bool was_reached;
 
-bool gmt_work_limit(const char *text)
+bool gmt_work_limit_set(const char *text)
 {
 	size_t digits = strspn(text, "0123456789");
 	bool is_number = digits && digits < 7 && !text[digits] && strtoul(text, NULL, 10);
@@ -29,13 +29,13 @@ void gmt_work_limit_report(const char *path)
 				"%s: %s is not included, because the analysis exceeded the work limit for a file "
 				"of this size; `gpumemtrace --max-work=none VERB ...` removes the limit",
 				path, gmt_budget_part_text((enum gmt_budget_part)part));
-	was_cut |= gmt_budget.left_out;
+	was_reached |= gmt_budget.left_out;
 	gmt_budget.left_out = 0;
 }
 
 bool gmt_work_limit_was_reached(void)
 {
-	return was_cut || gmt_budget.left_out;
+	return was_reached || gmt_budget.left_out;
 }
 
 int gmt_work_limit_exit_code(int code)

@@ -3,7 +3,7 @@
 #define GMT_TOOLS_RECORDINGS_COMPLETE_RECORDING_H
 
 /*
- * A recording and the shared-memory recording of its killed recorder, written as one complete file.
+ * Writes one complete file from a recording and the shared-memory recording of its killed recorder.
  */
 
 #include "base/status.h"
@@ -16,9 +16,9 @@ struct gmt_completed {
 };
 
 /*
- * Writes the recording `from` (NULL: the file is gone), completed from `shared_recording`, to `to`,
- * which may be the same file. Replaces the file `to` in one step when all data is on the disk, and
- * gives it the permissions of `from`. `to` NULL: only counts the events.
+ * Completes the recording `from` (NULL: the file is gone) with the events in `shared_recording`,
+ * and writes it to `to`, which may be the same file. Replaces the file `to` in one step after all
+ * data is on the disk, and gives it the permissions of `from`. `to` NULL: only counts the events.
  */
 enum gmt_status gmt_complete_recording(const struct gmt_replaceable_file *from,
 	struct gmt_shared_recording *shared_recording, const struct gmt_replaceable_file *to,

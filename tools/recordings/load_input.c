@@ -11,12 +11,12 @@
 #include "tools/recordings/standard_input.h"
 #include "tools/output/message.h"
 
-static void step(void *user, uint64_t read_bytes, uint64_t file_bytes)
+static void show_progress(void *user, uint64_t read_bytes, uint64_t file_bytes)
 {
 	gmt_progress_step(user, "reading", read_bytes, file_bytes);
 }
 
-/* `events`: how many events are only in the memory that the process left. */
+/* `events`: number of events that are only in the memory of the killed process. */
 static void hint_at_recovery(const char *path, uint64_t events)
 {
 	if (events)
@@ -38,7 +38,7 @@ static int load(const char *path, const char *name, const struct gmt_source_stre
 	struct gmt_shared_recording *shared_recording =
 		stream ? NULL : gmt_shared_recordings_find(path, &recording_pid);
 	struct gmt_recording_load_options options = {
-		.progress = step,
+		.progress = show_progress,
 		.user = &progress,
 		.shared_recording = shared_recording,
 		.recording_pid = recording_pid,
@@ -119,12 +119,12 @@ char *gmt_input_read_text(const char *path)
 		length += fread(text + length, 1, size - length, file);
 	}
 	bool done = file && feof(file) && !ferror(file);
-	int why = file && feof(file) ? errno : file ? EFBIG : errno;
+	int error_number = file && !feof(file) ? EFBIG : errno;
 	if (file)
 		fclose(file);
 	if (!done) {
 		free(text);
-		errno = why;
+		errno = error_number;
 		return NULL;
 	}
 	text[length] = 0;

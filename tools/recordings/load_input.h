@@ -5,9 +5,9 @@
 #include "reader/load/recording.h"
 
 /*
- * Loads a recording with a progress bar. The path `-` is standard input. If the recording cannot
- * be read, prints an error, returns the exit code and leaves *ret_recording NULL. If only a part
- * can be read, prints a warning and returns 0.
+ * Loads a recording, and shows the progress. The path `-` is standard input. If the recording
+ * cannot be read, prints an error, returns the exit code and sets *ret_recording to NULL. If only a
+ * part can be read, prints a warning and returns 0.
  */
 int gmt_input_load(const char *path, struct gmt_recording **ret_recording);
 
@@ -16,8 +16,8 @@ int gmt_input_load_stream(const struct gmt_source_stream *stream,
 	struct gmt_recording **ret_recording);
 
 /*
- * Opens a recording as blocks: gmt_source_open_with, or standard input for the path `-`.
- * `shared_recording` may be NULL.
+ * Opens the blocks of a recording: same as gmt_source_open_with, but the path `-` is standard
+ * input. `shared_recording` may be NULL.
  */
 enum gmt_status gmt_input_open(const char *path, struct gmt_shared_recording *shared_recording,
 	struct gmt_source **ret_source, struct gmt_error *error);

@@ -12,8 +12,10 @@
 
 static const char library_name[] = "libgpumemtrace.so";
 
-/* Next to the program, in a build folder, or installed. All are relative to the program. */
-static const char *const places[] = {
+/*
+ * Folders with the recorder, relative to the program: next to it, in a build folder, or installed.
+ */
+static const char *const library_folders[] = {
 	".",
 	"../preload",
 	"../" GMT_LIBDIR "/gpumemtrace",
@@ -31,8 +33,9 @@ bool gmt_recorder_find(char ret_path[PATH_MAX], char ret_why[GMT_RECORDER_WHY_BY
 	char *slash = strrchr(program, '/');
 	if (slash)
 		*slash = 0;
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		snprintf(candidate, sizeof(candidate), "%s/%s/%s", program, places[i], library_name);
+	for (size_t i = 0; i < sizeof(library_folders) / sizeof(*library_folders); i++) {
+		snprintf(candidate, sizeof(candidate), "%s/%s/%s", program, library_folders[i],
+			library_name);
 		if (realpath(candidate, ret_path) && !access(ret_path, R_OK))
 			break;
 		ret_path[0] = 0;
@@ -40,7 +43,7 @@ bool gmt_recorder_find(char ret_path[PATH_MAX], char ret_why[GMT_RECORDER_WHY_BY
 	if (!ret_path[0]) {
 		snprintf(ret_why, GMT_RECORDER_WHY_BYTES, "%s was not found", library_name);
 		snprintf(ret_remedy, GMT_RECORDER_WHY_BYTES,
-			"it must be next to %s, or in %s of the installation", program, places[2] + 3);
+			"it must be next to %s, or in %s of the installation", program, library_folders[2] + 3);
 		return false;
 	}
 	if (strpbrk(ret_path, ": \t\n")) {
@@ -96,8 +99,8 @@ char *gmt_recorder_put_first(const char *variable, const char *library)
 }
 
 /*
- * Writes a value. If it contains ':' or a quote, writes it in quotes, which end after each '#': the
- * log of a CI runner takes two of them and a bracket as a command.
+ * Writes a value, in quotes if it contains ':' or a quote. Ends the quotes after each '#', because
+ * the log of a CI runner takes "##[" as a command.
  */
 static void put_value(FILE *stream, const char *value)
 {
@@ -119,7 +122,7 @@ static void put_value(FILE *stream, const char *value)
 /*
  * Returns whether the key of `item` (key=value) is among the passed options from number `first` on.
  */
-static bool is_passed(const struct gmt_option_passed *passed, size_t first, const char *item)
+static bool is_passed(const struct gmt_recorder_option_list *passed, size_t first, const char *item)
 {
 	for (size_t i = first; i < passed->count; i++) {
 		size_t length = strlen(passed->keys[i]);
@@ -135,7 +138,7 @@ static bool is_passed(const struct gmt_option_passed *passed, size_t first, cons
  * whether it wrote an item.
  */
 static bool put_items_before(FILE *stream, const char *before,
-	const struct gmt_option_passed *passed)
+	const struct gmt_recorder_option_list *passed)
 {
 	char item[GMT_RECORDER_ITEM_BYTES];
 	bool has_one = false;
@@ -153,7 +156,7 @@ static bool put_items_before(FILE *stream, const char *before,
 	return has_one;
 }
 
-char *gmt_recorder_options(const char *before, const struct gmt_option_passed *passed)
+char *gmt_recorder_options(const char *before, const struct gmt_recorder_option_list *passed)
 {
 	char *text = NULL;
 	size_t size;
@@ -175,7 +178,10 @@ char *gmt_recorder_options(const char *before, const struct gmt_option_passed *p
 	return text;
 }
 
-/* Returns the name below the working folder, from malloc; NULL: out of memory, or no folder. */
+/*
+ * Returns `name` with the working directory in front of it, from malloc. NULL: out of memory, or
+ * the working directory does not exist.
+ */
 static char *absolute_output(const char *name)
 {
 	char folder[PATH_MAX], *text = NULL;
@@ -192,9 +198,10 @@ static char *absolute_output(const char *name)
 	return text;
 }
 
-char *gmt_recorder_options_absolute(const char *before, const struct gmt_option_passed *passed)
+char *gmt_recorder_options_absolute(const char *before,
+	const struct gmt_recorder_option_list *passed)
 {
-	struct gmt_option_passed absolute = *passed;
+	struct gmt_recorder_option_list absolute = *passed;
 	char *last = NULL, *options;
 
 	for (size_t i = 0; i < passed->count; i++) {
@@ -240,7 +247,6 @@ bool gmt_recorder_accepts(const char *verb, const char *options)
 	return !checking.is_refused;
 }
 
-/* The recorder also uses the last value. */
 void gmt_recorder_output(const char *options, char *ret_output, size_t output_bytes)
 {
 	static const char key[] = "output=";
@@ -248,6 +254,7 @@ void gmt_recorder_output(const char *options, char *ret_output, size_t output_by
 
 	snprintf(ret_output, output_bytes, "%s",
 		gmt_recorder_option(GMT_RECORDER_OPTION_output)->fallback);
+	/* The recorder uses the last value too. */
 	while (*options) {
 		options = gmt_recorder_options_next(options, item, sizeof(item), NULL);
 		if (strncmp(item, key, sizeof(key) - 1) == 0 && item[sizeof(key) - 1])

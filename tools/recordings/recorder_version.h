@@ -7,9 +7,9 @@
 enum { GMT_RECORDER_VERSION_BYTES = 32 };
 
 /*
- * Returns whether the recorder in file `path` has another version than this program, which happens
- * if an installation was only half replaced. Then `ret_version` has its version. Returns false if
- * the file cannot be read or contains no version.
+ * Returns whether the recorder in file `path` has another version than this program, for example
+ * after half an update. Then `ret_version` has its version. Returns false if the file cannot be
+ * read or contains no version.
  */
 bool gmt_recorder_version_differs(const char *path, char ret_version[GMT_RECORDER_VERSION_BYTES]);
 

@@ -8,7 +8,7 @@
 #include "tools/recordings/shared_recordings.h"
 #include "shared_memory/shared_recording_owner.h"
 
-static void set_why(struct gmt_recover_outcome *outcome, enum gmt_recover_state state,
+static void set_reason(struct gmt_recover_outcome *outcome, enum gmt_recover_state state,
 	enum gmt_status status, const char *why)
 {
 	outcome->state = state;
@@ -18,7 +18,7 @@ static void set_why(struct gmt_recover_outcome *outcome, enum gmt_recover_state 
 
 static void refuse(struct gmt_recover_outcome *outcome, const char *why)
 {
-	set_why(outcome, GMT_RECOVER_IS_REFUSED, GMT_NO_FILE, why);
+	set_reason(outcome, GMT_RECOVER_IS_REFUSED, GMT_NO_FILE, why);
 }
 
 static void begin(struct gmt_recover_outcome *outcome,
@@ -38,13 +38,13 @@ static void begin(struct gmt_recover_outcome *outcome,
 static void remove_memory(struct gmt_shared_recording *shared_recording,
 	const struct gmt_recover_options *options, struct gmt_recover_outcome *outcome)
 {
-	if (!options->keep && !options->is_dry)
+	if (!options->keep && !options->is_dry_run)
 		outcome->is_not_removed = !gmt_shared_recordings_remove(shared_recording);
 }
 
 /*
- * Returns whether the memory may be removed. If `from` is a copy, the memory is still needed for
- * the original file, unless that file is gone.
+ * Returns whether the memory may be removed. If `from` is a copy, the original file still needs the
+ * memory, unless the original file is gone.
  */
 static bool is_no_longer_needed(const struct gmt_replaceable_file *from,
 	const struct gmt_shared_recording *shared_recording)
@@ -77,7 +77,7 @@ static void complete(const struct gmt_replaceable_file *from,
 	}
 	if (outcome->state != GMT_RECOVER_IS_REFUSED) {
 		enum gmt_status status = gmt_complete_recording(from, shared_recording,
-			options->is_dry ? NULL : to, &outcome->completed, &outcome->error);
+			options->is_dry_run ? NULL : to, &outcome->completed, &outcome->error);
 
 		outcome->state = status                         ? GMT_RECOVER_FAILED
 			: outcome->completed.recovered.was_complete ? GMT_RECOVER_IS_WHOLE
@@ -102,24 +102,24 @@ static void discard(struct gmt_shared_recording *shared_recording,
 		return;
 	}
 	outcome->state = GMT_RECOVER_IS_DISCARDED;
-	if (!options->is_dry && !gmt_shared_recordings_remove(shared_recording))
-		set_why(outcome, GMT_RECOVER_FAILED, GMT_WRITE, "its memory cannot be removed");
+	if (!options->is_dry_run && !gmt_shared_recordings_remove(shared_recording))
+		set_reason(outcome, GMT_RECOVER_FAILED, GMT_WRITE, "its memory cannot be removed");
 }
 
 /*
- * Returns why the name from the memory does not lead to the right file, or NULL. An unfinished
- * compaction may have put another file in its place; then is_being_replaced is set.
+ * Returns why the name from the memory leads to the wrong file, or NULL if the file is right. An
+ * unfinished compaction may have put another file in its place; then is_being_replaced is set.
  */
 static const char *mismatch_reason(const struct gmt_replaceable_file *target,
 	const struct gmt_shared_recording *shared_recording)
 {
 	const struct gmt_shared_recording_owner *owner = gmt_shared_recording_owner(shared_recording);
-	bool is_very = target->identity.device == owner->file_device &&
+	bool is_written_file = target->identity.device == owner->file_device &&
 		target->identity.inode == owner->file_inode;
 
-	if (!gmt_shared_recordings_is_of(shared_recording, target->fd))
+	if (!gmt_shared_recordings_match(shared_recording, target->fd))
 		return "it is not a recording of the process that left the memory";
-	return is_very || atomic_load(&owner->is_being_replaced)
+	return is_written_file || atomic_load(&owner->is_being_replaced)
 		? NULL
 		: "it is not the file that the process wrote";
 }
@@ -129,7 +129,7 @@ static void recover_from_memory(struct gmt_shared_recording *shared_recording,
 {
 	char why[GMT_REPLACEABLE_FILE_WHY_BYTES];
 	struct gmt_replaceable_file target;
-	const char *why_not;
+	const char *mismatch;
 
 	switch (gmt_replaceable_file_open_untrusted(gmt_shared_recording_owner(shared_recording)->path,
 		&target, why)) {
@@ -143,9 +143,9 @@ static void recover_from_memory(struct gmt_shared_recording *shared_recording,
 			discard(shared_recording, options, GMT_RECOVER_IS_GONE, outcome);
 		break;
 	case GMT_REPLACEABLE_FILE_EXISTS:
-		why_not = mismatch_reason(&target, shared_recording);
-		if (why_not)
-			refuse(outcome, why_not);
+		mismatch = mismatch_reason(&target, shared_recording);
+		if (mismatch)
+			refuse(outcome, mismatch);
 		else
 			complete(&target, shared_recording, options, outcome);
 		break;
@@ -167,7 +167,7 @@ void gmt_recover_memory(struct gmt_shared_recording *shared_recording,
 	} else if (why) {
 		discard(shared_recording, options, GMT_RECOVER_IS_UNUSABLE, ret_outcome);
 		if (ret_outcome->state == GMT_RECOVER_IS_UNUSABLE)
-			set_why(ret_outcome, GMT_RECOVER_IS_UNUSABLE, GMT_NO_FILE, why);
+			set_reason(ret_outcome, GMT_RECOVER_IS_UNUSABLE, GMT_NO_FILE, why);
 	} else if (file_info->user != geteuid() && options->output) {
 		/* File names from the memory of other users are not opened, not even for reading. */
 		complete(NULL, shared_recording, options, ret_outcome);
@@ -181,7 +181,7 @@ void gmt_recover_memory(struct gmt_shared_recording *shared_recording,
 	}
 }
 
-/* The file has no memory. Its end record shows whether it is complete. */
+/* Finds out whether a file without memory is complete: it has an end record. */
 static void find_end(const struct gmt_replaceable_file *target, struct gmt_recover_outcome *outcome)
 {
 	struct gmt_source *source;

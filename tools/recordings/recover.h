@@ -4,13 +4,14 @@
 
 /*
  * Completes a file from the shared memory of its killed recorder, for the verb `recover`, and for
- * `run` after the program's end.
+ * `run` after the program's end. "The memory" below is this shared-memory recording.
  *
- * The content of the memory is not trusted. The memory names its file. But a file is replaced only
- * if it is the caller's own, and only if it is a recording of the same process: its first record
- * has the same random name, process, host and start time. If the name came from the memory, it must
- * lead to the same file that the process wrote. Its path must have no links, and only the caller
- * and root may change its folders. See docs/internals/shared-recordings.md, "Whose it is".
+ * The content of the memory is not trusted. The memory has the name of its file. But a file is
+ * replaced only if it belongs to the caller and is a recording of the same process: its first
+ * record has the same random name, process, host and start time. If the name comes from the memory,
+ * the name must lead to the same file that the process wrote. Its path must have no links, and only
+ * the caller and root may change its folders. See docs/internals/shared-recordings.md, "Whose it
+ * is".
  */
 
 #include <stdbool.h>
@@ -25,10 +26,10 @@ enum gmt_recover_state {
 	GMT_RECOVER_IS_GONE,   /* the file is gone, and the caller named no other file */
 	/* the memory is from before a restart of this machine, or from another machine */
 	GMT_RECOVER_IS_UNUSABLE,
-	/* one of the two states above, and the memory was removed; in a dry run: would be removed */
+	/* IS_GONE or IS_UNUSABLE, and the memory was removed; in a dry run: would be removed */
 	GMT_RECOVER_IS_DISCARDED,
 	GMT_RECOVER_IS_REFUSED,
-	/* the file has no memory here; `has_end` says whether the file is complete */
+	/* this machine has no memory for the file; `has_end`: the file is complete */
 	GMT_RECOVER_NOTHING,
 	GMT_RECOVER_FAILED,
 };
@@ -36,7 +37,7 @@ enum gmt_recover_state {
 struct gmt_recover_options {
 	bool keep;    /* do not remove the memory */
 	bool discard; /* remove memory whose file is gone or that cannot be used */
-	bool is_dry;  /* change nothing */
+	bool is_dry_run;  /* change nothing */
 	bool force;   /* `output` may be an existing recording, which is replaced */
 	const char *output; /* write to this file; NULL: complete the file in place */
 };
@@ -55,10 +56,7 @@ struct gmt_recover_outcome {
 	struct gmt_error error;
 };
 
-/*
- * Recovers a file from its memory, which stays the caller's. The name of the file comes from the
- * memory.
- */
+/* Recovers the file whose name is in the memory. `shared_recording` is borrowed. */
 void gmt_recover_memory(struct gmt_shared_recording *shared_recording,
 	const struct gmt_recover_options *options, struct gmt_recover_outcome *ret_outcome);
 

@@ -20,7 +20,7 @@ static const int forwarded[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGU
 static volatile sig_atomic_t child; /* 0: the child has ended */
 static volatile sig_atomic_t ended_s; /* time of the child's end */
 
-/* A signal to all processes of a job ends the program and may reach this process a moment later. */
+/* A signal to all processes of a job may end the program, and reach this process a moment later. */
 enum { SAME_SIGNAL_S = 2 };
 
 static sig_atomic_t now_s(void)
@@ -68,7 +68,7 @@ static void set_handlers(void)
  * folder of PATH. If a folder of PATH may not be entered, execvp reports EACCES although no file
  * was found.
  */
-static bool is_executable(const char *name)
+static bool exists(const char *name)
 {
 	const char *folders = getenv("PATH");
 	char candidate[PATH_MAX];
@@ -93,9 +93,9 @@ static void exec_child(char **argv, const sigset_t *mask)
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
 
-	int why = errno == EACCES && !is_executable(argv[0]) ? ENOENT : errno;
-	gmt_message_error("%s: %s", argv[0], strerror(why));
-	_exit(why == ENOENT ? GMT_CHILD_NOT_FOUND : GMT_CHILD_NOT_EXECUTABLE);
+	int error_number = errno == EACCES && !exists(argv[0]) ? ENOENT : errno;
+	gmt_message_error("%s: %s", argv[0], strerror(error_number));
+	_exit(error_number == ENOENT ? GMT_CHILD_NOT_FOUND : GMT_CHILD_NOT_EXECUTABLE);
 }
 
 static int wait_for(pid_t pid, int *ret_signal)

@@ -17,7 +17,7 @@
 #include "tools/recordings/recover.h"
 #include "tools/output/message.h"
 
-enum { DYING_MS = 2000, POLL_MS = 20, MAX_PRINTED = 8 };
+enum { CHILDREN_WAIT_MS = 2000, POLL_MS = 20, MAX_PRINTED = 8 };
 
 /* The results so far, for the messages. */
 struct finish {
@@ -55,7 +55,7 @@ static bool is_of_another_run(const struct gmt_run_recordings *run, const char *
 {
 	char name[GMT_UUID_BYTES];
 
-	return run->name[0] && gmt_shared_recordings_run_of(path, name) && name[0] &&
+	return run->name[0] && gmt_recording_read_run_name(path, name) && name[0] &&
 		strcmp(name, run->name);
 }
 
@@ -83,9 +83,10 @@ static bool is_of_run(const struct gmt_run_recordings *run,
 		!strcmp(gmt_shared_recording_owner(shared_recording)->run, run->name);
 }
 
+/* Whether a process of the run still records. */
 struct living {
 	const struct gmt_run_recordings *run;
-	bool is_any;
+	bool has_one;
 };
 
 static bool note_living(void *context, struct gmt_shared_recording *shared_recording,
@@ -94,24 +95,25 @@ static bool note_living(void *context, struct gmt_shared_recording *shared_recor
 	struct living *living = context;
 
 	(void)error;
-	living->is_any |=
+	living->has_one |=
 		is_of_run(living->run, shared_recording) && gmt_shared_recording_is_alive(shared_recording);
 	gmt_shared_recording_close(shared_recording);
-	return !living->is_any;
+	return !living->has_one;
 }
 
 /*
  * Waits for the children, because the signal that ended the program may reach them a moment later.
  */
-static void wait_for_dying(const struct gmt_run_recordings *run)
+static void wait_for_children(const struct gmt_run_recordings *run)
 {
 	const struct timespec poll_interval = { .tv_nsec = POLL_MS * 1000000L };
-	struct living living = { .run = run, .is_any = true };
+	struct living living = { .run = run, .has_one = true };
 
-	for (unsigned waited_ms = 0; living.is_any && waited_ms < DYING_MS; waited_ms += POLL_MS) {
-		living.is_any = false;
+	for (unsigned waited_ms = 0; living.has_one && waited_ms < CHILDREN_WAIT_MS;
+		waited_ms += POLL_MS) {
+		living.has_one = false;
 		gmt_shared_recordings_each(NULL, note_living, &living);
-		if (living.is_any)
+		if (living.has_one)
 			nanosleep(&poll_interval, NULL);
 	}
 }
@@ -177,8 +179,8 @@ static void complete_files(struct finish *finish)
 		const char *path = finish->run->after.gl_pathv[i];
 
 		/*
-		 * Almost all files ended in order. Check the memory first, because gmt_recover_file reads a
-		 * file without memory to its end.
+		 * Almost all processes end normally. Look for memory first, because gmt_recover_file reads
+		 * a file without memory to its end.
 		 */
 		shared_recording = gmt_shared_recordings_find(path, &recording_pid);
 		gmt_shared_recording_close(shared_recording);
@@ -234,12 +236,12 @@ void gmt_run_recordings_finish(struct gmt_run_recordings *run, bool was_killed, 
 	struct finish finish = { .run = run, .is_quiet = is_quiet };
 
 	if (was_killed)
-		wait_for_dying(run);
+		wait_for_children(run);
 	find_files(run);
 	read_no_recording_reason(run);
 	complete_files(&finish);
 	/*
-	 * Complete the files of processes that had another option `output` or another working
+	 * Complete also the files of processes that had another option `output` or another working
 	 * directory.
 	 */
 	gmt_shared_recordings_each(NULL, complete_from_memory, &finish);

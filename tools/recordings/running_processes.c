@@ -22,15 +22,17 @@
 #include "tools/output/message.h"
 
 enum {
-	/* the recorder checks for requests four times a second, less often on a busy machine */
-	TAKE_UP_MS = 10000,
-	CLAIM_MS = 60000,     /* requests of other readers are answered first */
+	/*
+	 * until the recorder begins to answer: it checks four times a second, a busy machine less often
+	 */
+	BEGIN_MS = 10000,
+	CLAIM_MS = 60000,       /* until the requests of other readers are answered */
 	POLL_MS = 20,
 	MAX_ENTRIES = 4096,     /* maximum number of control files that are read in a folder */
 };
 
-/* Returns whether the lock is free, which means that the process has ended. */
-static bool is_gone(int fd)
+/* Returns whether the process has ended: the lock of its control file is free. */
+static bool has_ended(int fd)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
@@ -75,7 +77,7 @@ static bool visit_file(int folder, const char *name,
 	/* A control file that is being created has neither a lock nor the magic yet. */
 	if (read_page(running.fd, &running.control)) {
 		running.pid = running.control.pid;
-		if (!is_gone(running.fd))
+		if (!has_ended(running.fd))
 			continues = visit(context, &running);
 		else if (gmt_file_identity_of(running.fd, &file) &&
 			gmt_file_identity_is_at(folder, name, &file))
@@ -146,8 +148,8 @@ static void sleep_briefly(void)
 }
 
 /*
- * Takes the turn by this process's id alone, in one atomic exchange. So two readers never have the
- * same turn, even if one of them stops in the middle.
+ * Takes the turn in one atomic exchange, so two readers never have the turn at the same time, even
+ * if one of them stops in the middle. Also takes the turn of a reader that has ended.
  */
 static bool become_requester(struct gmt_control_page *page, uint32_t self)
 {
@@ -175,10 +177,7 @@ static void release(struct gmt_control_page *page)
 	atomic_store(&page->requester, 0);
 }
 
-/*
- * Takes the turn. Only one reader has it at a time. The turn of a reader that has ended is taken
- * over.
- */
+/* Waits for the turn to send a request. Only one reader has the turn at a time. */
 static bool claim(struct gmt_control_page *page)
 {
 	uint32_t self = (uint32_t)getpid();
@@ -196,8 +195,8 @@ static bool claim(struct gmt_control_page *page)
 }
 
 /*
- * Waits for the answer. A recorder that has begun may take long, so the wait ends only if its
- * process ends.
+ * Waits for the answer. If the recorder has begun to answer, waits until it is done or its process
+ * ends. Returns false if there is no answer.
  */
 static bool wait_for_answer(const struct gmt_running_process *running,
 	struct gmt_control_page *page)
@@ -210,16 +209,16 @@ static bool wait_for_answer(const struct gmt_running_process *running,
 
 		if (turn == GMT_CONTROL_ANSWERED)
 			return true;
-		if (turn == GMT_CONTROL_REQUESTED && waited_ms >= TAKE_UP_MS &&
+		if (turn == GMT_CONTROL_REQUESTED && waited_ms >= BEGIN_MS &&
 			atomic_compare_exchange_strong(&page->turn, &asked, GMT_CONTROL_IDLE))
 			return false;
-		if (waited_ms % 500 == 0 && is_gone(running->fd))
+		if (waited_ms % 500 == 0 && has_ended(running->fd))
 			return false;
 		sleep_briefly();
 	}
 }
 
-static void print_cut(int number)
+static void on_truncated_page(int number)
 {
 	static const char line[] =
 		"gpumemtrace: error: the control file of the process was truncated\n";
@@ -231,8 +230,8 @@ static void print_cut(int number)
 }
 
 /*
- * Maps the page, because the turn is taken by an atomic store. If another process truncates the
- * file, SIGBUS must not crash this process without a message.
+ * Maps the page, because the turn is an atomic variable in it. If another process truncates the
+ * file, the handler of SIGBUS prints an error.
  */
 static struct gmt_control_page *map(int fd)
 {
@@ -241,7 +240,7 @@ static struct gmt_control_page *map(int fd)
 
 	if (page == MAP_FAILED)
 		return NULL;
-	signal(SIGBUS, print_cut);
+	signal(SIGBUS, on_truncated_page);
 	return page;
 }
 

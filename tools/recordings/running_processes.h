@@ -14,13 +14,13 @@
 #include "shared_memory/control_page.h"
 
 struct gmt_running_process {
-	uint32_t pid;        /* process id as the process itself sees it */
+	uint32_t pid;        /* process id in the process's own namespace */
 	struct gmt_control_page control; /* a copy of the control page; each text is terminated */
 	int fd;              /* the control file */
 };
 
 /*
- * Calls `visit` for each live recorder until it returns false. `running` is valid only during the
+ * Calls `visit` for each process until `visit` returns false. `running` is valid only during the
  * call. Removes control files of processes that have ended.
  */
 void gmt_running_processes_each(bool (*visit)(void *context,
@@ -28,8 +28,8 @@ void gmt_running_processes_each(bool (*visit)(void *context,
 	void *context);
 
 /*
- * Copies a text of the control page, which may have no NUL. Writes at most `bytes`, including the
- * NUL.
+ * Copies a text of the control page, which may lack its NUL. Writes at most `bytes` bytes,
+ * including a NUL.
  */
 void gmt_running_processes_text(const char *text, size_t text_bytes, char *ret_copy, size_t bytes);
 
@@ -40,12 +40,12 @@ void gmt_running_processes_text(const char *text, size_t text_bytes, char *ret_c
 int gmt_running_processes_request(uint32_t pid, enum gmt_control_verb verb, const char *argument,
 	char *ret_answer, size_t answer_bytes);
 
-/* Prints the result of a request to a process, as JSON. */
+/* Prints the result of a request to a process as JSON: {"pid": pid, key: text}. */
 void gmt_running_processes_print_json(uint32_t pid, const char *key, const char *text);
 
 /*
- * Parses the process id, the only argument of `snapshot`, `pause` and `resume`. If it is not valid,
- * prints an error and returns false.
+ * Parses the process id, which is the only operand of `snapshot`, `pause` and `resume`. If it is
+ * missing or not valid, prints an error and returns false.
  */
 bool gmt_running_processes_parse_pid(const char *verb, int argc, char **argv, uint32_t *ret_pid);
 

@@ -22,7 +22,7 @@
  */
 enum { MAX_ENTRIES = 4096 };
 
-/* The data by which a recording and its shared memory are matched. */
+/* The data that is equal in a recording and in its shared-memory recording. */
 struct identity {
 	bool has_process; /* the recording has its first record */
 	uint32_t pid;
@@ -47,7 +47,7 @@ static bool ends_with(const char *text, const char *end)
 	return length > end_length && !strcmp(text + length - end_length, end);
 }
 
-/* The folder is open, so it cannot be replaced meanwhile. */
+/* Visits a file in an open folder, which nobody can replace meanwhile. */
 static bool visit_entry(int folder, const char *folder_path, const char *name, uid_t owner,
 	gmt_shared_recordings_visit *visit, void *context)
 {
@@ -78,7 +78,9 @@ static bool is_private(int folder, uid_t owner)
 		!(status.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Looks only at files of `owner`. */
+/*
+ * Visits the shared-memory recordings of `owner` in a folder. Returns whether the search continues.
+ */
 static bool visit_folder(const char *path, const char *prefix, uid_t owner, bool must_be_private,
 	gmt_shared_recordings_visit *visit, void *context)
 {
@@ -172,7 +174,7 @@ static bool is_same_file(const struct stat *status, const struct gmt_shared_reco
 	return owner->file_device == status->st_dev && owner->file_inode == status->st_ino;
 }
 
-bool gmt_shared_recordings_is_of(const struct gmt_shared_recording *shared_recording, int fd)
+bool gmt_shared_recordings_match(const struct gmt_shared_recording *shared_recording, int fd)
 {
 	const struct gmt_shared_recording_owner *owner = gmt_shared_recording_owner(shared_recording);
 	struct identity identity;
@@ -189,8 +191,8 @@ bool gmt_shared_recordings_is_of(const struct gmt_shared_recording *shared_recor
 }
 
 /*
- * Opens a regular file. A user may name a pipe where a recording is expected. Opening and closing
- * the pipe would make its writer lose its reader.
+ * Opens a regular file. Returns -1 for other files: opening and closing a pipe would end its
+ * writer.
  */
 static int open_file(const char *path)
 {
@@ -201,7 +203,7 @@ static int open_file(const char *path)
 		: open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-bool gmt_shared_recordings_run_of(const char *path, char ret_run[GMT_UUID_BYTES])
+bool gmt_recording_read_run_name(const char *path, char ret_run[GMT_UUID_BYTES])
 {
 	int fd = open_file(path);
 	struct identity identity = { 0 };
@@ -250,7 +252,7 @@ static bool keep_wanted(void *context, struct gmt_shared_recording *shared_recor
 }
 
 /*
- * Finds the recorder by its control page if its memory has no file or lies in a folder of another
+ * Finds a recorder by its control page, if its memory has no name or lies in a folder of another
  * user.
  */
 static bool match_running(void *context, const struct gmt_running_process *running)

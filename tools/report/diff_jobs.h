@@ -2,7 +2,7 @@
 #ifndef GMT_TOOLS_REPORT_DIFF_JOBS_H
 #define GMT_TOOLS_REPORT_DIFF_JOBS_H
 
-/* `diff` of two folders: the jobs whose recordings and summaries are in them, rank by rank. */
+/* `diff` of two folders: compares the jobs whose files are in the folders, rank by rank. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,10 +19,10 @@ struct gmt_diff_jobs {
 };
 
 /*
- * Reads both folders and writes the comparison to `file`. Files that cannot be read are reported on
- * stderr. Returns 0, or an exit code after an error message. `ret_differs`: the difference of a
- * rank reaches the threshold, or a rank is in one job only. `ret_incomplete`: a recording is
- * incomplete.
+ * Reads both folders and writes the comparison to `file`. Prints an error or a hint for each file
+ * that cannot be read. Returns 0, or an exit code after an error message. `ret_differs`: the
+ * difference of a rank reaches the threshold, or a rank is in one job only. `ret_incomplete`: a
+ * recording is incomplete.
  */
 int gmt_diff_jobs(const struct gmt_diff_jobs *jobs, FILE *file, bool *ret_differs,
 	bool *ret_incomplete);

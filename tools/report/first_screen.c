@@ -9,13 +9,13 @@
 #include "tools/pipeline/pipeline.h"
 #include "tools/pipeline/symbol_options.h"
 #include "tools/pipeline/work_limit.h"
-#include "tools/report/report_inputs.h"
+#include "tools/report/render_inputs.h"
 
 static bool render(struct gmt_pipeline *pipeline, const struct gmt_allocator_state_view *state,
 	FILE *file)
 {
-	const struct gmt_leaks_view leaks = gmt_report_input_leaks(pipeline);
-	struct gmt_report report = gmt_report_input_all(pipeline, &leaks, state);
+	const struct gmt_leaks_view leaks = gmt_leaks_view_of(pipeline);
+	struct gmt_report report = gmt_report_of(pipeline, &leaks, state);
 
 	report.columns = gmt_terminal_columns(file);
 	report.is_utf8 = gmt_terminal_is_utf8();

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /*
- * Writes the first screen of a recording's report to `file`, after an empty line. If that is not
- * possible, prints an error and returns false.
+ * Writes the first screen of a recording's report to `file`, after an empty line. On failure,
+ * prints an error and returns false.
  */
 bool gmt_first_screen(const char *path, FILE *file);
 

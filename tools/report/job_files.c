@@ -13,6 +13,7 @@
 #include "analysis/job/summary_encode.h"
 #include "base/pages.h"
 #include "format/encoding/inflate.h"
+#include "tools/recordings/file_age.h"
 #include "tools/output/message.h"
 #include "tools/pipeline/summarize.h"
 #include "tools/output/exit_codes.h"
@@ -20,15 +21,15 @@
 #include "tools/report/report_each_parallel.h"
 
 enum {
-	MOST_FILE_BYTES = 16 << 20,    /* largest summary that is read */
-	MOST_SUMMARY_BYTES = 64 << 20, /* the same, inflated */
-	/* Read of each file first, to know its kind. Small summaries are not longer. */
+	MAX_FILE_BYTES = 16 << 20,    /* of a summary */
+	MAX_SUMMARY_BYTES = 64 << 20, /* of a summary, inflated */
+	/* Of each file, to find out its kind. Small summaries are not longer. */
 	FIRST_BYTES = 16 << 10,
-	READABLE_REMARKS = 16, /* maximum number of remarks about unreadable files */
+	MAX_UNREADABLE_REMARKS = 16, /* of remarks about unreadable files */
 	NOT_TAKEN = -1,
 };
 
-/* Reads one file after another. The buffers are reused from file to file. */
+/* Reads one file after another, with the same buffers. */
 struct reader {
 	struct gmt_job_files *files;
 	struct gmt_arena inflate_memory;
@@ -62,13 +63,13 @@ static bool ends_with(const char *text, const char *end)
 	return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-bool gmt_job_summary_path(const char *recording, char ret_path[PATH_MAX])
+bool gmt_summary_path(const char *recording, char ret_path[PATH_MAX])
 {
 	size_t length = strlen(recording);
 
 	if (ends_with(recording, ".gmt.gz"))
 		length -= strlen(".gmt.gz");
-	return snprintf(ret_path, PATH_MAX, "%.*s%s", (int)length, recording, GMT_JOB_SUMMARY_SUFFIX) <
+	return snprintf(ret_path, PATH_MAX, "%.*s%s", (int)length, recording, GMT_SUMMARY_SUFFIX) <
 		PATH_MAX;
 }
 
@@ -92,7 +93,10 @@ static bool read_more(struct reader *reader, int fd, size_t bytes)
 	return true;
 }
 
-/* Inflates what was read, up to `max_bytes` bytes. Returns whether the member is complete. */
+/*
+ * Inflates the bytes in reader->in, up to `max_bytes` bytes. Returns whether the member is
+ * complete.
+ */
 static bool inflate_all(struct reader *reader, size_t max_bytes)
 {
 	struct gmt_inflate_bytes bytes = { .in = reader->in.items, .in_bytes = reader->in.count };
@@ -128,13 +132,13 @@ static enum gmt_job_file_kind kind_of(const struct reader *reader)
 															   : GMT_JOB_FILE_OTHER;
 }
 
-/* Reports that a file was not read. `text` says why, without the name of the file. */
+/* Reports that a file was not read. `text` has the reason, without the name of the file. */
 static void leave_out(struct gmt_job_files *files, const struct gmt_job_file *file,
 	const char *text)
 {
 	if (file->is_operand)
 		gmt_message_error("%s: %s", file->path, text);
-	else if (files->unreadable < READABLE_REMARKS)
+	else if (files->unreadable < MAX_UNREADABLE_REMARKS)
 		gmt_job_files_remark(files, "%.400s: %s", file->path, text);
 	files->unreadable++;
 }
@@ -160,10 +164,10 @@ static bool add_summary(struct gmt_job_files *files, const struct gmt_job_file *
 }
 
 /*
- * Reads a file's begin, which tells its kind, and a summary to its end. Returns an exit code for a
- * named file that cannot be used.
+ * Finds out the kind of a file from its first bytes, and reads a summary to its end. Returns 0, or
+ * an exit code if the user named the file and it cannot be read.
  */
-static int look_at(struct reader *reader, struct gmt_job_file *file)
+static int read_file(struct reader *reader, struct gmt_job_file *file)
 {
 	struct gmt_job_files *files = reader->files;
 	int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -189,26 +193,20 @@ static int look_at(struct reader *reader, struct gmt_job_file *file)
 		file->lacks_header = true;
 	} else if (file->kind == GMT_JOB_FILE_OTHER) {
 		files->others++;
-		files->an_other = files->an_other ? files->an_other : file->path;
+		files->other_path = files->other_path ? files->other_path : file->path;
 	}
 	done = file->kind != GMT_JOB_FILE_SUMMARY;
 	if (!done) {
 		if (reader->in.count == FIRST_BYTES)
-			read_more(reader, fd, MOST_FILE_BYTES);
-		inflate_all(reader, MOST_SUMMARY_BYTES);
+			read_more(reader, fd, MAX_FILE_BYTES);
+		inflate_all(reader, MAX_SUMMARY_BYTES);
 		done = add_summary(files, file, reader->out.items, reader->out.count);
-		/* A summary that cannot be read does not stand for its recording. */
+		/* A summary that cannot be read does not replace its recording. */
 		if (!done)
 			file->kind = GMT_JOB_FILE_OTHER;
 	}
 	close(fd);
 	return done || !file->is_operand ? 0 : GMT_EXIT_UNREADABLE;
-}
-
-static bool is_newer(const struct timespec *time, const struct timespec *than)
-{
-	return time->tv_sec > than->tv_sec ||
-		(time->tv_sec == than->tv_sec && time->tv_nsec > than->tv_nsec);
 }
 
 const struct gmt_job_file *gmt_job_files_by_path(const struct gmt_job_files *files,
@@ -230,21 +228,21 @@ const struct gmt_job_file *gmt_job_files_by_path(const struct gmt_job_files *fil
 	return NULL;
 }
 
-/* Returns whether a recording's summary is among the files, and newer than the recording. */
+/* Returns whether a recording's summary was read and is newer than the recording. */
 static bool has_summary(const struct gmt_job_files *files, const struct gmt_job_file *file)
 {
 	const struct gmt_job_file *found;
 	struct stat summary, recording;
 	char path[PATH_MAX];
 
-	if (file->is_operand || !gmt_job_summary_path(file->path, path))
+	if (file->is_operand || !gmt_summary_path(file->path, path))
 		return false;
 	found = gmt_job_files_by_path(files, path);
 	return found && found->kind == GMT_JOB_FILE_SUMMARY && stat(path, &summary) == 0 &&
-		stat(file->path, &recording) == 0 && is_newer(&summary.st_mtim, &recording.st_mtim);
+		stat(file->path, &recording) == 0 && gmt_file_is_newer(&summary, &recording);
 }
 
-/* Writes the summary of a recording, in a process of its own. */
+/* Writes the summary of a recording. Runs in a separate process. */
 static int write_summary(const void *context, const char *path,
 	struct gmt_report_each_output *output)
 {
@@ -271,8 +269,8 @@ static int read_here(struct reader *reader, const struct gmt_job_file *file,
 }
 
 /*
- * Takes the summary that the process of recording number `index` wrote. Returns its exit code, or
- * NOT_TAKEN if there is no such process or its summary does not fit into memory.
+ * Adds the summary that the process of recording number `index` wrote. Returns its exit code, or
+ * NOT_TAKEN if the recording has no process or its summary does not fit into memory.
  */
 static int take_summary(struct reader *reader, const struct gmt_job_file *file,
 	struct gmt_report_each_parallel *parallel, int index)
@@ -314,7 +312,7 @@ static int read_recordings(struct reader *reader, const struct gmt_traces_option
 		if (answer == NOT_TAKEN)
 			answer = read_here(reader, of[i], options);
 		if (answer) {
-			/* The error has been printed. A file in a folder is one of many. */
+			/* The error was printed. The exit code does not count for a file in a folder. */
 			reader->files->unreadable++;
 			code = of[i]->is_operand ? answer : code;
 		}
@@ -323,13 +321,13 @@ static int read_recordings(struct reader *reader, const struct gmt_traces_option
 	return code;
 }
 
-static int look_at_all(struct reader *reader)
+static int read_each_file(struct reader *reader)
 {
 	struct gmt_job_files *files = reader->files;
 	int code = 0;
 
 	for (size_t i = 0; i < files->files.count && !files->is_out_of_memory; i++) {
-		int answer = look_at(reader, &files->files.items[i]);
+		int answer = read_file(reader, &files->files.items[i]);
 
 		code = answer ? answer : code;
 	}
@@ -379,7 +377,7 @@ static int read_files(struct gmt_job_files *files, const struct gmt_traces_optio
 	if (reader.inflate) {
 		int answer;
 
-		code = look_at_all(&reader);
+		code = read_each_file(&reader);
 		answer = options ? read_all_recordings(&reader, options) : 0;
 		code = answer ? answer : code;
 	} else {
@@ -390,8 +388,8 @@ static int read_files(struct gmt_job_files *files, const struct gmt_traces_optio
 	gmt_arena_fini(&reader.inflate_memory);
 	if (files->others)
 		gmt_job_files_remark(files, "%u file%s left out: not a recording: %.300s%s", files->others,
-			files->others == 1 ? "" : "s", files->an_other, files->others == 1 ? "" : ", ...");
-	if (files->unreadable > READABLE_REMARKS)
+			files->others == 1 ? "" : "s", files->other_path, files->others == 1 ? "" : ", ...");
+	if (files->unreadable > MAX_UNREADABLE_REMARKS)
 		gmt_job_files_remark(files, "%u files could not be read", files->unreadable);
 	if (files->is_out_of_memory) {
 		gmt_message_error("out of memory");

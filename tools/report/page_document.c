@@ -12,7 +12,7 @@
 /* Places in the program's template that the parts replace. */
 static const char DATA[] = "<!--gpumemtrace data-->", SUMMARY[] = "<!--gpumemtrace summary-->";
 
-/* Each part in the temporary file follows such a header. */
+/* Comes before each part in the temporary file. */
 struct part_header {
 	uint64_t part, length;
 };
@@ -38,7 +38,8 @@ void gmt_page_part_write(FILE *parts, enum gmt_page_part part, const char *text,
 }
 
 /*
- * Lists the parts of the temporary file. False when out of memory, or if the file cannot be read.
+ * Lists the parts of the temporary file. Returns false when out of memory, or if the file cannot be
+ * read.
  */
 static bool find_pieces(FILE *parts, struct pieces *pieces)
 {

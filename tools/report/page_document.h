@@ -3,8 +3,8 @@
 #define GMT_TOOLS_REPORT_PAGE_DOCUMENT_H
 
 /*
- * Puts the HTML page together. Each recording contributes parts to different places of the page, so
- * the parts of all recordings are collected in a temporary file first.
+ * Assembles the HTML page. Each recording has parts at several places of the page, so a temporary
+ * file collects the parts of all recordings first.
  */
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 
 enum gmt_page_part {
 	GMT_PAGE_PART_ITEM,    /* the recording's item in the index */
-	GMT_PAGE_PART_SUMMARY, /* what a browser without scripts shows */
+	GMT_PAGE_PART_SUMMARY, /* the text for a browser without scripts */
 	GMT_PAGE_PART_PACKETS, /* the HTML elements with the recording's data */
 	GMT_PAGE_PART_COUNT,
 };
@@ -22,8 +22,8 @@ enum gmt_page_part {
 void gmt_page_part_write(FILE *parts, enum gmt_page_part part, const char *text, size_t length);
 
 /*
- * Writes the page from the program's template and the temporary file, whose content it reads from
- * the beginning. False when out of memory, or if the file cannot be read.
+ * Writes the page from the program's template and the temporary file. Returns false when out of
+ * memory, or if the file cannot be read.
  */
 bool gmt_page_document_write(FILE *parts, FILE *document);
 

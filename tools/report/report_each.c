@@ -7,7 +7,7 @@
 #include "tools/report/report_each_parallel.h"
 #include "tools/pipeline/owner_options.h"
 #include "tools/output/exit_codes.h"
-#include "tools/recordings/newer_recordings.h"
+#include "tools/recordings/newer_recordings_hint.h"
 
 static int report_each(const struct gmt_report_each *files, struct gmt_report_each_output *output)
 {
@@ -28,7 +28,7 @@ static int report_each(const struct gmt_report_each *files, struct gmt_report_ea
 	return code;
 }
 
-/* Same as report_each, for a document. */
+/* Same as report_each, for a document that files->assemble makes. */
 static int report_document(const struct gmt_report_each *files,
 	struct gmt_report_each_output *output)
 {
@@ -70,7 +70,7 @@ static int report_to_output(const struct gmt_report_each *files)
 		: gmt_output_open(options->output, &rules);
 	if (!to)
 		return GMT_EXIT_UNREADABLE;
-	gmt_newer_recordings_report(files->paths, (size_t)files->count);
+	gmt_newer_recordings_hint(files->paths, (size_t)files->count);
 	output.file = gmt_output_file(to);
 	output.json = (struct gmt_json){ .file = output.file };
 	output.color = gmt_output_enable_color(output.file, (enum gmt_color)options->color);
@@ -78,7 +78,7 @@ static int report_to_output(const struct gmt_report_each *files)
 	output.is_utf8 = gmt_terminal_is_utf8();
 	output.may_page = output.file == stdout && !options->json && !files->assemble;
 	code = files->assemble ? report_document(files, &output) : report_each(files, &output);
-	/* The text may end in the middle. */
+	/* The output may lack its end. */
 	if (code && !output.is_reported) {
 		gmt_output_discard(to);
 		return code;

@@ -3,9 +3,8 @@
 #define GMT_TOOLS_REPORT_REPORT_EACH_H
 
 /*
- * Reports on several recordings on one command line, each as if it were alone; in JSON one line for
- * each. If there are several processors, the recordings are read in parallel
- * (report_each_parallel.h).
+ * Reports on each recording of a command line, one after the other. JSON has one line for each
+ * recording. On several processors, the recordings are read in parallel (report_each_parallel.h).
  */
 
 #include <stdbool.h>
@@ -21,24 +20,23 @@
 /* The output of the reports. */
 struct gmt_report_each_output {
 	FILE *file;
-	struct gmt_json json; /* to that file */
+	struct gmt_json json; /* writes to `file` */
 	bool color;
-	bool is_utf8;    /* its reader can show UTF-8 */
-	bool may_page;   /* it is text for stdout */
-	size_t columns;  /* its width */
+	bool is_utf8;    /* the terminal shows UTF-8 */
+	bool may_page;   /* the output is text for stdout, which a pager may show */
+	size_t columns;  /* width of the output */
 	bool is_reported; /* at least one recording was reported completely */
-	/* set by the reporting function for an incomplete recording, never cleared */
-	bool is_incomplete;
+	bool is_incomplete; /* a recording is incomplete; the reporting function sets it */
 };
 
-/* The options that all verbs with such reports have. */
+/* Options of the verbs that report on each recording. */
 struct gmt_report_each_options {
-	const char *output; /* as for gmt_output_open */
+	const char *output; /* path for gmt_output_open */
 	struct gmt_option_texts owners; /* files with owner rules */
 	int color; /* enum gmt_color */
 	bool force; /* the output may replace a recording */
 	bool json;
-	bool strict; /* an incomplete recording changes the exit code */
+	bool strict; /* exit with 4 if a recording is incomplete */
 };
 
 /*
@@ -63,28 +61,28 @@ struct gmt_report_each {
 	char **paths;
 	const struct gmt_report_each_options *options;
 	/*
-	 * Writes the report of one recording. Returns an exit code; if it is not 0, has printed an
-	 * error. May be called in a separate process.
+	 * Writes the report of one recording. Returns 0, or an exit code after an error message. May
+	 * run in a separate process.
 	 */
 	int (*report)(const void *context, const char *path, struct gmt_report_each_output *output);
 	const void *context;
 	/*
-	 * Optional, for a document in which the reports have several places. The reports go to a
-	 * temporary file without text between them. This function then writes the document from it.
-	 * False when out of memory.
+	 * Optional, for a document that is made from all reports. `report` then writes to a temporary
+	 * file, without text between the reports. `assemble` writes the document from this file.
+	 * Returns false when out of memory.
 	 */
 	bool (*assemble)(FILE *reports, FILE *document);
 	bool assembles_text; /* the document is text for a terminal */
 };
 
-/* Call it before the first text of a recording: on a terminal, starts the pager (pager.h). */
+/* Starts the pager on a terminal (pager.h). Call it before the first text of a recording. */
 static inline void gmt_report_each_begin_text(const struct gmt_report_each_output *output)
 {
 	if (output->may_page && output->file == stdout)
 		gmt_pager_begin();
 }
 
-/* Call it after the JSON object of a recording: ends its line. */
+/* Ends the line. Call it after the JSON object of a recording. */
 static inline void gmt_report_each_end_json(struct gmt_report_each_output *output)
 {
 	output->json.needs_comma = false;
@@ -94,7 +92,7 @@ static inline void gmt_report_each_end_json(struct gmt_report_each_output *outpu
 /*
  * Loads the owner rules into `rules` (zeroed), which the reporting function uses. Opens the output,
  * reports on all recordings and closes the output. If a recording fails, continues with the others.
- * Returns the last exit code that was not 0, else 0. Ends `rules`.
+ * Then ends `rules`. Returns the last exit code that was not 0, or 0.
  */
 int gmt_report_each_recording(const struct gmt_report_each *files, struct gmt_owner_rules *rules);
 

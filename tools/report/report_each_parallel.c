@@ -21,7 +21,7 @@
 
 /* The result of a process, in memory shared with its parent. */
 struct result {
-	bool is_over; /* the process finished its report */
+	bool is_done; /* the process wrote its whole report */
 	bool is_incomplete;
 	bool ran_out_of_memory;
 	int code;
@@ -29,21 +29,21 @@ struct result {
 
 struct worker {
 	pid_t pid; /* 0: no process */
-	int out, err; /* memory files with its stdout and stderr */
+	int out, err; /* files in memory with its stdout and stderr */
 };
 
 struct gmt_report_each_parallel {
 	const struct gmt_report_each *files;
-	struct gmt_report_each_output output; /* state before the first recording */
-	int at_once;
-	int started; /* all recordings with a lower number were started, or starting them failed */
+	struct gmt_report_each_output output; /* copied for each process */
+	int max_running;
+	int next; /* number of the next recording to start */
 	int running;
 	struct result *results;
 	GMT_VEC(struct worker) workers; /* by number of the recording */
 	struct gmt_progress progress;
 };
 
-/* Returns 1 if the number cannot be found out. */
+/* Returns the number of processors for this process; 1 if it is not known. */
 static int processors(void)
 {
 	cpu_set_t set;
@@ -61,14 +61,14 @@ static void report(struct gmt_report_each_parallel *parallel, int index,
 	output.file = output.json.file = fdopen(worker->out, "w");
 	if (!output.file || dup2(worker->err, STDERR_FILENO) < 0)
 		return;
-	gmt_memory_share((unsigned)parallel->at_once);
-	if (parallel->at_once >= processors())
+	gmt_memory_limit_divide((unsigned)parallel->max_running);
+	if (parallel->max_running >= processors())
 		gmt_read_ahead_use_no_thread();
 	result->code = gmt_work_limit_exit_code(parallel->files->report(parallel->files->context,
 		parallel->files->paths[index], &output));
 	result->is_incomplete = output.is_incomplete;
 	result->ran_out_of_memory = gmt_pages_has_refused();
-	result->is_over = !fflush(output.file) && !ferror(output.file);
+	result->is_done = !fflush(output.file) && !ferror(output.file);
 }
 
 static void close_outputs(struct worker *worker)
@@ -85,7 +85,7 @@ static void start(struct gmt_report_each_parallel *parallel, int index)
 	struct worker *worker = &parallel->workers.items[index];
 	pid_t parent = getpid(), pid = -1;
 
-	/* This process may have to read the recording again. */
+	/* After a failed process, this process could not read the pipe again. */
 	if (gmt_standard_input_is(parallel->files->paths[index]))
 		return;
 	worker->out = memfd_create("gpumemtrace-output", MFD_CLOEXEC);
@@ -93,7 +93,7 @@ static void start(struct gmt_report_each_parallel *parallel, int index)
 	if (worker->out >= 0 && worker->err >= 0)
 		pid = gmt_pager_fork();
 	if (!pid) {
-		/* If the parent ends, its children end too, because their output would not be read. */
+		/* The kernel ends the child if its parent ends, because its output is no longer needed. */
 		if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent)
 			report(parallel, index, worker);
 		/* _exit does not flush the other stdio buffers, which belong to the parent. */
@@ -107,28 +107,28 @@ static void start(struct gmt_report_each_parallel *parallel, int index)
 	parallel->running++;
 }
 
-static void start_some(struct gmt_report_each_parallel *parallel)
+static void start_next(struct gmt_report_each_parallel *parallel)
 {
-	while (parallel->started < parallel->files->count && parallel->running < parallel->at_once)
-		start(parallel, parallel->started++);
+	while (parallel->next < parallel->files->count && parallel->running < parallel->max_running)
+		start(parallel, parallel->next++);
 }
 
 struct gmt_report_each_parallel *gmt_report_each_parallel_open(const struct gmt_report_each *files,
 	const struct gmt_report_each_output *output)
 {
 	struct gmt_report_each_parallel *parallel;
-	int at_once = processors();
+	int max_running = processors();
 
-	if (at_once > files->count)
-		at_once = files->count;
-	if (at_once < 2)
+	if (max_running > files->count)
+		max_running = files->count;
+	if (max_running < 2)
 		return NULL;
 	parallel = gmt_pages_grow(NULL, 0, sizeof(*parallel));
 	if (!parallel)
 		return NULL;
 	parallel->files = files;
 	parallel->output = *output;
-	parallel->at_once = at_once;
+	parallel->max_running = max_running;
 	parallel->results = mmap(NULL, (size_t)files->count * sizeof(*parallel->results),
 		PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (parallel->results == MAP_FAILED ||
@@ -136,7 +136,7 @@ struct gmt_report_each_parallel *gmt_report_each_parallel_open(const struct gmt_
 		gmt_report_each_parallel_close(parallel);
 		return NULL;
 	}
-	start_some(parallel);
+	start_next(parallel);
 	return parallel;
 }
 
@@ -189,9 +189,9 @@ bool gmt_report_each_parallel_take(struct gmt_report_each_parallel *parallel, in
 	wait_for(parallel, index);
 	worker->pid = 0;
 	parallel->running--;
-	start_some(parallel);
+	start_next(parallel);
 	result = &parallel->results[index];
-	if (!result->is_over || result->ran_out_of_memory) {
+	if (!result->is_done || result->ran_out_of_memory) {
 		close_outputs(worker);
 		return false;
 	}

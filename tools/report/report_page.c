@@ -6,7 +6,7 @@
 #include "render/page.h"
 #include "render/page/page_template.h"
 #include "tools/output/message.h"
-#include "tools/output/output_name.h"
+#include "tools/output/default_output_name.h"
 #include "tools/report/page_document.h"
 
 bool gmt_report_page_is_possible(void)
@@ -16,7 +16,7 @@ bool gmt_report_page_is_possible(void)
 	return gmt_page_template(&length) != NULL;
 }
 
-bool gmt_report_page_is_built(const char *verb)
+bool gmt_report_page_require(const char *verb)
 {
 	if (gmt_report_page_is_possible())
 		return true;
@@ -25,9 +25,10 @@ bool gmt_report_page_is_built(const char *verb)
 	return false;
 }
 
-const char *gmt_report_page_target(const char *wanted, const char *recording, char buffer[PATH_MAX])
+const char *gmt_report_page_file_name(const char *wanted, const char *recording,
+	char buffer[PATH_MAX])
 {
-	return *wanted ? wanted : gmt_output_name(recording, ".html", buffer);
+	return *wanted ? wanted : gmt_default_output_name(recording, ".html", buffer);
 }
 
 /* A part of a recording, in memory. */
@@ -64,7 +65,7 @@ bool gmt_report_page_write(const struct gmt_page *page, struct gmt_report *repor
 	bool done = true;
 
 	report->without_sites = true;
-	/* Writes all parts or none: after a failure, the recording's item says that it has failed. */
+	/* Write all parts, or no part: after a failure, the caller writes the parts with the error. */
 	for (unsigned part = 0; done && part < GMT_PAGE_PART_COUNT; part++)
 		done = make_part(&view, part, &made[part]);
 	for (unsigned part = 0; part < GMT_PAGE_PART_COUNT; part++) {

@@ -14,7 +14,7 @@ struct state {
 	struct gmt_timeline timeline;
 	struct gmt_stretch_range range;
 	struct gmt_stretch stretch;
-	struct gmt_phase_memory phase_memory; /* of the stretch's phase, if it is one */
+	struct gmt_phase_memory phase_memory; /* only if the stretch is a phase */
 	struct gmt_replay replay;
 	struct gmt_warnings warnings;
 };

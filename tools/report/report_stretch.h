@@ -3,8 +3,8 @@
 #define GMT_TOOLS_REPORT_REPORT_STRETCH_H
 
 /*
- * `report --json --from` and `--phase`: the numbers of one stretch of a recording, without the
- * other analyses.
+ * `report --json --from` and `--phase`: reports the numbers of one stretch of a recording, without
+ * the other analyses.
  */
 
 #include "tools/pipeline/resolve_stretch.h"
@@ -13,11 +13,11 @@
 struct gmt_report_stretch {
 	struct gmt_stretch_option stretch;
 	struct gmt_moment until;
-	uint64_t limit; /* most sites; UINT64_MAX: all */
+	uint64_t limit; /* maximum number of sites; UINT64_MAX: all */
 	const struct gmt_traces_options *traces;
 };
 
-/* Returns whether the options fit together. If not, prints an error. */
+/* Returns whether the options can be combined. If not, prints an error. */
 bool gmt_report_stretch_check(const struct gmt_stretch_option *stretch,
 	const struct gmt_moment *until, bool json);
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional
 
 from gpumemtrace import _errors, _library
-from gpumemtrace._jobs import files, rows, worker, writers
+from gpumemtrace._jobs import export_files, export_worker, files, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ SCHEMA = "gpumemtrace.export/1"
 
 @dataclass(frozen=True)
 class Export:
-    """What an export wrote."""
+    """The result of an export."""
 
     output: str
     rows: dict[str, int]  # by table
@@ -37,11 +37,11 @@ class Export:
 
 @dataclass
 class _State:
-    """What is known so far."""
+    """Counts and results so far."""
 
-    seen: set[rows.Place]
+    seen: set[rows.JobPlace]
     jobs: set[Optional[str]]
-    first: rows.Place
+    first: rows.JobPlace
     recordings: int = 0
     unreadable: int = 0
     incomplete: int = 0
@@ -63,7 +63,7 @@ def _check_output(output: str, is_forced: bool) -> None:
 
 
 def _replace(unfinished: str, output: str) -> None:
-    """Gives the complete folder its name. An older export stays until then."""
+    """Renames the complete folder to its final name. An older export stays until then."""
     old = f"{output}.old-{os.getpid()}"
     if os.path.isdir(output):
         os.rename(output, old)
@@ -86,32 +86,34 @@ def _stored_batches(path: str, tables: Iterable[str]) -> Iterator[tuple[str, Any
                     yield name, batch
 
 
-def _file_row(path: str, place: rows.Place, answer: dict[str, Any]) -> Any:
+def _file_row(path: str, place: rows.JobPlace, answer: dict[str, Any]) -> Any:
     """Returns the row of the table of files, as rows.read makes it."""
     schema = rows.schema(rows.Choice(rows.FILES))
     state, message = "unreadable", answer.get("error")
     if message is None:
         state = "damaged" if answer["damage"] else "complete" if answer["is_complete"] else "incomplete"
         message = answer["warnings"]
-    row = {name: getattr(place, name) for name in rows.PLACE}
+    row = {name: getattr(place, name) for name in rows.JOB_COLUMNS}
     row.update(path=path, state=state, message=message)
     return rows.arrow().RecordBatch.from_pylist([row], schema=schema)
 
 
-def _add(state: _State, out: writers.Files, tables: list[str], request: dict[str, Any], answer: dict[str, Any]) -> None:
+def _add(
+    state: _State, out: export_files.Files, tables: list[str], request: dict[str, Any], answer: dict[str, Any]
+) -> None:
     """Adds the answer of a worker to the files."""
     path = request["path"]
-    place = rows.Place(**answer["place"]) if "place" in answer else rows.Place()
+    place = rows.JobPlace(**answer["place"]) if "place" in answer else rows.JobPlace()
     if "error" in answer:
-        files.say(f"left out: {answer['error']}")
+        files.warn(f"left out: {answer['error']}")
         state.unreadable += 1
         state.is_failure |= request["is_named"]
     elif place in state.seen:
-        files.say(f"left out: {path}: the same process as in another file")
+        files.warn(f"left out: {path}: the same process as in another file")
         return
     else:
         if answer["damage"]:
-            files.say(answer["damage"])
+            files.warn(answer["damage"])
         state.incomplete += not answer["is_complete"]
         if not state.recordings:
             state.first = place
@@ -124,7 +126,7 @@ def _add(state: _State, out: writers.Files, tables: list[str], request: dict[str
         out.add(rows.FILES, place, _file_row(path, place, answer))
 
 
-def _about(state: _State, out: writers.Files, kind: str, partition: tuple[str, ...]) -> dict[str, Any]:
+def _about(state: _State, out: export_files.Files, kind: str, partition: tuple[str, ...]) -> dict[str, Any]:
     """Returns the description of the export."""
     version = rows.schema(rows.Choice("process")).metadata[b"gpumemtrace.table_version"].decode()
     tables = {}
@@ -146,16 +148,16 @@ def _about(state: _State, out: writers.Files, kind: str, partition: tuple[str, .
 
 
 def _with_units(schema: Any) -> Any:
-    """Returns a schema whose metadata has the units of its columns: formats keep no metadata of columns."""
+    """Returns a schema whose metadata has the units of its columns, because formats keep no metadata of columns."""
     units = {name: rows.unit(name) for name in schema.names if rows.unit(name)}
     return schema.with_metadata({**(schema.metadata or {}), b"gpumemtrace.units": json.dumps(units).encode()})
 
 
 def _write(found: files.Found, folder: str, tables: list[str], settings: dict[str, Any]) -> tuple[_State, Any]:
-    """Writes all files to a folder. Returns the state and what the export says about itself."""
+    """Writes all files to a folder. Returns the state and the description of the export."""
     schemas = {name: _with_units(rows.schema(rows.Choice(name))) for name in tables}
-    out = writers.Files(folder, settings["format"], schemas, settings["partition"])
-    state = _State(set(), set(), rows.Place())
+    out = export_files.Files(folder, settings["format"], schemas, settings["partition"])
+    state = _State(set(), set(), rows.JobPlace())
     stored = os.path.join(folder, ".unfinished")
     os.mkdir(stored)
     own = [name for name in tables if name != rows.FILES]
@@ -169,7 +171,7 @@ def _write(found: files.Found, folder: str, tables: list[str], settings: dict[st
         }
         for i, path in enumerate(found.paths)
     ]
-    pool = worker.Pool(min(settings["parallel"], len(requests)))
+    pool = export_worker.Pool(min(settings["parallel"], len(requests)))
     try:
         for request, answer in pool.ask_all(requests):
             _add(state, out, tables, request, answer)
@@ -193,8 +195,8 @@ def _settings(tables: list[str], kind: str, partition: Iterable[str], parallel: 
     for name in tables:
         if name not in known:
             raise _errors.ArgumentError(f"there is no table {name}; tables are {', '.join(known)}")
-    if kind not in writers.FORMATS:
-        raise _errors.ArgumentError(f"there is no format {kind}; formats are {', '.join(writers.FORMATS)}")
+    if kind not in export_files.FORMATS:
+        raise _errors.ArgumentError(f"there is no format {kind}; formats are {', '.join(export_files.FORMATS)}")
     wanted = set((partition,) if isinstance(partition, str) else partition)
     if wanted - {"job", "host", "rank"}:
         raise _errors.ArgumentError(f"partition: {sorted(wanted)}: choose among job, host and rank")
@@ -202,13 +204,13 @@ def _settings(tables: list[str], kind: str, partition: Iterable[str], parallel: 
         raise _errors.ArgumentError("parallel: at least one process must read")
     return {
         "format": kind,
-        "partition": tuple(name for name in rows.PLACE if name in wanted),
+        "partition": tuple(name for name in rows.JOB_COLUMNS if name in wanted),
         "parallel": parallel or len(os.sched_getaffinity(0)),
     }
 
 
 def _plain(storage_options: Optional[Mapping[str, Any]]) -> Optional[dict[str, Any]]:
-    """Returns storage options as the worker processes get them."""
+    """Returns a copy of the storage options that can be sent to worker processes as JSON."""
     try:
         plain: Optional[dict[str, Any]] = json.loads(json.dumps(storage_options and dict(storage_options)))
     except TypeError as error:
@@ -249,7 +251,7 @@ def export(
     if not found.only_paths():
         raise _errors.FileError(found.explain())
     for remark in found.remarks:
-        files.say(remark)
+        files.warn(remark)
     unfinished = f"{target}.unfinished-{os.getpid()}"
     try:
         os.makedirs(unfinished)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Which recordings a user means: files, folders with all that is in them, and patterns such as ``job/*.gmt.gz``.
+"""Finds the recordings that a user names: files, folders with their content, and patterns such as ``job/*.gmt.gz``.
 
-Addresses such as s3://bucket/job are objects, prefixes and patterns in the same way (objects.py).
+Addresses such as s3://bucket/job name objects, prefixes and patterns in the same way (object_store.py).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Optional, Union
 
 from gpumemtrace import _errors, _streams
-from gpumemtrace._jobs import objects
+from gpumemtrace._jobs import object_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 _MOST_DEPTH = 8
 _START_BYTES = 512
 _RECORDING, _SUMMARY = b"GMTRACE\n", b"GMTSUMM\n"
-# A task of an engine takes as many files as this. One file a task is slow: starting a task takes longer than reading.
+# Maximum size of a task for a data engine. One file in each task is slow: starting a task takes longer than reading.
 TASK_FILES = 64
 TASK_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
 class Found:
-    """The recordings, those of them that the user named as files, and one line for each thing that is none."""
+    """The recordings, and one remark for each other file or failure. `named`: paths that the user named as files."""
 
     paths: tuple[str, ...]
     named: frozenset[str]
@@ -56,15 +56,15 @@ class Found:
         return "; ".join(("no recording was found", *self.remarks))
 
 
-def say(text: str) -> None:
-    """Prints one line for the user on stderr, without characters that command a terminal."""
+def warn(text: str) -> None:
+    """Prints a warning in one line on stderr, without control characters for a terminal."""
     plain = "".join(one if one.isprintable() else "\\x%02x" % ord(one) for one in text)
     print(f"gpumemtrace: warning: {plain}", file=sys.stderr, flush=True)
 
 
 def _start_of(path: str, options: Options) -> bytes:
     if _streams.is_address(path):
-        return objects.start_of(path, options, _START_BYTES)
+        return object_store.start_of(path, options, _START_BYTES)
     with open(path, "rb") as file:
         return file.read(_START_BYTES)
 
@@ -96,7 +96,7 @@ def _walk(folder: str, depth: int, failures: list[str]) -> Iterable[str]:
 
 
 def _expand(path: Path, failures: list[str]) -> Iterable[tuple[str, bool]]:
-    """Yields the files that an operand names, each with whether the user named this file."""
+    """Yields the files that an operand names, and for each file whether the user named it by its own path."""
     name = os.fspath(path)
     if os.path.isdir(name):
         yield from ((one, False) for one in _walk(name, 0, failures))
@@ -120,7 +120,7 @@ def _expand_address(
 ) -> Iterable[tuple[str, bool]]:
     """The same as `_expand`, in an object store."""
     try:
-        found, is_named = objects.expand(address, options)
+        found, is_named = object_store.expand(address, options)
     except _errors.FileError as error:
         failures.append(str(error))
         return
@@ -186,7 +186,7 @@ def _size(path: str, sizes: Mapping[str, int]) -> int:
 def tasks(
     paths: Sequence[str], most_files: int = TASK_FILES, sizes: Optional[Mapping[str, int]] = None
 ) -> list[tuple[str, ...]]:
-    """Divides files into the tasks of an engine: many small ones in a task, few large ones."""
+    """Divides files into the tasks of an engine: a task has many small files, or a few large ones."""
     done: list[tuple[str, ...]] = []
     task: list[str] = []
     size = 0

@@ -37,8 +37,8 @@ def _values(name: str, value: Any) -> tuple[Any, ...]:
 
 
 def choose(name: str, columns: Optional[Iterable[str]], filters: dict[str, Any], places: dict[str, Any]) -> rows.Choice:
-    """Returns the choice of a table's rows. Raises ArgumentError for what the table does not have."""
-    if unknown := sorted(set(places) - set(rows.PLACE)):
+    """Returns the choice of a table's rows. Raises ArgumentError for filters that the table does not have."""
+    if unknown := sorted(set(places) - set(rows.JOB_COLUMNS)):
         raise _errors.ArgumentError(f"there is no filter {unknown[0]}")
     if isinstance(columns, str):
         raise _errors.ArgumentError(f"columns: {columns!r} is one text; give a list of names")
@@ -116,7 +116,7 @@ class Job:
         self._found = found
         self.paths = tuple(str(source) for source in self._sources)
         self._storage_options = storage_options
-        # What lies there and is no recording: one line each.
+        # One line for each other file or failure.
         self.remarks = found.remarks
         self._is_strict = is_strict
 
@@ -171,10 +171,10 @@ def open_and_choose(
     filters: dict[str, Any],
     storage_options: Options,
 ) -> tuple[Job, rows.Choice]:
-    """Returns the recordings for an engine, and the choice of a table's rows. Prints what is no recording on stderr."""
+    """Returns the recordings for an engine, and the choice of a table's rows. Prints remarks on stderr."""
     job = Job(paths, is_strict, storage_options)
     job._found.only_paths()
     for remark in job.remarks:
-        files.say(remark)
+        files.warn(remark)
     of_rows = {name: filters.pop(name, None) for name in ("time", "steps", "device", "layer")}
     return job, choose(table, columns, of_rows, filters)

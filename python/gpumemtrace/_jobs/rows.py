@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Rows of recordings as Arrow batches that data engines take, with one schema for all files.
+"""Rows of recordings as Arrow batches for data engines, with the same schema for all files.
 
-Engines differ in the types that they know. So each integer is int64 or int32, and each text is plain UTF-8. Each table
-begins with the columns of `PLACE`, which say whose rows these are.
+Engines support different types. So each integer is int64 or int32, and each text is plain UTF-8. Each table begins with
+the columns `JOB_COLUMNS`, which tell from which process of a job the rows come.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     Source = Union[str, _streams.Stream]  # a path or address, or a file object
 
-PLACE = ("job", "host", "rank", "attempt")
+JOB_COLUMNS = ("job", "host", "rank", "attempt")
 FILES = "files"  # the table that has one row for each file, also for those that cannot be read
-_FILES_COLUMNS = (*PLACE, "path", "state", "message")
-_SCHEMA_BYTES = 128  # more than struct ArrowSchema has
+_FILES_COLUMNS = (*JOB_COLUMNS, "path", "state", "message")
+_SCHEMA_BYTES = 128  # at least the size of struct ArrowSchema
 
-# Endings of names of columns, and the unit that they stand for.
+# Endings of column names, and their units.
 UNITS = (
     ("_epoch_ns", "nanoseconds since 1970"),
     ("_ns", "nanoseconds"),
@@ -48,7 +48,7 @@ def arrow() -> Any:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which rows and columns are wanted. `None`: all. It can be sent to other processes."""
+    """Selects rows and columns. `None`: all. It can be sent to other processes."""
 
     table: str
     columns: Optional[tuple[str, ...]] = None
@@ -56,16 +56,16 @@ class Choice:
     steps: Any = None
     device: Any = None
     layer: Optional[str] = None
-    place: tuple[tuple[str, tuple[Any, ...]], ...] = ()  # (column of PLACE, its values)
+    place: tuple[tuple[str, tuple[Any, ...]], ...] = ()  # (column of JOB_COLUMNS, its values)
 
-    def wants(self, place: Place) -> bool:
+    def wants(self, place: JobPlace) -> bool:
         """Returns whether the rows of a file at this place are wanted."""
         return all(getattr(place, name) in values for name, values in self.place)
 
 
 @dataclass(frozen=True)
-class Place:
-    """Whose rows these are. The later members tell copies of a recording."""
+class JobPlace:
+    """The process of a job that made the recording. The members after `attempt` identify copies of a recording."""
 
     job: Optional[str] = None
     host: Optional[str] = None
@@ -82,7 +82,7 @@ def names() -> tuple[str, ...]:
 
 
 def unit(column: str) -> Optional[str]:
-    """Returns the unit of a column, which its name says."""
+    """Returns the unit of a column, according to its name."""
     return next((unit for ending, unit in UNITS if column.endswith(ending)), None)
 
 
@@ -100,13 +100,13 @@ def _check(choice: Choice) -> None:
 def _all_columns(table: str) -> tuple[str, ...]:
     if table == FILES:
         return _FILES_COLUMNS
-    return (*PLACE, *(column for column in _library.get().tables[table] if column not in PLACE))
+    return (*JOB_COLUMNS, *(column for column in _library.get().tables[table] if column not in JOB_COLUMNS))
 
 
 def _own_columns(choice: Choice) -> Optional[list[str]]:
-    """Returns the columns to read from the recording: those that are not of PLACE, at least one."""
-    own = [column for column in choice.columns or _all_columns(choice.table) if column not in PLACE]
-    return own or [_all_columns(choice.table)[len(PLACE)]]
+    """Returns the columns to read from the recording: those not in JOB_COLUMNS, but at least one."""
+    own = [column for column in choice.columns or _all_columns(choice.table) if column not in JOB_COLUMNS]
+    return own or [_all_columns(choice.table)[len(JOB_COLUMNS)]]
 
 
 def _library_schema(table: str) -> pyarrow.Schema:
@@ -132,7 +132,7 @@ def schema(choice: Choice) -> pyarrow.Schema:
     types = {"job": pa.string(), "host": pa.string(), "rank": pa.int32(), "attempt": pa.int64()}
     metadata = {}
     if choice.table == FILES:
-        types.update((column, pa.string()) for column in _FILES_COLUMNS[len(PLACE) :])
+        types.update((column, pa.string()) for column in _FILES_COLUMNS[len(JOB_COLUMNS) :])
     else:
         own = _library_schema(choice.table)
         metadata = own.metadata
@@ -154,14 +154,14 @@ def _convert(column: Any, kind: Any) -> Any:
     return column.cast(kind) if column.type != kind else column
 
 
-def place_of(recording: Recording) -> Place:
+def job_place_of(recording: Recording) -> JobPlace:
     """Returns the place of a recording in its job, as `gpumemtrace ranks` finds it."""
-    columns = list(Place.__dataclass_fields__)
+    columns = list(JobPlace.__dataclass_fields__)
     (row,) = recording.table("process", columns=columns).to_pyarrow().to_pylist()
-    return Place(**row)
+    return JobPlace(**row)
 
 
-def batches(recording: Recording, place: Place, choice: Choice, wanted: pyarrow.Schema) -> Iterator[Any]:
+def batches(recording: Recording, place: JobPlace, choice: Choice, wanted: pyarrow.Schema) -> Iterator[Any]:
     """Yields the rows of one recording. `wanted` is schema(choice)."""
     pa = arrow()
     table = recording.table(
@@ -175,7 +175,7 @@ def batches(recording: Recording, place: Place, choice: Choice, wanted: pyarrow.
     for batch in pa.RecordBatchReader.from_stream(table):
         columns = []
         for field in wanted:
-            if field.name in PLACE:
+            if field.name in JOB_COLUMNS:
                 value = pa.scalar(getattr(place, field.name), field.type)
                 columns.append(pa.repeat(value, batch.num_rows))
             else:
@@ -184,7 +184,7 @@ def batches(recording: Recording, place: Place, choice: Choice, wanted: pyarrow.
 
 
 def open_source(source: Source, storage_options: Options) -> Recording:
-    """Opens a recording. What a file object raises becomes one line, because other recordings are read too."""
+    """Opens a recording. Other exceptions of a file object become FileError, so that reading goes on with the next."""
     if isinstance(source, str) and not _streams.is_address(source):
         return _recording.open(source)
     try:
@@ -197,11 +197,11 @@ def open_source(source: Source, storage_options: Options) -> Recording:
 
 def _file_row(source: Source, storage_options: Options) -> dict[str, Any]:
     """Returns the row of a file in the table of files."""
-    row: dict[str, Any] = dict.fromkeys(PLACE)
+    row: dict[str, Any] = dict.fromkeys(JOB_COLUMNS)
     try:
         with open_source(source, storage_options) as recording:
-            place = place_of(recording)
-            row.update((name, getattr(place, name)) for name in PLACE)
+            place = job_place_of(recording)
+            row.update((name, getattr(place, name)) for name in JOB_COLUMNS)
             state = "damaged" if recording.is_damaged else "complete" if recording.is_complete else "incomplete"
             message = "; ".join(recording.warnings) or None
     except _errors.Error as error:
@@ -222,25 +222,25 @@ def read(
     for source in sources:
         if choice.table == FILES:
             row = _file_row(source, storage_options)
-            if choice.wants(Place(**{name: row[name] for name in PLACE})):
+            if choice.wants(JobPlace(**{name: row[name] for name in JOB_COLUMNS})):
                 yield pa.RecordBatch.from_pylist([{name: row[name] for name in wanted.names}], schema=wanted)
             continue
         try:
             with open_source(source, storage_options) as recording:
-                place = place_of(recording)
+                place = job_place_of(recording)
                 if not choice.wants(place):
                     continue
                 if recording.is_damaged:
                     if is_strict:
                         raise _errors.FormatError(recording.warnings[0])
-                    files.say(recording.warnings[0])
+                    files.warn(recording.warnings[0])
                 yield from batches(recording, place, choice, wanted)
         except _errors.ArgumentError:
             raise
         except (_errors.Error, OSError) as error:
             if is_strict:
                 raise
-            files.say(f"left out: {error}")
+            files.warn(f"left out: {error}")
 
 
 def with_filter(choice: Choice, **filters: Any) -> Optional[Choice]:

@@ -9,7 +9,7 @@
 #include "base/budget.h"
 #include "base/text.h"
 #include "reader/load/clock.h"
-#include "shared_memory/drops.h"
+#include "shared_memory/drop_reasons.h"
 
 /* Maximum number of lines, one for each thread and reason. */
 enum { DROPS_SHOWN = 20 };

@@ -171,7 +171,7 @@ class BadInput(unittest.TestCase):
             self.assertEqual(
                 said,
                 f"gpumemtrace: error: {path}: out of memory: this needs more than 64.0 MiB; "
-                "`gpumemtrace --max-memory=SIZE VERB ...` allows more (the default is half of the machine's memory)\n",
+                "`gpumemtrace --max-memory=SIZE VERB ...` allows more (the default is half of the memory that this process may use)\n",
             )
             self.assertLess(used.ru_maxrss, 128 << 10, "KiB")
 

@@ -486,7 +486,7 @@ class EveryOutput(unittest.TestCase):
         tools = os.path.join(cli.SOURCE, "tools")
         # These write recordings, an output that is open already, files in memory, pipes to children, or empty files that they remove at once.
         others = """output output_temporary complete_recording report_each_parallel doctor_subprocess
-                    document_stream replaceable_file_replace check_output_path running_processes""".split()
+                    document_stream replacement recorder_output_check running_processes""".split()
         for path in cli.sources_below(tools):
             name = os.path.basename(path)
             if name.removesuffix(".c") in others:

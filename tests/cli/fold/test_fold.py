@@ -7,7 +7,7 @@ import cli
 import read_recording
 import write_recording as w
 from definitions import Layer, MarkKind, Space
-from fold_checks import FoldChecks, fold
+from compaction_checks import CompactionChecks, fold
 from heap_story import serve
 from ledger_story import LedgerStory
 from recording import MiB
@@ -15,7 +15,7 @@ from recording import MiB
 GOLDEN = os.path.join(cli.TESTS, "golden")
 
 
-class Compaction(FoldChecks):
+class Compaction(CompactionChecks):
     def check_each_cut(self, path):
         events = cli.report(path)["events"]["recorded"]
         compacted = 0

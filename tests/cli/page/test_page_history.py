@@ -6,7 +6,7 @@ import random
 import cli
 import write_recording as w
 from definitions import Kind, Layer, MarkKind, MarkSource, Space
-from fold_checks import fold
+from compaction_checks import fold
 from heap_story import serve
 from page_checks import PageChecks, accounts_of
 from recording import CUDA, MiB, Story

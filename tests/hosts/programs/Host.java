@@ -42,7 +42,7 @@ public class Host {
 		}
 		for (int i = 0; i < 20; i++)
 			System.gc();
-		Process child = new ProcessBuilder(System.getenv("INSIDE"), "x").inheritIO().start();
+		Process child = new ProcessBuilder(System.getenv("PROCESS_FACTS"), "x").inheritIO().start();
 		System.out.println(child.waitFor());
 		Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println("java done")));
 	}

@@ -25,7 +25,7 @@ ASK = "import sys, ctypes; print('%d.%d' % sys.version_info[:2], sys.version.spl
 
 def candidates():
     folders = os.environ.get("PATH", "").split(":") + ["/usr/bin", "/usr/local/bin"]
-    folders += os.environ.get("GMT_TEST_PYTHONS", "").split(":")  # scripts/setup/pythons
+    folders += os.environ.get("GMT_TEST_PYTHONS", "").split(":")  # scripts/setup/newer-pythons
     for folder in list(filter(None, folders)) + sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin"))):
         yield os.path.join(folder, "python3")
         yield from sorted(glob.glob(os.path.join(glob.escape(folder), "python3.[0-9]*[0-9dgt]")))

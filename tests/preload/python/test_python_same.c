@@ -17,7 +17,7 @@ enum { SLOTS = 16, CODES = 3, ROUNDS = 100000, DEATHS = 7 };
 
 static struct code {
 	uint64_t header, type, file;
-	uint32_t stamp;
+	uint32_t version;
 	_Alignas(16) uint32_t set_up; /* instructions before a frame is complete */
 	_Alignas(16) char bytecode[16]; /* 16 bytes after `set_up`, in all versions */
 } codes[CODES];
@@ -88,7 +88,7 @@ static void change(void)
 		swap(&order[at], &order[any(SLOTS)]);
 	}
 	if (!any(50))
-		codes[any(CODES)].stamp += CODES;
+		codes[any(CODES)].version += CODES;
 	for (uint32_t i = 0; i < depth; i++)
 		slots[order[i]].previous = i + 1 < depth ? &slots[order[i + 1]] : NULL;
 }
@@ -105,9 +105,9 @@ static void remember(uint64_t code_frees)
 	struct gmt_python_walked_frame walked;
 
 	for (last.count = 0; gmt_python_walk_next(&layout, &frame, &walked); last.count++) {
-		last.frames[last.count] = gmt_python_note_frame(&layout, &walked,
+		last.frames[last.count] = gmt_python_remember_frame(&layout, &walked,
 			gmt_python_quick_fingerprint(&layout, walked.code, code_frees));
-		last.stack.items[last.count] = walked.entry;
+		last.stack.items[last.count] = walked.is_entry;
 	}
 }
 
@@ -130,7 +130,7 @@ static void check(uint64_t code_frees, uint32_t *taken)
 		assert_true(gmt_python_walk_next(&layout, &slow, &walked));
 		assert_ptr_equal(walked.frame, known->frame);
 		assert_ptr_equal(walked.code, known->code);
-		assert_int_equal(walked.entry, last.stack.items[i]);
+		assert_int_equal(walked.is_entry, last.stack.items[i]);
 		assert_int_equal(*(const int64_t *)(const void *)(walked.frame + layout.frame.instr),
 			known->instr);
 		assert_int_equal(gmt_python_quick_fingerprint(&layout, walked.code, code_frees),
@@ -159,11 +159,11 @@ static void check_all(enum gmt_python_walk walk, uint64_t code_frees)
 		.code = {
 			.file = offsetof(struct code, file),
 			.bytecode = offsetof(struct code, bytecode),
-			.stamp = offsetof(struct code, stamp),
+			.version = offsetof(struct code, version),
 		},
 	};
 	for (uint32_t i = 0; i < CODES; i++)
-		codes[i] = (struct code){ .file = 16 * i, .stamp = 1 + i, .set_up = i % 2 };
+		codes[i] = (struct code){ .file = 16 * i, .version = 1 + i, .set_up = i % 2 };
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		order[i] = i;
 		set_any_frame(&slots[i]);

@@ -32,7 +32,7 @@ enum {
 };
 
 /* Only the recorder's own code lies in the upper half. */
-static const uint64_t own_start = (uint64_t)1 << 46, own_end = (uint64_t)1 << 47;
+static const uint64_t recorder_start = (uint64_t)1 << 46, recorder_end = (uint64_t)1 << 47;
 
 static _Alignas(4096) uint64_t memory[WORDS];
 static uint64_t *other_memory; /* another stack, far away */
@@ -52,7 +52,7 @@ bool gmt_memory_is_readable(uintptr_t address)
 	return address >= (uintptr_t)other_memory && address < (uintptr_t)(other_memory + WORDS);
 }
 
-bool gmt_own_stack_grow(struct gmt_own_stack *stack, uintptr_t here)
+bool gmt_stack_bounds_grow(struct gmt_stack_bounds *stack, uintptr_t here)
 {
 	(void)stack;
 	(void)here;
@@ -90,7 +90,7 @@ static inline uint64_t *word(uint64_t address)
 
 static inline uint64_t any_site(void)
 {
-	return 0x400000 + 8 * any(SITES) + (any(8) ? 0 : own_start);
+	return 0x400000 + 8 * any(SITES) + (any(8) ? 0 : recorder_start);
 }
 
 static inline void begin_stack(void)
@@ -154,8 +154,8 @@ static inline struct gmt_walk_start start_here(void)
 		.ip = inner->ip,
 		.sp = inner->sp,
 		.fp = inner->fp,
-		.own_start = own_start,
-		.own_end = own_end,
+		.recorder_start = recorder_start,
+		.recorder_end = recorder_end,
 	};
 }
 
@@ -165,8 +165,8 @@ static inline void begin_session(unsigned seed)
 	begin_stack();
 	memset(&walk, 0, sizeof(walk));
 	gmt_walk_init(&walk);
-	walk.own_stack =
-		(struct gmt_own_stack){ .low = (uintptr_t)memory, .top = (uintptr_t)(memory + WORDS) };
+	walk.stack_bounds =
+		(struct gmt_stack_bounds){ .low = (uintptr_t)memory, .top = (uintptr_t)(memory + WORDS) };
 }
 
 #endif

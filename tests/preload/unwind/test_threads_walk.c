@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "../helpers/demand.h"
-#include "unwind/own_stack.h"
+#include "unwind/stack_bounds.h"
 #include "unwind/rule_cache.h"
 #include "unwind/walk.h"
 
@@ -62,7 +62,7 @@ static inline __attribute__((always_inline)) void check_walk(void)
 	atomic_fetch_add(&spliced, walk->is_known);
 	demand(gmt_walk_count(walk) > count, "frames are missing");
 	for (unsigned i = 1; i <= count; i++)
-		demand(walk->addresses[walk->first + i] == noted[count - i], "a frame is another one");
+		demand(walk->addresses[walk->host_begin + i] == noted[count - i], "a frame is another one");
 }
 
 /* The library calls this back and passes its own return address. */
@@ -154,8 +154,8 @@ int main(int argument_count, char **arguments)
 #endif
 	libraries = arguments + 1;
 	library_count = (unsigned)argument_count - 1;
-	gmt_own_stack_init();
-	gmt_own_stack_find_end(find);
+	gmt_stack_bounds_init();
+	gmt_stack_bounds_find_end(find);
 	gmt_rule_cache_init(find);
 	for (uintptr_t i = 0; i < THREADS; i++)
 		demand(!pthread_create(&threads[i], NULL, open_and_close, (void *)(i + 1)), "no thread");

@@ -11,7 +11,8 @@
  */
 static void change_return_address(uint32_t index)
 {
-	frames[index].ip = (frames[index].ip & (own_start - 1)) >> IP_SHIFT << IP_SHIFT | any_site();
+	frames[index].ip =
+		(frames[index].ip & (recorder_start - 1)) >> IP_SHIFT << IP_SHIFT | any_site();
 	if (index + 1 < depth)
 		*word(frames[index].sp - 8) = frames[index].ip;
 }
@@ -85,7 +86,7 @@ static void check(uint32_t limit, int has_odd)
 	uint64_t expected[DEEPEST];
 	uint32_t count = 0, first = depth;
 
-	while (first && frames[first - 1].ip >= own_start)
+	while (first && frames[first - 1].ip >= recorder_start)
 		first--;
 	for (uint32_t i = first; i-- > 0;)
 		expected[count++] = frames[i].ip;
@@ -96,7 +97,7 @@ static void check(uint32_t limit, int has_odd)
 	if (is_same) {
 		same_count++;
 		assert_int_equal(gmt_walk_count(&walk), count);
-		assert_memory_equal(walk.addresses + walk.first, expected, count * sizeof(*expected));
+		assert_memory_equal(walk.addresses + walk.host_begin, expected, count * sizeof(*expected));
 	}
 	if (!gmt_walk_capture(&walk, &start, limit)) {
 		assert_false(is_same);
@@ -107,12 +108,12 @@ static void check(uint32_t limit, int has_odd)
 	/* The walk itself found the stack unchanged and reused no cached part of it. */
 	if (is_sure && has_rows)
 		assert_int_equal(is_same, walk.is_known && !walk.stack_cache.current);
-	assert_int_equal(walk.ends, GMT_STACK_WHOLE);
+	assert_int_equal(walk.stack_end, GMT_STACK_WHOLE);
 	assert_int_equal(gmt_walk_count(&walk), count);
-	assert_memory_equal(walk.addresses + walk.first, expected, count * sizeof(*expected));
-	assert_int_equal(walk.hashes[walk.first], gmt_walk_hash(expected, count, 0));
+	assert_memory_equal(walk.addresses + walk.host_begin, expected, count * sizeof(*expected));
+	assert_int_equal(walk.hashes[walk.host_begin], gmt_walk_hash(expected, count, 0));
 	call_it(expected, count);
-	assert_true(walk.first > 0);
+	assert_true(walk.host_begin > 0);
 }
 
 static void a_spliced_stack_equals_the_real_stack(void **state)
@@ -276,7 +277,7 @@ static void check_caller(bool by_fp, struct gmt_unwind_rule inner, unsigned whic
 		*word(middle - inner.saved_words * 8) = fp;
 	assert_true(gmt_walk_capture(&walk, &start, 512));
 	assert_int_equal(gmt_walk_count(&walk), 4);
-	assert_memory_equal(walk.addresses + walk.first, expected, sizeof(expected));
+	assert_memory_equal(walk.addresses + walk.host_begin, expected, sizeof(expected));
 }
 
 static void a_frame_pointer_that_locates_a_frame_is_compared(void **state)

@@ -17,20 +17,20 @@ static bool take_and_compare(const struct gmt_walk_start *start)
 {
 	memset(&walk_without_caches, 0, sizeof(walk_without_caches));
 	gmt_walk_init(&walk_without_caches);
-	walk_without_caches.own_stack = walk.own_stack;
+	walk_without_caches.stack_bounds = walk.stack_bounds;
 
 	bool taken = gmt_walk_capture(&walk_without_caches, start, 512);
 
 	assert_int_equal(gmt_walk_capture(&walk, start, 512), taken);
 	if (!taken)
 		return false;
-	assert_int_equal(walk.ends, walk_without_caches.ends);
+	assert_int_equal(walk.stack_end, walk_without_caches.stack_end);
 	assert_int_equal(gmt_walk_count(&walk), gmt_walk_count(&walk_without_caches));
-	assert_memory_equal(walk.addresses + walk.first,
-		walk_without_caches.addresses + walk_without_caches.first,
+	assert_memory_equal(walk.addresses + walk.host_begin,
+		walk_without_caches.addresses + walk_without_caches.host_begin,
 		gmt_walk_count(&walk_without_caches) * sizeof(*walk_without_caches.addresses));
-	assert_int_equal(walk.hashes[walk.first],
-		walk_without_caches.hashes[walk_without_caches.first]);
+	assert_int_equal(walk.hashes[walk.host_begin],
+		walk_without_caches.hashes[walk_without_caches.host_begin]);
 	return walk.is_known;
 }
 
@@ -270,7 +270,7 @@ static void a_full_cache_of_frame_pointers_takes_no_more(void **state)
 
 		if (!count) {
 			begin_session(5);
-			walk.own_stack = (struct gmt_own_stack){ .low = (uintptr_t)records, .top = top };
+			walk.stack_bounds = (struct gmt_stack_bounds){ .low = (uintptr_t)records, .top = top };
 			continue;
 		}
 
@@ -290,10 +290,10 @@ static void a_full_cache_of_frame_pointers_takes_no_more(void **state)
 		uint32_t known = gmt_walk_count(&walk);
 
 		assert_true(known == count + 1 ||
-			(walk.ends == GMT_STACK_CUT && known >= GMT_WALK_NEW_FRAMES));
-		assert_int_equal(walk.addresses[walk.first], site + 8);
+			(walk.stack_end == GMT_STACK_CUT && known >= GMT_WALK_NEW_FRAMES));
+		assert_int_equal(walk.addresses[walk.host_begin], site + 8);
 		for (uint32_t i = 1; i < known; i++)
-			assert_int_equal(walk.addresses[walk.first + i],
+			assert_int_equal(walk.addresses[walk.host_begin + i],
 				i == count ? records[RECORDS - 1] : site);
 		fullest = known > fullest ? known : fullest;
 		if (turn < MOST || known < GMT_WALK_FRAMES - AT_ONCE)

@@ -19,7 +19,7 @@ static void the_outermost_frames_of_a_stack_that_is_too_deep_are_found(void **st
 		for (int again = 0; again < 2; again++) {
 			assert_true(gmt_walk_capture(&walk, &start, 512));
 			assert_int_equal(walk.is_known, again);
-			assert_int_equal(walk.ends, GMT_STACK_CUT);
+			assert_int_equal(walk.stack_end, GMT_STACK_CUT);
 			assert_int_equal(gmt_walk_count(&walk), GMT_WALK_NEW_FRAMES);
 			assert_int_equal(gmt_walk_outermost(&walk, &start, count, found), beyond >= count);
 			for (uint32_t i = 0; i < count && beyond >= count; i++)
@@ -43,7 +43,7 @@ static void a_stack_that_is_too_deep_is_walked_up_to_the_limit(void **state)
 		assert_true(gmt_walk_capture(&walk, &start, 512));
 		assert_true(gmt_walk_count(&walk) >= (depth < 512 ? depth : 512));
 		for (uint32_t i = 0; i < gmt_walk_count(&walk); i++)
-			assert_int_equal(walk.addresses[walk.first + i], frames[depth - 1 - i].ip);
+			assert_int_equal(walk.addresses[walk.host_begin + i], frames[depth - 1 - i].ip);
 		depth -= 1 + any(20);
 		frames[depth - 1].ip = make_ip(gmt_rule_cache_read_tables(frames[depth - 1].ip), 0x500000);
 	}
@@ -83,9 +83,9 @@ static void tables_that_lead_off_the_stack_are_not_followed(void **state)
 			assert_int_equal(gmt_walk_capture(&walk, &start, 512), !is_other);
 			if (is_other)
 				continue;
-			assert_int_equal(walk.ends, GMT_STACK_STOPPED);
+			assert_int_equal(walk.stack_end, GMT_STACK_STOPPED);
 			assert_int_equal(gmt_walk_count(&walk), 1);
-			assert_int_equal(walk.addresses[walk.first], start.ip);
+			assert_int_equal(walk.addresses[walk.host_begin], start.ip);
 		}
 }
 
@@ -114,12 +114,12 @@ static void code_without_tables_is_walked_by_its_frame_pointer(void **state)
 			*word(inner->sp + 16) = frames[depth - 1].fp;
 			inner->fp = i == 0 || keeps ? inner->sp + 16 : (uint64_t)rand() * 4;
 			inner->ip = make_ip((struct gmt_unwind_rule){ .kind = GMT_UNWIND_NONE },
-				any_site() & (own_start - 1));
+				any_site() & (recorder_start - 1));
 			depth++;
 		}
 		/* A frame with tables, called by them. */
 		push(0);
-		frames[depth - 1].ip &= own_start - 1;
+		frames[depth - 1].ip &= recorder_start - 1;
 
 		struct gmt_walk_start start = start_here();
 		bool is_framed = gmt_rule_cache_read_tables(start.ip).saved_words != 0;
@@ -131,16 +131,16 @@ static void code_without_tables_is_walked_by_its_frame_pointer(void **state)
 			assert_true(gmt_walk_capture(&walk, &start, 512));
 			assert_true(walk.has_unverified_words && !walk.is_known);
 			if (!keeps) {
-				assert_int_equal(walk.ends, GMT_STACK_STOPPED);
+				assert_int_equal(walk.stack_end, GMT_STACK_STOPPED);
 				assert_int_equal(gmt_walk_count(&walk), 2);
-				assert_int_equal(walk.addresses[walk.first + 1], frames[known + 1].ip);
+				assert_int_equal(walk.addresses[walk.host_begin + 1], frames[known + 1].ip);
 				stopped++;
 				continue;
 			}
-			assert_int_equal(walk.ends, GMT_STACK_WHOLE);
+			assert_int_equal(walk.stack_end, GMT_STACK_WHOLE);
 			assert_int_equal(gmt_walk_count(&walk), depth);
 			for (uint32_t i = 0; i < depth; i++)
-				assert_int_equal(walk.addresses[walk.first + i], frames[depth - 1 - i].ip);
+				assert_int_equal(walk.addresses[walk.host_begin + i], frames[depth - 1 - i].ip);
 			whole++;
 		}
 	}
@@ -190,10 +190,10 @@ static void a_walk_by_frame_pointers_finds_the_real_frames(void **state)
 			start.by_frame_pointers = true;
 			for (int again = 0; again < 2; again++) {
 				assert_true(gmt_walk_capture(&walk, &start, 512));
-				assert_int_equal(walk.ends, is_broken ? GMT_STACK_STOPPED : GMT_STACK_WHOLE);
+				assert_int_equal(walk.stack_end, is_broken ? GMT_STACK_STOPPED : GMT_STACK_WHOLE);
 				assert_int_equal(gmt_walk_count(&walk), depth);
 				for (uint32_t i = 0; i < depth; i++)
-					assert_int_equal(walk.addresses[walk.first + i], frames[depth - 1 - i].ip);
+					assert_int_equal(walk.addresses[walk.host_begin + i], frames[depth - 1 - i].ip);
 				same += walk.is_known;
 			}
 		}
@@ -216,7 +216,7 @@ static void frame_pointers_that_lead_off_the_stack_end_the_walk(void **state)
 		};
 
 		assert_true(gmt_walk_capture(&walk, &start, 512));
-		assert_int_equal(walk.ends, GMT_STACK_STOPPED);
+		assert_int_equal(walk.stack_end, GMT_STACK_STOPPED);
 		assert_int_equal(gmt_walk_count(&walk), 1);
 	}
 }

@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "../helpers/demand.h"
-#include "unwind/native.h"
+#include "unwind/native_capture.h"
 #include "python/python_capture.h"
 #include "runtime/config.h"
 #include "hooks/hooks.h"
-#include "runtime/process.h"
+#include "runtime/fork_detection.h"
 #include "producer/clock.h"
 #include "producer/thread_ring.h"
 #include "producer/event.h"
@@ -191,11 +191,11 @@ static void *ask(void *number_of)
 		usleep(1000);
 	/* The pushing threads may end before this thread starts. */
 	for (unsigned i = 0; atomic_load(&running) || i < ASKED; i++) {
-		gmt_event_pause(i % 2);
+		gmt_event_pause_stacks(i % 2);
 		gmt_writer_sync(number ? SYNC_MS : 0);
-		gmt_snapshots_ask(GMT_SNAPSHOT_SIGNAL);
+		gmt_snapshots_request(GMT_SNAPSHOT_SIGNAL);
 		snprintf(text, sizeof(text), "asked %zu %u", number, i);
-		gmt_snapshots_ask_named(text);
+		gmt_snapshots_request_named(text);
 		if (i < ASKED)
 			gmt_log_note(text);
 		gmt_count_loss(GMT_LOSS_PYTHON);
@@ -303,9 +303,9 @@ static void configure(void)
 	gmt_config.depth = 16;
 	gmt_config.snapshot_peak_bytes = 1;
 	gmt_clock_init();
-	gmt_process_init();
+	gmt_fork_detection_init();
 	gmt_session_init(true);
-	gmt_thread_ring_call_at_first(count_first);
+	gmt_thread_ring_call_at_first_event(count_first);
 	gmt_session_call_each_round(count_round, NULL);
 	gmt_session_call_each_second(count_rare);
 }

@@ -126,13 +126,13 @@ def read(path, preload):
     return Trace(dict(processes), programs, opened, groups)
 
 
-def trace(host, place, preload):
-    place.clear(host.given)
-    out = os.path.join(os.path.dirname(place.folder), os.path.basename(place.folder) + ".trace")
+def trace(host, run_folder, preload):
+    run_folder.clear(host.files)
+    out = os.path.join(os.path.dirname(run_folder.path), os.path.basename(run_folder.path) + ".trace")
     subprocess.run(
         command_of(host.command, out, preload),
-        cwd=place.work,
-        env=place.environment(None, None, host.environment),
+        cwd=run_folder.work,
+        env=run_folder.environment(None, None, host.environment),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

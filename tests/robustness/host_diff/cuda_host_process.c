@@ -78,33 +78,34 @@ static void wait_for(pid_t child)
 	fflush(stdout);
 }
 
-/* Uses CUDA, then starts $INSIDE in several ways. $INSIDE prints the facts of its own process. */
+/* Uses CUDA, then starts in several ways the program $PROCESS_FACTS, which prints its own state. */
 int host_children(size_t bytes)
 {
-	char *inside = getenv("INSIDE"), *arguments[] = { inside, NULL };
+	char *process_facts = getenv("PROCESS_FACTS"), *arguments[] = { process_facts, NULL };
 	pid_t child;
 
 	(void)bytes;
-	host_must(inside != NULL, "INSIDE");
+	host_must(process_facts != NULL, "PROCESS_FACTS");
 	for (int i = 0; i < 200; i++)
 		host_allocate(HOST_BLOCK_BYTES);
 	child = fork();
 	if (child == 0) {
-		execv(inside, arguments);
+		execv(process_facts, arguments);
 		_exit(9);
 	}
 	wait_for(child);
 	child = vfork();
 	if (child == 0) {
-		execv(inside, arguments);
+		execv(process_facts, arguments);
 		_exit(9);
 	}
 	wait_for(child);
-	host_must(posix_spawn(&child, inside, NULL, NULL, arguments, environ) == 0, "posix_spawn");
+	host_must(posix_spawn(&child, process_facts, NULL, NULL, arguments, environ) == 0,
+		"posix_spawn");
 	wait_for(child);
-	host_must(system("\"$INSIDE\"") == 0, "system");
+	host_must(system("\"$PROCESS_FACTS\"") == 0, "system");
 
-	FILE *pipe = popen("\"$INSIDE\"", "r");
+	FILE *pipe = popen("\"$PROCESS_FACTS\"", "r");
 	char line[4096];
 
 	while (pipe && fgets(line, sizeof(line), pipe))

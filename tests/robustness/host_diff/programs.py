@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Programs of others, in addition to those of tests/hosts/hosts.py. Also selects the rows that the comparisons run.
+"""Programs of others, in addition to those of tests/hosts/host_programs.py. Also selects the rows to compare.
 
 usage: programs.py    prints the table for docs/internals/testing/hosts.md, with the versions of this machine
 """
 
 import os
 
-import hosts
-from hosts import Host, NUMBERS, bash, program, python, shell
+import host_programs
+from host_programs import Host, NUMBERS, bash, program, python, shell
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-INSIDE = {"INSIDE": program("inside")}
+PROCESS_FACTS = {"PROCESS_FACTS": program("process-facts")}
 
 
 def script(name):
@@ -76,7 +76,7 @@ MORE = [
         needs=("zip", "unzip"),
         package="zip",
         version=["zip", "-v"],
-        ends="exit 9",
+        expected_end="exit 9",
     ),
     Host(
         "jq",
@@ -99,13 +99,13 @@ MORE = [
         **shell("cmake -G Ninja -S . -B b > log && cmake --build b -- -j1 > log2; b/main"),
         needs=("cmake", "ninja", "gcc"),
         package="cmake",
-        given={
+        files={
             "CMakeLists.txt": CMAKE,
             "one.c": "int one(void) { return 1; }\n",
             "main.c": "int one(void);\nint main(void) { return one() + 6; }\n",
         },
         version=["cmake", "--version"],
-        ends="exit 7",
+        expected_end="exit 7",
         ignored=(r"work/b/", r"log"),
     ),
     Host(
@@ -117,7 +117,7 @@ MORE = [
         needs=("as", "ld"),
         package="binutils",
         version=["ld", "--version"],
-        ends="exit 1",
+        expected_end="exit 1",
     ),
     Host(
         "diff, patch and cmp",
@@ -127,16 +127,16 @@ MORE = [
         needs=("patch", "diff"),
         package="patch",
         version=["patch", "--version"],
-        ends="exit 2",
+        expected_end="exit 2",
     ),
     Host(
         "programs that change a process and start another",
         **shell(
-            "flock lock \"$INSIDE\"; prlimit --nofile=64 \"$INSIDE\"; taskset -c 0 \"$INSIDE\"; chrt --batch 0 \"$INSIDE\"; ionice -c3 \"$INSIDE\"; setsid -w \"$INSIDE\"; "
-            "setpriv --no-new-privs \"$INSIDE\"; env -i \"$INSIDE\" | sed -n 1,3p; nohup \"$INSIDE\" < /dev/null | tail -3; (umask 077; exec \"$INSIDE\" 9> nine); time -p true 2> /dev/null; "
-            "(trap '' USR1 HUP; exec \"$INSIDE\"); (ulimit -s unlimited; exec \"$INSIDE\")"
+            "flock lock \"$PROCESS_FACTS\"; prlimit --nofile=64 \"$PROCESS_FACTS\"; taskset -c 0 \"$PROCESS_FACTS\"; chrt --batch 0 \"$PROCESS_FACTS\"; ionice -c3 \"$PROCESS_FACTS\"; setsid -w \"$PROCESS_FACTS\"; "
+            "setpriv --no-new-privs \"$PROCESS_FACTS\"; env -i \"$PROCESS_FACTS\" | sed -n 1,3p; nohup \"$PROCESS_FACTS\" < /dev/null | tail -3; (umask 077; exec \"$PROCESS_FACTS\" 9> nine); time -p true 2> /dev/null; "
+            "(trap '' USR1 HUP; exec \"$PROCESS_FACTS\"); (ulimit -s unlimited; exec \"$PROCESS_FACTS\")"
         ),
-        environment=INSIDE,
+        environment=PROCESS_FACTS,
         needs=("flock", "prlimit", "taskset", "chrt", "setpriv"),
         package="util-linux",
         version=["prlimit", "--version"],
@@ -144,9 +144,9 @@ MORE = [
     Host(
         "programs in namespaces of their own",
         **shell(
-            "unshare --pid --fork --mount-proc \"$INSIDE\"; unshare --uts sh -c 'hostname elsewhere; hostname'; unshare --mount --net ip -o link | wc -l"
+            "unshare --pid --fork --mount-proc \"$PROCESS_FACTS\"; unshare --uts sh -c 'hostname elsewhere; hostname'; unshare --mount --net ip -o link | wc -l"
         ),
-        environment=INSIDE,
+        environment=PROCESS_FACTS,
         as_root=True,
         needs=("unshare", "ip"),
         package="util-linux",
@@ -169,7 +169,7 @@ MORE = [
         needs=("dpkg-deb", "apt-get"),
         package="apt",
         version=["apt-get", "--version"],
-        ends="exit 1",
+        expected_end="exit 1",
     ),
     Host(
         "gpg, wget and bc",
@@ -184,11 +184,11 @@ MORE = [
     Host(
         "python: loops of events, TLS, a data base, pools, signals",
         [python(), "many_modules.py"],
-        given={"many_modules.py": script("many_modules.py")},
+        files={"many_modules.py": script("many_modules.py")},
         needs=(python(),),
         package="python3",
         version=[python(), "--version"],
-        says=b"asked done",
+        expected_text=b"asked done",
         ignored=(r"__pycache__",),
     ),
     Host(
@@ -200,31 +200,31 @@ MORE = [
         ),
         package="curl",
         version=["curl", "--version"],
-        says=b"page\npage\npage",
+        expected_text=b"page\npage\npage",
     ),
     Host(
         "rustc and a program in Rust",
         **shell("rustc -O -C codegen-units=1 main.rs && ./main"),
-        given={"main.rs": RUST},
+        files={"main.rs": RUST},
         needs=("rustc",),
         package="rustc",
         version=["rustc", "--version"],
         normalise=((r"thread '<unnamed>' \(\d+\)", "thread"), (r"thread 'main' \(\d+\)", "thread")),
-        ends="exit 3",
-        says=b"true",
+        expected_end="exit 3",
+        expected_text=b"true",
         ignored=(r"work/main$",),
         # rustc may be rustup's wrapper, which reads this variable.
         environment={"RUSTUP_HOME": os.environ.get("RUSTUP_HOME", os.path.expanduser("~/.rustup"))},
     ),
     Host(
         "valgrind",
-        **shell("valgrind -q --error-exitcode=9 --leak-check=full \"$ENDS\" return"),
-        environment={"ENDS": program("ends")},
+        **shell("valgrind -q --error-exitcode=9 --leak-check=full \"$WAYS_TO_END\" return"),
+        environment={"WAYS_TO_END": program("ways-to-end")},
         needs=("valgrind",),
         package="valgrind",
         version=["valgrind", "--version"],
         normalise=((r"==\d+==", "==N=="), *NUMBERS),
-        ends="exit 3",
+        expected_end="exit 3",
     ),
     Host(
         "a program of another architecture",
@@ -232,15 +232,15 @@ MORE = [
         needs=("qemu-aarch64", "aarch64-linux-gnu-gcc"),
         package="qemu-user",
         version=["qemu-aarch64", "--version"],
-        given={"main.c": "#include <stdio.h>\nint main(void) { puts(\"elsewhere\"); return 6; }\n"},
-        says=b"elsewhere",
+        files={"main.c": "#include <stdio.h>\nint main(void) { puts(\"elsewhere\"); return 6; }\n"},
+        expected_text=b"elsewhere",
     ),
     Host(
         "tmux",
         **bash(TMUX, "tmux", environment={"TERM": "xterm"}),
         package="tmux",
         version=["tmux", "-V"],
-        says=b"in a pane",
+        expected_text=b"in a pane",
     ),
     Host(
         "a client in Go",
@@ -248,7 +248,7 @@ MORE = [
         needs=("docker",),
         package="docker-cli",
         version=["docker", "--version"],
-        ends="exit 1",
+        expected_end="exit 1",
         ignored=(r"\.docker",),
     ),
     Host(
@@ -257,7 +257,7 @@ MORE = [
         needs=("postgres",),
         package="postgresql",
         version=["postgres", "--version"],
-        ends="exit 1",
+        expected_end="exit 1",
     ),
     Host(
         "redis",
@@ -265,7 +265,7 @@ MORE = [
         package="redis-server",
         version=["redis-server", "--version"],
         ignored=(r"work/log$", r"dump\.rdb"),
-        says=b"OK\n2\n2\n",
+        expected_text=b"OK\n2\n2\n",
     ),
     Host(
         "nginx",
@@ -273,7 +273,7 @@ MORE = [
         package="nginx-light",
         version=["nginx", "-v"],
         ignored=(r"work/logs",),
-        says=b"page\n404\npage\n0",
+        expected_text=b"page\n404\npage\n0",
     ),
     Host(
         "lua",
@@ -283,7 +283,7 @@ MORE = [
         needs=("lua5.4",),
         package="lua5.4",
         version=["lua5.4", "-v"],
-        ends="exit 4",
+        expected_end="exit 4",
     ),
     Host(
         "ruby",
@@ -294,8 +294,8 @@ MORE = [
         needs=("ruby",),
         package="ruby",
         version=["ruby", "--version"],
-        ends="exit 5",
-        says=b"thrown",
+        expected_end="exit 5",
+        expected_text=b"thrown",
     ),
     Host(
         "another allocator before the program's",
@@ -304,7 +304,7 @@ MORE = [
         ),
         needs=("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2",),
         package="libjemalloc2",
-        ends="exit 2",
+        expected_end="exit 2",
     ),
     Host(
         "a clock that another preload changes",
@@ -314,20 +314,20 @@ MORE = [
         ),
         needs=("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",),
         package="libfaketime",
-        says=b"2001-02-03\n2001-02-03",
+        expected_text=b"2001-02-03\n2001-02-03",
     ),
 ]
 
 
 def rows():
     """Returns every row that this run compares."""
-    return hosts.SMALL + MORE + (hosts.LARGE if hosts.is_long_run() else [])
+    return host_programs.SMALL + MORE + (host_programs.LARGE if host_programs.is_long_run() else [])
 
 
 def main():
     print("| program | version |\n|---|---|")
-    for host in hosts.SMALL + MORE + hosts.LARGE:
-        print(f"| {host.name} | {hosts.first_line(host) or ('not here' if host.missing() else '')} |")
+    for host in host_programs.SMALL + MORE + host_programs.LARGE:
+        print(f"| {host.name} | {host_programs.first_line(host) or ('not here' if host.missing() else '')} |")
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ import tempfile
 import unittest
 
 import calls
-import compare
-import hosts
+import compare_runs
+import host_programs
 import programs
 import tap
 from recorded_run import SHIM, built
@@ -43,7 +43,7 @@ class Count:
 
 
 def is_traced(host):
-    return not re.search(NOT_TRACED, host.name) and (hosts.is_long_run() or bool(re.search(QUICK, host.name)))
+    return not re.search(NOT_TRACED, host.name) and (host_programs.is_long_run() or bool(re.search(QUICK, host.name)))
 
 
 def excess(different, started):
@@ -105,12 +105,12 @@ def makes_the_same_calls(host):
         missing = host.missing()
         if missing:
             self.skipTest(f"{missing} is not there")
-        with compare.RunFolder() as place:
-            plain_runs = [calls.trace(host, place, EMPTY)]
-            recorded = calls.trace(host, place, SHIM)
+        with compare_runs.RunFolder() as run_folder:
+            plain_runs = [calls.trace(host, run_folder, EMPTY)]
+            recorded = calls.trace(host, run_folder, SHIM)
             different = True
             while different and len(plain_runs) < RUNS:
-                plain_runs.append(calls.trace(host, place, EMPTY))
+                plain_runs.append(calls.trace(host, run_folder, EMPTY))
                 before = Count.in_order, Count.by_kind
                 different = differences(plain_runs, recorded)
                 if different and len(plain_runs) < RUNS:
@@ -118,9 +118,9 @@ def makes_the_same_calls(host):
             # A difference that the recorder causes appears in each run. Sizes of reads from pipes and the order of
             # threads vary by themselves, with the load too. So each try has one more run without the recorder.
             for _ in range(RUNS if different else 0):
-                plain_runs.append(calls.trace(host, place, EMPTY))
+                plain_runs.append(calls.trace(host, run_folder, EMPTY))
                 before = Count.in_order, Count.by_kind
-                again = differences(plain_runs, calls.trace(host, place, SHIM))
+                again = differences(plain_runs, calls.trace(host, run_folder, SHIM))
                 Count.in_order, Count.by_kind = before
                 if not again:
                     different = []
@@ -146,11 +146,13 @@ class Calls(unittest.TestCase):
         )
 
     def test_one_additional_call_is_detected(self):
-        with compare.RunFolder() as place:
-            plain = [calls.trace(hosts.Host("ls", ["ls", "."]), place, EMPTY) for _ in range(2)]
+        with compare_runs.RunFolder() as run_folder:
+            plain = [calls.trace(host_programs.Host("ls", ["ls", "."]), run_folder, EMPTY) for _ in range(2)]
             for other in (["ls", "-l", "."], ["ls", "/"], ["sh", "-c", "ls ."]):
                 with self.subTest(other):
-                    self.assertNotEqual(differences(plain, calls.trace(hosts.Host("ls", other), place, EMPTY)), [])
+                    self.assertNotEqual(
+                        differences(plain, calls.trace(host_programs.Host("ls", other), run_folder, EMPTY)), []
+                    )
 
     def test_the_sizes_of_kernel_lists_are_not_compared(self):
         def read(status, *lists):

@@ -8,7 +8,7 @@ All results of the program's calls, and every byte of its memory, must be the sa
 import re
 import unittest
 
-import hosts
+import host_programs
 import recorded_run
 import tap
 import witnessed
@@ -74,13 +74,16 @@ def is_the_recorders(fact):
     return bool(found) and int(found.group(1)) >= 100
 
 
-def row(program, case, end, says=b""):
-    return hosts.Host(
+def row(program, case, end, expected_text=b""):
+    return host_programs.Host(
         case,
         [program, *case.split()],
-        ends=end,
-        says=says,
-        environment={"GPUMEMTRACE_OPTIONS": "output='recorded.%p.gmt.gz'", "INSIDE": hosts.program("inside")},
+        expected_end=end,
+        expected_text=expected_text,
+        environment={
+            "GPUMEMTRACE_OPTIONS": "output='recorded.%p.gmt.gz'",
+            "PROCESS_FACTS": host_programs.program("process-facts"),
+        },
         ignored=(r"work/recorded\.\d+\.gmt\.gz$",),
     )
 
@@ -92,8 +95,8 @@ class CudaHosts(unittest.TestCase):
         different, compared, plain = witnessed.compare_row(host, DRIVER, is_expected=is_the_recorders)
         if different:
             self.fail(different[:6000])
-        self.assertEqual(plain.outcome.end, host.ends, plain.outcome.err[-1500:])
-        self.assertIn(host.says, plain.outcome.out)
+        self.assertEqual(plain.outcome.end, host.expected_end, plain.outcome.err[-1500:])
+        self.assertIn(host.expected_text, plain.outcome.out)
         self.assertGreater(compared, 0)
 
     def check_stacks(self, case, sizes):

@@ -11,8 +11,8 @@ import re
 import signal
 import unittest
 
-import compare
-import hosts
+import compare_runs
+import host_programs
 import programs
 import tap
 import witnessed
@@ -35,8 +35,8 @@ def nothing_differs(host):
         if different:
             self.fail(different[:6000])
         # The program did the work that the row describes.
-        self.assertEqual(plain.outcome.end, host.ends, (plain.outcome.out[-500:], plain.outcome.err[-1500:]))
-        self.assertIn(host.says, plain.outcome.out + plain.outcome.err)
+        self.assertEqual(plain.outcome.end, host.expected_end, (plain.outcome.out[-500:], plain.outcome.err[-1500:]))
+        self.assertIn(host.expected_text, plain.outcome.out + plain.outcome.err)
         Count.programs += 1
         Count.processes += plain.reports
         Count.facts += compared
@@ -54,11 +54,13 @@ class Witnesses(unittest.TestCase):
     """Proves that the witnesses notice changes in a process."""
 
     def different(self, script, change=":"):
-        """Returns the differences between a script, and the same script with `change` in place of CHANGE."""
-        plain, other = (hosts.Host("script", ["sh", "-c", script.replace("CHANGE", each)]) for each in (":", change))
-        with compare.RunFolder() as place:
-            plains = [witnessed.run(plain, place) for _ in range(2)]
-            changed = witnessed.run(other, place)
+        """Returns the differences between a script, and the same script with `change` in run_folder of CHANGE."""
+        plain, other = (
+            host_programs.Host("script", ["sh", "-c", script.replace("CHANGE", each)]) for each in (":", change)
+        )
+        with compare_runs.RunFolder() as run_folder:
+            plains = [witnessed.run(plain, run_folder) for _ in range(2)]
+            changed = witnessed.run(other, run_folder)
         return witnessed.differences(plains, changed)[0]
 
     def test_a_change_of_each_kind_is_detected(self):
@@ -110,14 +112,14 @@ class Witnesses(unittest.TestCase):
         }
         for how, pattern in noticed.items():
             with self.subTest(how):
-                host = hosts.Host("nothing", ["getconf", "PAGESIZE"], environment={"GMT_MEDDLE": how})
+                host = host_programs.Host("nothing", ["getconf", "PAGESIZE"], environment={"GMT_MEDDLE": how})
                 self.assertRegex(witnessed.compare_row(host, preload=MEDDLER)[0], "(?m)" + pattern)
 
     def test_the_recorder_is_between_the_witnesses(self):
         """The first witness's constructor runs after the recorder's. So does the last witness's destructor."""
-        with compare.RunFolder() as place:
-            host = hosts.Host("order", ["getconf", "PAGESIZE"], environment={"LD_DEBUG": "files"})
-            seen = witnessed.run(host, place, witnessed.SHIM)
+        with compare_runs.RunFolder() as run_folder:
+            host = host_programs.Host("order", ["getconf", "PAGESIZE"], environment={"LD_DEBUG": "files"})
+            seen = witnessed.run(host, run_folder, witnessed.SHIM)
         self.assertEqual(seen.reports, 4)
         for what, order in (
             ("init", (witnessed.LAST, witnessed.SHIM, witnessed.FIRST)),

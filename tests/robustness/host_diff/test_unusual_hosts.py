@@ -10,7 +10,7 @@ import tempfile
 import time
 import unittest
 
-import hosts
+import host_programs
 import tap
 import witnessed
 from recorded_run import SHIM, RecordedRun, built
@@ -30,8 +30,8 @@ class Comparison(unittest.TestCase):
             self.skipTest("no filters here")
         if different:
             self.fail(different[:4000])
-        self.assertEqual(plain.outcome.end, host.ends, plain.outcome.err[-1500:])
-        self.assertIn(host.says, plain.outcome.out)
+        self.assertEqual(plain.outcome.end, host.expected_end, plain.outcome.err[-1500:])
+        self.assertIn(host.expected_text, plain.outcome.out)
 
 
 class Filters(Comparison):
@@ -74,8 +74,11 @@ class Audit(Comparison):
             subprocess.run(["env", f"LD_AUDIT={AUDIT}", "true"], capture_output=True, check=False).stderr, b""
         )
         self.check(
-            hosts.Host(
-                "a shell", ["sh", "-c", "ls /; getent passwd root; exit 3"], ends="exit 3", environment=environment
+            host_programs.Host(
+                "a shell",
+                ["sh", "-c", "ls /; getent passwd root; exit 3"],
+                expected_end="exit 3",
+                environment=environment,
             )
         )
         host = row(HOST, "errno", "exit 0", b"errno 12345, then 12345")
@@ -119,11 +122,11 @@ class Go(Comparison):
         shutil.rmtree(cls.folder, ignore_errors=True)
 
     def test_goroutines_that_call_the_driver_behave_the_same_and_are_recorded(self):
-        host = hosts.Host(
+        host = host_programs.Host(
             "Go",
             [self.program],
-            ends="exit 5",
-            says=b"child",
+            expected_end="exit 5",
+            expected_text=b"child",
             environment={"GPUMEMTRACE_OPTIONS": "output='recorded.%p.gmt.gz'"},
             ignored=(r"work/recorded\.\d+\.gmt\.gz$",),
         )

@@ -6,7 +6,7 @@ import dataclasses
 import os
 import re
 
-import compare
+import compare_runs
 import other_users
 from recorded_run import BUILD, SHIM
 
@@ -28,7 +28,7 @@ LOADED = ("libz.so.", "libdl.so.", "libpthread.so.", "librt.so.", "libm.so.")
 class WitnessedRun:
     """The result of one run: its outcome, and how often each process reported each value of each fact."""
 
-    outcome: compare.Outcome
+    outcome: compare_runs.Outcome
     facts: dict  # (program, witness and moment, fact) -> Counter of values
     reports: int
 
@@ -64,9 +64,9 @@ def read_facts(folder, preload):
     return facts, reports
 
 
-def run(host, place, preload=None, libraries=None):
+def run(host, run_folder, preload=None, libraries=None):
     """Runs a row once. The recorder (`preload`), if given, is between the two witnesses."""
-    folder = os.path.join(place.folder, FOLDER)
+    folder = os.path.join(run_folder.path, FOLDER)
     os.makedirs(folder, exist_ok=True)
     os.chmod(folder, 0o1777)
     for name in ("first", "last"):
@@ -80,7 +80,9 @@ def run(host, place, preload=None, libraries=None):
     # Programs of some rows change to another user, who may have no access to the build folder.
     reachable = other_users.reachable if host.as_root else str
     preload = preload and reachable(preload)
-    outcome = compare.run(row, place, ":".join(filter(None, (reachable(FIRST), preload, reachable(LAST)))), libraries)
+    outcome = compare_runs.run(
+        row, run_folder, ":".join(filter(None, (reachable(FIRST), preload, reachable(LAST)))), libraries
+    )
     facts, reports = read_facts(folder, preload)
     return WitnessedRun(outcome, facts, reports)
 
@@ -93,7 +95,7 @@ def differences(plain_runs, recorded, is_expected=None):
     """
     different = min(
         (
-            compare.differences(one.outcome, other.outcome, recorded.outcome)
+            compare_runs.differences(one.outcome, other.outcome, recorded.outcome)
             for one, other in zip(plain_runs, plain_runs[1:])
         ),
         key=len,
@@ -114,15 +116,15 @@ def differences(plain_runs, recorded, is_expected=None):
 
 def compare_row(host, libraries=None, preload=SHIM, is_expected=None):
     """Returns the differences, the number of compared facts, and the first run without the recorder."""
-    with compare.RunFolder() as place:
-        plain_runs = [run(host, place, None, libraries)]
-        recorded = run(host, place, preload, libraries)
+    with compare_runs.RunFolder() as run_folder:
+        plain_runs = [run(host, run_folder, None, libraries)]
+        recorded = run(host, run_folder, preload, libraries)
         different = True
         # By chance a program dies of SIGPIPE or waits once more. More runs without the recorder then show the same.
         while different and len(plain_runs) < MAX_PLAIN_RUNS:
-            plain_runs.append(run(host, place, None, libraries))
+            plain_runs.append(run(host, run_folder, None, libraries))
             different, compared = differences(plain_runs, recorded, is_expected)
         # A difference that the recorder causes appears again in a second run.
         if different:
-            different, compared = differences(plain_runs, run(host, place, preload, libraries), is_expected)
+            different, compared = differences(plain_runs, run(host, run_folder, preload, libraries), is_expected)
     return different, compared, plain_runs[0]

@@ -426,7 +426,7 @@ class Doctor(unittest.TestCase):
 
     def test_the_results_of_cuinit_have_the_numbers_of_the_driver(self):
         names = re.findall(r"ERROR_(?:BOTH|DRIVER)\((\w+)", read("simcuda", "errors.def"))
-        rows = re.findall(r"^GMT_CUDA_RESULT\((\d+), (\w+)", read("tools", "doctor", "doctor_results.def"), re.M)
+        rows = re.findall(r"^GMT_CUDA_ERROR\((\d+), (\w+)", read("tools", "doctor", "doctor_cuda_errors.def"), re.M)
         self.assertGreater(len(rows), 8)
         self.assertLessEqual({name for _, name in rows}, set(names))
 
@@ -484,7 +484,7 @@ class Doctor(unittest.TestCase):
 
     def test_every_check_and_every_key_is_documented_and_no_other(self):
         page = read("docs", "doctor.md")
-        ids = re.findall(r"^GMT_CHECK\(\w+, (\w+),", read("tools", "doctor", "doctor_checks.def"), re.M)
+        ids = re.findall(r"^GMT_DOCTOR_CHECK\(\w+, (\w+),", read("tools", "doctor", "doctor_checks.def"), re.M)
         self.assertGreater(len(ids), 30)
         self.assertEqual(re.findall(r"^\| `(\w+)` \| [A-Z]", page, re.M), ids)
         self.judge(BUSY)

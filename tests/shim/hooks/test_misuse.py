@@ -12,7 +12,7 @@ from definitions import Kind
 from recorded_run import SIMCUDA, SOURCE, RecordedRun, built
 
 sys.path.append(os.path.join(SOURCE, "scripts"))
-import surface
+import cuda_functions
 
 PROGRAM = built("misuse")
 MACHINE = {"SIMCUDA_DEVICES": "2", "SIMCUDA_DRIVER_VERSION": "13040"}
@@ -33,9 +33,9 @@ OK = {"ALLOC": Kind.ALLOC, "FREE": Kind.FREE}
 def rows():
     """Returns, for rows of hooks.def with an address, the kind and the number of the argument that is the address."""
     found = {}
-    for row in surface.wrapped_rows():
+    for row in cuda_functions.wrapped_rows():
         if row.kind:
-            names = surface.split_arguments(row.arguments[1:-1])
+            names = cuda_functions.split_arguments(row.arguments[1:-1])
             found[row.symbol] = row.kind, names.index(row.address) if row.address in names else None
     return found
 

@@ -13,7 +13,7 @@ from definitions import HOST_SPACES, LAYER_OF_SPACE, Kind, Space
 from recorded_run import BUILD, SIMCUDA, SOURCE, RecordedRun, built, records
 
 sys.path.append(os.path.join(SOURCE, "scripts"))
-import surface
+import cuda_functions
 
 WITHOUT_DEVICE = ("free", "free_failed", "unmap")  # the block knows
 
@@ -24,7 +24,7 @@ RUNTIME12 = 12090
 @functools.lru_cache(maxsize=None)
 def hooks():
     """Returns (library, symbol, base, since, mode) of each row of hooks.def that is a function of CUDA."""
-    return [(row.library, row.symbol, row.base, row.since, row.mode) for row in surface.wrapped_rows()]
+    return [(row.library, row.symbol, row.base, row.since, row.mode) for row in cuda_functions.wrapped_rows()]
 
 
 # Each object takes device memory, so that a wrong measured size is found. The driver has the newest row.

@@ -311,21 +311,21 @@ static void a_refused_request_changes_no_sum(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define BOOKS_TEST(name) \
+#define ACCOUNTING_TEST(name) \
 	cmocka_unit_test_setup_teardown(name, accounting_setup, accounting_teardown)
-		BOOKS_TEST(the_bytes_of_a_site_at_the_peak_are_those_of_that_moment),
-		BOOKS_TEST(the_first_of_two_equal_peaks_counts),
-		BOOKS_TEST(a_heap_has_its_own_peak_and_the_bytes_of_its_sites_then),
-		BOOKS_TEST(one_address_may_be_a_block_in_each_layer),
-		BOOKS_TEST(random_events_give_the_numbers_of_a_simple_model),
-		BOOKS_TEST(layers_and_devices_are_never_added_up),
-		BOOKS_TEST(host_memory_has_no_device_even_if_the_event_names_one),
-		BOOKS_TEST(a_second_allocation_at_an_address_ends_the_older_block),
-		BOOKS_TEST(frees_of_unknown_addresses_are_counted_and_change_nothing),
-		BOOKS_TEST(sums_cannot_overflow),
-		BOOKS_TEST(totals_of_pytorch_are_compared_with_our_own),
-		BOOKS_TEST(a_refused_request_changes_no_sum),
-#undef BOOKS_TEST
+		ACCOUNTING_TEST(the_bytes_of_a_site_at_the_peak_are_those_of_that_moment),
+		ACCOUNTING_TEST(the_first_of_two_equal_peaks_counts),
+		ACCOUNTING_TEST(a_heap_has_its_own_peak_and_the_bytes_of_its_sites_then),
+		ACCOUNTING_TEST(one_address_may_be_a_block_in_each_layer),
+		ACCOUNTING_TEST(random_events_give_the_numbers_of_a_simple_model),
+		ACCOUNTING_TEST(layers_and_devices_are_never_added_up),
+		ACCOUNTING_TEST(host_memory_has_no_device_even_if_the_event_names_one),
+		ACCOUNTING_TEST(a_second_allocation_at_an_address_ends_the_older_block),
+		ACCOUNTING_TEST(frees_of_unknown_addresses_are_counted_and_change_nothing),
+		ACCOUNTING_TEST(sums_cannot_overflow),
+		ACCOUNTING_TEST(totals_of_pytorch_are_compared_with_our_own),
+		ACCOUNTING_TEST(a_refused_request_changes_no_sum),
+#undef ACCOUNTING_TEST
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -402,18 +402,18 @@ static void a_sink_that_failed_ignores_later_writes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define WIRE_TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
-		WIRE_TEST(small_numbers_take_one_byte_and_all_are_decoded),
-		WIRE_TEST(both_decoders_of_a_number_agree),
-		WIRE_TEST(option_values_are_words_numbers_with_units_or_sizes),
-		WIRE_TEST(a_number_of_more_than_64_bits_is_refused),
-		WIRE_TEST(every_record_is_decoded_as_it_was_written),
-		WIRE_TEST(totals_that_follow_from_the_previous_row_take_no_bytes),
-		WIRE_TEST(columns_and_rows_decode_to_the_same_values),
-		WIRE_TEST(missing_columns_are_zero_and_unknown_columns_are_skipped),
-		WIRE_TEST(payloads_that_break_the_rules_are_refused),
-		WIRE_TEST(a_sink_that_failed_ignores_later_writes),
-#undef WIRE_TEST
+#define ENCODING_TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
+		ENCODING_TEST(small_numbers_take_one_byte_and_all_are_decoded),
+		ENCODING_TEST(both_decoders_of_a_number_agree),
+		ENCODING_TEST(option_values_are_words_numbers_with_units_or_sizes),
+		ENCODING_TEST(a_number_of_more_than_64_bits_is_refused),
+		ENCODING_TEST(every_record_is_decoded_as_it_was_written),
+		ENCODING_TEST(totals_that_follow_from_the_previous_row_take_no_bytes),
+		ENCODING_TEST(columns_and_rows_decode_to_the_same_values),
+		ENCODING_TEST(missing_columns_are_zero_and_unknown_columns_are_skipped),
+		ENCODING_TEST(payloads_that_break_the_rules_are_refused),
+		ENCODING_TEST(a_sink_that_failed_ignores_later_writes),
+#undef ENCODING_TEST
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

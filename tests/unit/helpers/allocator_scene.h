@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef GMT_TESTS_UNIT_WHERE_SCENE_H
-#define GMT_TESTS_UNIT_WHERE_SCENE_H
+#ifndef GMT_TESTS_ALLOCATOR_SCENE_H
+#define GMT_TESTS_ALLOCATOR_SCENE_H
 
 /*
  * Recordings for tests of the allocator's state: a test lists the calls of PyTorch and of the
@@ -22,7 +22,7 @@ struct scene {
 	struct gmt_traces traces;
 	struct gmt_timeline timeline;
 	struct gmt_replay replay;
-	struct gmt_allocator_state where;
+	struct gmt_allocator_state state;
 };
 
 static inline void put(struct scene *scene, uint8_t layer, uint8_t kind, uint64_t address,
@@ -62,8 +62,8 @@ static inline void reserve(struct scene *scene, uint64_t address, uint64_t size_
 	put_mapped(scene, GMT_KIND_CREATE, GMT_SPACE_RESERVATION, address, size_bytes, 0);
 }
 
-#define GET(layer, address, size) put(scene, GMT_LAYER_##layer, GMT_KIND_ALLOC, address, size)
-#define PUT_BACK(layer, address, size) put(scene, GMT_LAYER_##layer, GMT_KIND_FREE, address, size)
+#define ALLOCATE(layer, address, size) put(scene, GMT_LAYER_##layer, GMT_KIND_ALLOC, address, size)
+#define RELEASE(layer, address, size) put(scene, GMT_LAYER_##layer, GMT_KIND_FREE, address, size)
 
 static inline int scene_open(void **state)
 {
@@ -80,7 +80,7 @@ static inline int scene_open(void **state)
 }
 
 /* Ends the recording, reads it and computes the allocator's state. */
-static inline void look(struct scene *scene)
+static inline void compute_state(struct scene *scene)
 {
 	struct gmt_traces_options traces = { 0 };
 	struct gmt_replay_observer observers[GMT_ALLOCATOR_STATE_MAX_OBSERVERS];
@@ -92,14 +92,14 @@ static inline void look(struct scene *scene)
 	assert_int_equal(gmt_traces_compute(&scene->traces, scene->recording, &traces, NULL), GMT_OK);
 	assert_int_equal(gmt_timeline_compute(&scene->timeline, scene->recording, &scene->traces, NULL),
 		GMT_OK);
-	assert_int_equal(gmt_allocator_state_init(&scene->where, scene->recording, &scene->traces,
+	assert_int_equal(gmt_allocator_state_init(&scene->state, scene->recording, &scene->traces,
 						 &scene->timeline, NULL),
 		GMT_OK);
-	options.observer_count = gmt_allocator_state_observers(&scene->where, observers);
+	options.observer_count = gmt_allocator_state_observers(&scene->state, observers);
 	assert_int_equal(gmt_replay_run(&scene->replay, scene->recording, &scene->traces, &options,
 						 NULL),
 		GMT_OK);
-	assert_int_equal(gmt_allocator_state_finish(&scene->where, &scene->replay, GMT_REPLAY_TO_END,
+	assert_int_equal(gmt_allocator_state_finish(&scene->state, &scene->replay, GMT_REPLAY_TO_END,
 						 NULL),
 		GMT_OK);
 }
@@ -108,7 +108,7 @@ static inline int scene_close(void **state)
 {
 	struct scene *scene = *state;
 
-	gmt_allocator_state_fini(&scene->where);
+	gmt_allocator_state_fini(&scene->state);
 	gmt_replay_fini(&scene->replay);
 	gmt_timeline_fini(&scene->timeline);
 	gmt_traces_fini(&scene->traces);

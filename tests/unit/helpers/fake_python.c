@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Replaces the Python interpreter in tests of merged stacks. Its functions have the interpreter's
- * names, and each returns a return address inside of it. Built as libpython-fake.so.
+ * names. Each returns a return address inside of itself. Built as libpython-fake.so.
  */
 #include "fake_frames.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a synthetic recording, as a recorder would: threads whose events come in blocks of their
- * own, Python and native stacks, PyTorch's totals, clock records, sync points. With `steps`, as of
- * a training: an optimizer's marks, phases, a block that each step leaves, refused requests, stacks
- * with PyTorch's files in them, a thread of autograd's.
+ * Writes a synthetic recording, as a recorder would: blocks of events of several threads, Python
+ * and native stacks, PyTorch's totals, clock records, sync points. With `steps`, the recording is
+ * that of a training: an optimizer's marks, phases, a block that each step leaves, refused
+ * requests, stacks with PyTorch's files, a thread of autograd.
  *
  *   make_recording FILE [key=value...]     (keys: struct settings)
  *
@@ -385,7 +385,7 @@ static void parse(struct settings *settings, int argc, char **argv)
 		KEY(steps)
 #undef KEY
 		if (!known) {
-			fprintf(stderr, "make_recording: what is `%s`?\n", argv[i]);
+			fprintf(stderr, "make_recording: unknown setting `%s`\n", argv[i]);
 			exit(2);
 		}
 	}

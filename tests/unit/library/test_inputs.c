@@ -84,49 +84,49 @@ static void check_whole(int status, gpumemtrace_recording *recording)
 	gpumemtrace_read_close(recording);
 }
 
-/* Where the functions below read. */
-struct place {
+/* The state of the functions below, which read the recording's bytes. */
+struct read_position {
 	size_t at, end;
-	size_t max_bytes; /* of a call */
-	int64_t at_end; /* result at the end */
+	size_t max_bytes;   /* of a call */
+	int64_t end_result; /* what a call returns at the end */
 	unsigned calls;
 };
 
 static int64_t read_next(void *user, void *buffer, size_t bytes)
 {
-	struct place *place = user;
-	size_t left = place->end - place->at;
+	struct read_position *position = user;
+	size_t left = position->end - position->at;
 
-	place->calls++;
+	position->calls++;
 	assert_true(bytes > 0);
-	bytes = bytes < place->max_bytes ? bytes : place->max_bytes;
+	bytes = bytes < position->max_bytes ? bytes : position->max_bytes;
 	bytes = bytes < left ? bytes : left;
-	memcpy(buffer, content + place->at, bytes);
-	place->at += bytes;
-	return bytes ? (int64_t)bytes : place->at_end;
+	memcpy(buffer, content + position->at, bytes);
+	position->at += bytes;
+	return bytes ? (int64_t)bytes : position->end_result;
 }
 
 static int64_t read_at(void *user, uint64_t offset, void *buffer, size_t bytes)
 {
-	struct place *place = user;
+	struct read_position *position = user;
 
-	assert_int_equal(offset, place->at);
+	assert_int_equal(offset, position->at);
 	return read_next(user, buffer, bytes);
 }
 
-static struct gpumemtrace_read_input input_of(struct place *place)
+static struct gpumemtrace_read_input input_of(struct read_position *position)
 {
 	return (struct gpumemtrace_read_input){
 		.struct_bytes = sizeof(struct gpumemtrace_read_input),
 		.name = "s3://bucket/x",
-		.user = place,
+		.user = position,
 		.read = read_next,
 	};
 }
 
-static int open_input(struct place *place, gpumemtrace_recording **ret_recording)
+static int open_input(struct read_position *position, gpumemtrace_recording **ret_recording)
 {
-	struct gpumemtrace_read_input input = input_of(place);
+	struct gpumemtrace_read_input input = input_of(position);
 
 	return gpumemtrace_read_open_input(&input, ret_recording, error, sizeof(error));
 }
@@ -137,14 +137,14 @@ static void functions_give_the_recording_in_parts_of_any_size(void **state)
 
 	(void)state;
 	for (size_t most = 7; most < content_bytes * 40; most *= 37) {
-		struct place place = { .end = content_bytes, .max_bytes = most };
-		struct gpumemtrace_read_input input = input_of(&place);
+		struct read_position position = { .end = content_bytes, .max_bytes = most };
+		struct gpumemtrace_read_input input = input_of(&position);
 
-		int status = open_input(&place, &recording);
+		int status = open_input(&position, &recording);
 
 		check_whole(status, recording);
-		assert_int_equal(place.at, content_bytes);
-		place.at = 0;
+		assert_int_equal(position.at, content_bytes);
+		position.at = 0;
 		input.read = NULL;
 		input.read_at = read_at;
 		status = gpumemtrace_read_open_input(&input, &recording, error, sizeof(error));
@@ -154,18 +154,18 @@ static void functions_give_the_recording_in_parts_of_any_size(void **state)
 
 static void bytes_that_end_early_are_a_cut_recording(void **state)
 {
-	struct place place = { .end = content_bytes / 2, .max_bytes = SIZE_MAX };
+	struct read_position position = { .end = content_bytes / 2, .max_bytes = SIZE_MAX };
 	gpumemtrace_recording *recording;
 
 	(void)state;
-	assert_int_equal(open_input(&place, &recording), 0);
+	assert_int_equal(open_input(&position, &recording), 0);
 	assert_true(gpumemtrace_read_is_damaged(recording));
 	assert_non_null(strstr(gpumemtrace_read_warning(recording, 0),
 		"s3://bucket/x: it ends in the"));
 	assert_true(count_events(recording) > 1000 && count_events(recording) < EVENTS);
 	gpumemtrace_read_close(recording);
-	place = (struct place){ .end = 0, .max_bytes = 1 };
-	assert_int_equal(open_input(&place, &recording), GPUMEMTRACE_READ_FORMAT);
+	position = (struct read_position){ .end = 0, .max_bytes = 1 };
+	assert_int_equal(open_input(&position, &recording), GPUMEMTRACE_READ_FORMAT);
 	assert_string_equal(error, "s3://bucket/x: is empty");
 }
 
@@ -175,13 +175,13 @@ static void a_failed_read_is_an_error_at_any_place(void **state)
 
 	(void)state;
 	for (size_t end = 0; end < content_bytes; end = end * 9 + 5) {
-		/* More bytes than asked for are a failure too. */
-		struct place place = {
-			.end = end, .max_bytes = SIZE_MAX, .at_end = end % 2 ? -1 : 1 << 30
+		/* More bytes than requested are a failure too. */
+		struct read_position position = {
+			.end = end, .max_bytes = SIZE_MAX, .end_result = end % 2 ? -1 : 1 << 30
 		};
 
 		recording = (void *)1;
-		assert_int_equal(open_input(&place, &recording), GPUMEMTRACE_READ_NO_FILE);
+		assert_int_equal(open_input(&position, &recording), GPUMEMTRACE_READ_NO_FILE);
 		assert_null(recording);
 		assert_non_null(strstr(error, "s3://bucket/x: cannot be read: a read failed"));
 	}
@@ -189,12 +189,12 @@ static void a_failed_read_is_an_error_at_any_place(void **state)
 
 static void bytes_that_are_no_recording_are_not_read_to_their_end(void **state)
 {
-	struct place place = { .at = 1000, .end = content_bytes, .max_bytes = SIZE_MAX };
+	struct read_position position = { .at = 1000, .end = content_bytes, .max_bytes = SIZE_MAX };
 	gpumemtrace_recording *recording;
 
 	(void)state;
-	assert_int_equal(open_input(&place, &recording), GPUMEMTRACE_READ_FORMAT);
-	assert_int_equal(place.calls, 1);
+	assert_int_equal(open_input(&position, &recording), GPUMEMTRACE_READ_FORMAT);
+	assert_int_equal(position.calls, 1);
 }
 
 static void memory_and_descriptors_give_the_recording(void **state)
@@ -231,8 +231,8 @@ static void memory_and_descriptors_give_the_recording(void **state)
 
 static void an_input_needs_one_function(void **state)
 {
-	struct place place = { .end = content_bytes, .max_bytes = SIZE_MAX };
-	struct gpumemtrace_read_input input = input_of(&place);
+	struct read_position position = { .end = content_bytes, .max_bytes = SIZE_MAX };
+	struct gpumemtrace_read_input input = input_of(&position);
 	gpumemtrace_recording *recording;
 	int status;
 

@@ -441,7 +441,7 @@ static void files_that_cannot_be_read_have_the_words_of_the_program(void **state
 	gpumemtrace_read_close(NULL);
 }
 
-static void a_stream_that_no_one_took_is_freed_with_its_memory(void **state)
+static void a_stream_that_is_not_taken_is_freed_with_its_memory(void **state)
 {
 	gpumemtrace_recording *recording = open_recording();
 	struct ArrowArrayStream *stream = gpumemtrace_read_new_stream();
@@ -473,7 +473,7 @@ int main(void)
 		cmocka_unit_test(a_stream_may_go_on_in_another_thread),
 		cmocka_unit_test(wrong_arguments_are_named),
 		cmocka_unit_test(files_that_cannot_be_read_have_the_words_of_the_program),
-		cmocka_unit_test(a_stream_that_no_one_took_is_freed_with_its_memory),
+		cmocka_unit_test(a_stream_that_is_not_taken_is_freed_with_its_memory),
 	};
 
 	return cmocka_run_group_tests_name("stream", tests, write_recording, path_teardown);

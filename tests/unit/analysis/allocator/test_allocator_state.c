@@ -84,14 +84,14 @@ static void a_driver_block_becomes_a_segment_with_pytorchs_first_block_in_it(voi
 {
 	struct scene *scene = *state;
 
-	GET(CUDA, SEGMENT, MIB(20));
-	GET(CUDA, SEGMENT + MIB(100), MIB(50)); /* not PyTorch's */
-	GET(TORCH, SEGMENT, MIB(4));
-	GET(TORCH, SEGMENT + MIB(10), MIB(2));
-	look(scene);
-	assert_int_equal(scene->where.segments.count, 2);
+	ALLOCATE(CUDA, SEGMENT, MIB(20));
+	ALLOCATE(CUDA, SEGMENT + MIB(100), MIB(50)); /* not PyTorch's */
+	ALLOCATE(TORCH, SEGMENT, MIB(4));
+	ALLOCATE(TORCH, SEGMENT + MIB(10), MIB(2));
+	compute_state(scene);
+	assert_int_equal(scene->state.segments.count, 2);
 
-	const struct gmt_segments *end = &scene->where.segments.items[1];
+	const struct gmt_segments *end = &scene->state.segments.items[1];
 	assert_int_equal(end->moment, GMT_SEGMENTS_AT_END);
 	assert_int_equal(end->segments, 1);
 	assert_int_equal(end->reserved_bytes, MIB(20));
@@ -109,44 +109,44 @@ static void a_ratio_of_exactly_1_5_is_not_fragmentation(void **state)
 {
 	struct scene *scene = *state;
 
-	GET(CUDA, SEGMENT, MIB(300));
-	GET(TORCH, SEGMENT, MIB(200));
-	look(scene);
-	assert_false(scene->where.segments.items[0].fragmented);
+	ALLOCATE(CUDA, SEGMENT, MIB(300));
+	ALLOCATE(TORCH, SEGMENT, MIB(200));
+	compute_state(scene);
+	assert_false(scene->state.segments.items[0].fragmented);
 }
 
 static void unused_memory_above_64_mib_is_fragmentation(void **state)
 {
 	struct scene *scene = *state;
 
-	GET(CUDA, SEGMENT, MIB(100));
-	GET(TORCH, SEGMENT, MIB(35));
-	look(scene);
-	assert_true(scene->where.segments.items[0].fragmented);
+	ALLOCATE(CUDA, SEGMENT, MIB(100));
+	ALLOCATE(TORCH, SEGMENT, MIB(35));
+	compute_state(scene);
+	assert_true(scene->state.segments.items[0].fragmented);
 }
 
 static void unused_memory_of_64_mib_is_no_fragmentation(void **state)
 {
 	struct scene *scene = *state;
 
-	GET(CUDA, SEGMENT, MIB(100));
-	GET(TORCH, SEGMENT, MIB(36));
-	look(scene);
-	assert_false(scene->where.segments.items[0].fragmented);
+	ALLOCATE(CUDA, SEGMENT, MIB(100));
+	ALLOCATE(TORCH, SEGMENT, MIB(36));
+	compute_state(scene);
+	assert_false(scene->state.segments.items[0].fragmented);
 }
 
 static void empty_segments_are_neither_holes_nor_sparse(void **state)
 {
 	struct scene *scene = *state;
 
-	GET(CUDA, SEGMENT, MIB(20));
-	GET(TORCH, SEGMENT, MIB(19));
-	GET(CUDA, SEGMENT + MIB(40), MIB(20));
-	GET(TORCH, SEGMENT + MIB(40), MIB(1));
-	PUT_BACK(TORCH, SEGMENT, MIB(19));
-	look(scene);
+	ALLOCATE(CUDA, SEGMENT, MIB(20));
+	ALLOCATE(TORCH, SEGMENT, MIB(19));
+	ALLOCATE(CUDA, SEGMENT + MIB(40), MIB(20));
+	ALLOCATE(TORCH, SEGMENT + MIB(40), MIB(1));
+	RELEASE(TORCH, SEGMENT, MIB(19));
+	compute_state(scene);
 
-	const struct gmt_segments *end = &scene->where.segments.items[1];
+	const struct gmt_segments *end = &scene->state.segments.items[1];
 	assert_int_equal(end->empty_bytes, MIB(20));
 	assert_int_equal(end->hole_bytes, MIB(19));
 	assert_int_equal(end->pinned_segments, 1);
@@ -159,18 +159,18 @@ static void segments_freed_between_two_allocations_count_as_one_release(void **s
 	struct scene *scene = *state;
 
 	for (int round = 0; round < 2; round++) {
-		GET(CUDA, SEGMENT, MIB(20));
-		GET(TORCH, SEGMENT, MIB(20));
-		GET(CUDA, SEGMENT + MIB(40), MIB(10));
-		GET(TORCH, SEGMENT + MIB(40), MIB(10));
-		PUT_BACK(TORCH, SEGMENT, MIB(20));
-		PUT_BACK(TORCH, SEGMENT + MIB(40), MIB(10));
-		PUT_BACK(CUDA, SEGMENT, 0);
-		PUT_BACK(CUDA, SEGMENT + MIB(40), 0);
+		ALLOCATE(CUDA, SEGMENT, MIB(20));
+		ALLOCATE(TORCH, SEGMENT, MIB(20));
+		ALLOCATE(CUDA, SEGMENT + MIB(40), MIB(10));
+		ALLOCATE(TORCH, SEGMENT + MIB(40), MIB(10));
+		RELEASE(TORCH, SEGMENT, MIB(20));
+		RELEASE(TORCH, SEGMENT + MIB(40), MIB(10));
+		RELEASE(CUDA, SEGMENT, 0);
+		RELEASE(CUDA, SEGMENT + MIB(40), 0);
 	}
-	look(scene);
+	compute_state(scene);
 
-	const struct gmt_allocator_device *device = gmt_allocator_find(&scene->where.allocator, 0);
+	const struct gmt_allocator_device *device = gmt_allocator_find(&scene->state.allocator, 0);
 	assert_int_equal(device->cache_release_count, 2);
 	assert_int_equal(device->released_bytes, MIB(60));
 	assert_int_equal(device->reacquired_bytes, MIB(30));
@@ -184,14 +184,14 @@ static void a_block_outside_of_all_segments_leaves_the_pools_unknown(void **stat
 {
 	struct scene *scene = *state;
 
-	GET(CUDA, SEGMENT - MIB(10), MIB(12)); /* the block only overlaps this */
-	GET(TORCH, SEGMENT, MIB(4));
-	look(scene);
+	ALLOCATE(CUDA, SEGMENT - MIB(10), MIB(12)); /* the block only overlaps this */
+	ALLOCATE(TORCH, SEGMENT, MIB(4));
+	compute_state(scene);
 
-	const struct gmt_allocator_device *device = gmt_allocator_find(&scene->where.allocator, 0);
+	const struct gmt_allocator_device *device = gmt_allocator_find(&scene->state.allocator, 0);
 	assert_false(gmt_allocator_knows_segments(device));
 	assert_int_equal(device->stats[GMT_ALLOCATOR_ALLOCATED][GMT_POOL_ALL].current, MIB(4));
-	assert_int_equal(scene->where.segments.items[0].outside_bytes, MIB(4));
+	assert_int_equal(scene->state.segments.items[0].outside_bytes, MIB(4));
 }
 
 static void adjacent_mapped_pages_are_one_expandable_segment(void **state)
@@ -201,15 +201,15 @@ static void adjacent_mapped_pages_are_one_expandable_segment(void **state)
 	reserve(scene, SEGMENT, MIB(1000));
 	for (uint64_t i = 0; i < 4; i++)
 		map_page(scene, SEGMENT + MIB(20) * i, MIB(20));
-	GET(TORCH, SEGMENT, MIB(30));
-	GET(TORCH, SEGMENT + MIB(30), MIB(11)); /* 1 MiB of it is in the third page */
+	ALLOCATE(TORCH, SEGMENT, MIB(30));
+	ALLOCATE(TORCH, SEGMENT + MIB(30), MIB(11)); /* 1 MiB of it is in the third page */
 	map_page(scene, SEGMENT + MIB(100), MIB(20)); /* in the same range, but apart */
 	map_page(scene, SEGMENT + MIB(2000),
 		MIB(20)); /* not PyTorch's, outside of all reserved ranges */
-	PUT_BACK(TORCH, SEGMENT, MIB(30));
-	look(scene);
+	RELEASE(TORCH, SEGMENT, MIB(30));
+	compute_state(scene);
 
-	const struct gmt_segments *end = &scene->where.segments.items[1];
+	const struct gmt_segments *end = &scene->state.segments.items[1];
 	assert_int_equal(end->segments, 2);
 	assert_int_equal(end->reserved_bytes, MIB(100));
 	assert_int_equal(end->allocated_bytes, MIB(11));
@@ -234,16 +234,16 @@ static void pages_count_as_reserved_as_no_segments_and_as_given_back_when_they_a
 	reserve(scene, SEGMENT, MIB(1000));
 	map_page(scene, SEGMENT, MIB(20));
 	map_page(scene, SEGMENT + MIB(20), MIB(20));
-	GET(TORCH, SEGMENT, MIB(25));
-	PUT_BACK(TORCH, SEGMENT, MIB(25));
+	ALLOCATE(TORCH, SEGMENT, MIB(25));
+	RELEASE(TORCH, SEGMENT, MIB(25));
 	unmap_page(scene, SEGMENT, MIB(20));
 	unmap_page(scene, SEGMENT + MIB(20), MIB(20));
 	reserve(scene, SEGMENT + MIB(4000), MIB(1000));
 	map_page(scene, SEGMENT + MIB(4000), MIB(2));
-	GET(TORCH, SEGMENT + MIB(4000), MIB(1));
-	look(scene);
+	ALLOCATE(TORCH, SEGMENT + MIB(4000), MIB(1));
+	compute_state(scene);
 
-	const struct gmt_allocator_device *device = gmt_allocator_find(&scene->where.allocator, 0);
+	const struct gmt_allocator_device *device = gmt_allocator_find(&scene->state.allocator, 0);
 	const struct gmt_allocator_stat *reserved = device->stats[GMT_ALLOCATOR_RESERVED];
 	assert_true(gmt_allocator_knows_segments(device));
 	assert_int_equal(reserved[GMT_POOL_ALL].peak, MIB(40));
@@ -262,13 +262,13 @@ static void a_segment_without_memory_for_a_while_stays_pytorchs(void **state)
 
 	reserve(scene, SEGMENT, MIB(20));
 	map_page(scene, SEGMENT, MIB(20));
-	GET(TORCH, SEGMENT, MIB(5));
+	ALLOCATE(TORCH, SEGMENT, MIB(5));
 	unmap_page(scene, SEGMENT, MIB(20));
-	GET(TORCH, SEGMENT + MIB(10), MIB(1));
-	look(scene);
+	ALLOCATE(TORCH, SEGMENT + MIB(10), MIB(1));
+	compute_state(scene);
 
-	const struct gmt_segments *end = &scene->where.segments.items[1];
-	const struct gmt_allocator_device *device = gmt_allocator_find(&scene->where.allocator, 0);
+	const struct gmt_segments *end = &scene->state.segments.items[1];
+	const struct gmt_allocator_device *device = gmt_allocator_find(&scene->state.allocator, 0);
 	assert_int_equal(end->reserved_bytes, MIB(20));
 	assert_int_equal(end->allocated_bytes, MIB(6));
 	assert_int_equal(end->driver_bytes, 0);
@@ -285,58 +285,59 @@ static void a_sleeping_segment_stays_one_segment_until_its_addresses_are_freed(v
 	for (int asleep = 0; asleep < 2; asleep++) {
 		reserve(scene, SEGMENT, MIB(20));
 		map_page(scene, SEGMENT, MIB(20));
-		GET(TORCH, SEGMENT, MIB(5));
+		ALLOCATE(TORCH, SEGMENT, MIB(5));
 		unmap_page(scene, SEGMENT, MIB(20));
 		if (!asleep)
 			map_page(scene, SEGMENT, MIB(20));
-		PUT_BACK(TORCH, SEGMENT, MIB(5));
+		RELEASE(TORCH, SEGMENT, MIB(5));
 		if (!asleep)
 			unmap_page(scene, SEGMENT, MIB(20));
 		put_mapped(scene, GMT_KIND_DESTROY, GMT_SPACE_RESERVATION, SEGMENT, MIB(20), 0);
 	}
-	look(scene);
+	compute_state(scene);
 
-	const struct gmt_allocator_device *device = gmt_allocator_find(&scene->where.allocator, 0);
+	const struct gmt_allocator_device *device = gmt_allocator_find(&scene->state.allocator, 0);
 	const struct gmt_allocator_stat *reserved =
 		&device->stats[GMT_ALLOCATOR_RESERVED][GMT_POOL_ALL];
 	assert_true(gmt_allocator_knows_segments(device));
 	assert_int_equal(reserved->current, 0);
 	assert_int_equal(reserved->freed, MIB(40));
 	assert_int_equal(device->stats[GMT_ALLOCATOR_SEGMENTS][GMT_POOL_ALL].freed, 2);
-	assert_int_equal(scene->where.segments.items[1].segments, 0);
+	assert_int_equal(scene->state.segments.items[1].segments, 0);
 }
 
 static void a_large_block_that_is_freed_at_once_is_short_lived_and_a_kept_one_is_not(void **state)
 {
 	struct scene *scene = *state;
 
-	GET(TORCH, SEGMENT, MIB(50)); /* stays for 17 allocations */
-	GET(TORCH, SEGMENT + MIB(60), MIB(40));
-	PUT_BACK(TORCH, SEGMENT + MIB(60), MIB(40));
+	ALLOCATE(TORCH, SEGMENT, MIB(50)); /* stays for 17 allocations */
+	ALLOCATE(TORCH, SEGMENT + MIB(60), MIB(40));
+	RELEASE(TORCH, SEGMENT + MIB(60), MIB(40));
 	for (uint64_t i = 0; i < 16; i++)
-		GET(TORCH, SEGMENT + MIB(200) + i * 512, 512);
-	PUT_BACK(TORCH, SEGMENT, MIB(50));
-	look(scene);
-	assert_int_equal(scene->where.short_lived.rows.count, 1);
-	assert_int_equal(scene->where.short_lived.rows.items[0].largest_bytes, MIB(40));
-	assert_int_equal(scene->where.short_lived.rows.items[0].count, 1);
-	assert_int_equal(scene->where.short_lived.rows.items[0].at_peak_bytes, MIB(40));
+		ALLOCATE(TORCH, SEGMENT + MIB(200) + i * 512, 512);
+	RELEASE(TORCH, SEGMENT, MIB(50));
+	compute_state(scene);
+	assert_int_equal(scene->state.short_lived.rows.count, 1);
+	assert_int_equal(scene->state.short_lived.rows.items[0].largest_bytes, MIB(40));
+	assert_int_equal(scene->state.short_lived.rows.items[0].count, 1);
+	assert_int_equal(scene->state.short_lived.rows.items[0].at_peak_bytes, MIB(40));
 }
 
 static void a_large_block_that_lives_to_the_end_is_not_short_lived(void **state)
 {
 	struct scene *scene = *state;
 
-	GET(CUDA, SEGMENT, MIB(40)); /* freed after three allocations, which take most of the time */
-	GET(CUDA, SEGMENT + MIB(60), MIB(1));
+	ALLOCATE(CUDA, SEGMENT,
+		MIB(40)); /* freed after three allocations, which take most of the time */
+	ALLOCATE(CUDA, SEGMENT + MIB(60), MIB(1));
 	scene->stamp += 1000000;
-	GET(CUDA, SEGMENT + MIB(70), MIB(30));
-	PUT_BACK(CUDA, SEGMENT + MIB(70), 0);
+	ALLOCATE(CUDA, SEGMENT + MIB(70), MIB(30));
+	RELEASE(CUDA, SEGMENT + MIB(70), 0);
 	scene->stamp += 1000000;
-	PUT_BACK(CUDA, SEGMENT, 0);
-	look(scene);
-	assert_int_equal(scene->where.short_lived.rows.count, 1);
-	assert_int_equal(scene->where.short_lived.rows.items[0].largest_bytes, MIB(30));
+	RELEASE(CUDA, SEGMENT, 0);
+	compute_state(scene);
+	assert_int_equal(scene->state.short_lived.rows.count, 1);
+	assert_int_equal(scene->state.short_lived.rows.items[0].largest_bytes, MIB(30));
 }
 
 static void the_composition_of_a_peak_is_of_the_blocks_that_were_live_then(void **state)
@@ -344,19 +345,19 @@ static void the_composition_of_a_peak_is_of_the_blocks_that_were_live_then(void 
 	struct scene *scene = *state;
 	uint64_t peak = 0, live = 0;
 
-	GET(CUDA, SEGMENT, MIB(8));
-	GET(CUDA, SEGMENT + MIB(10), MIB(5)); /* the peak */
-	PUT_BACK(CUDA, SEGMENT, 0);
-	GET(CUDA, SEGMENT + MIB(20), MIB(3));
-	look(scene);
-	for (size_t i = 0; i < scene->where.attribution.steps.items.count; i++) {
-		peak += scene->where.attribution.steps.items.items[i].peak_bytes;
-		live += scene->where.attribution.steps.items.items[i].live_bytes;
+	ALLOCATE(CUDA, SEGMENT, MIB(8));
+	ALLOCATE(CUDA, SEGMENT + MIB(10), MIB(5)); /* the peak */
+	RELEASE(CUDA, SEGMENT, 0);
+	ALLOCATE(CUDA, SEGMENT + MIB(20), MIB(3));
+	compute_state(scene);
+	for (size_t i = 0; i < scene->state.attribution.steps.items.count; i++) {
+		peak += scene->state.attribution.steps.items.items[i].peak_bytes;
+		live += scene->state.attribution.steps.items.items[i].live_bytes;
 	}
 	assert_int_equal(peak, MIB(13));
 	assert_int_equal(live, MIB(8));
-	assert_false(scene->where.has_torch);
-	assert_int_equal(scene->where.segments.count, 0);
+	assert_false(scene->state.has_torch);
+	assert_int_equal(scene->state.segments.count, 0);
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "analysis/leaks/slope.h"
-#include "leaking.h"
+#include "leaking_program.h"
 
 static void close_to(double value, double expected)
 {
@@ -72,11 +72,11 @@ static void memory_that_every_step_keeps_is_growth_to_the_byte(void **state)
 		uint64_t temporary = keep(second_line, 1 << 20);
 
 		keep(line, 1536);
-		forget(temporary, 1 << 20);
+		release(temporary, 1 << 20);
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 1);
+	assert_int_equal(leak_count(), 1);
 	assert_int_equal(leak(0)->definition, GMT_LEAK_GROWTH);
 	close_to(leak(0)->bytes_per_step, 1536);
 	assert_int_equal(leak(0)->bytes, 20 * 1536);
@@ -100,7 +100,7 @@ static void attribution_gives_the_steps_that_allocated_the_remaining_blocks(void
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 1);
+	assert_int_equal(leak_count(), 1);
 	assert_int_equal(leak(0)->first_step, 5);
 	assert_int_equal(leak(0)->attribution.count, 16);
 	for (size_t i = 0; i < 16; i++) {
@@ -126,8 +126,8 @@ static void the_steps_until_the_device_is_full_follow_from_free_and_cached_memor
 		keep(line, 1024);
 		step();
 	}
-	judge_by(ONE(GROWTH));
-	assert_int_equal(found(), 1);
+	judge_by(DEFINITION(GROWTH));
+	assert_int_equal(leak_count(), 1);
 	/*
 	 * Free memory over 1024 bytes per step: 1 GiB less the driver's 1 MiB, plus 4096 bytes in
 	 * PyTorch's cache.
@@ -146,7 +146,7 @@ static void memory_allocated_only_in_the_warm_up_is_not_growth(void **state)
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	recording_end(&recording);
 }
 
@@ -158,12 +158,12 @@ static void a_window_of_the_last_steps_is_not_growth(void **state)
 	begin();
 	for (int i = 0; i < 40; i++) {
 		if (window[i % 4])
-			forget(window[i % 4], 4096);
+			release(window[i % 4], 4096);
 		window[i % 4] = keep(line, 4096);
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	recording_end(&recording);
 }
 
@@ -178,7 +178,7 @@ static void memory_that_stops_growing_or_pauses_for_long_is_not_growth(void **st
 			step();
 		}
 		judge();
-		assert_int_equal(found(), 0);
+		assert_int_equal(leak_count(), 0);
 		recording_end(&recording);
 	}
 }
@@ -193,7 +193,7 @@ static void memory_that_every_tenth_step_keeps_is_growth(void **state)
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 1);
+	assert_int_equal(leak_count(), 1);
 	assert_true(leak(0)->bytes_per_step > 1000 && leak(0)->bytes_per_step < 1050);
 	recording_end(&recording);
 }
@@ -212,14 +212,14 @@ static void grow_a_block(uint32_t layer)
 		before = larger;
 		step();
 	}
-	judge_by(ONE(GROWTH));
+	judge_by(DEFINITION(GROWTH));
 }
 
 static void a_block_that_is_replaced_by_a_larger_one_is_growth(void **state)
 {
 	(void)state;
 	grow_a_block(GMT_LAYER_CUDA);
-	assert_int_equal(found(), 1);
+	assert_int_equal(leak_count(), 1);
 	close_to(leak(0)->bytes_per_step, 2048);
 	assert_int_equal(leak(0)->blocks, 1);
 	assert_true(leak(0)->replaced);
@@ -231,7 +231,7 @@ static void a_tensor_that_is_allocated_again_and_larger_is_not_growth(void **sta
 	(void)state;
 	/* The larger block may not contain the old one: sequences may grow longer. */
 	grow_a_block(GMT_LAYER_TORCH);
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	recording_end(&recording);
 }
 
@@ -243,12 +243,12 @@ static void a_window_that_frees_as_much_as_it_takes_is_not_growth(void **state)
 	begin();
 	for (size_t i = 0; i < 60; i++) {
 		if (i >= 42)
-			forget(window[i % 42], 1024);
+			release(window[i % 42], 1024);
 		window[i % 42] = keep(line, 1024);
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	recording_end(&recording);
 }
 
@@ -262,7 +262,7 @@ static void a_leak_that_begins_late_is_growth(void **state)
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 1);
+	assert_int_equal(leak_count(), 1);
 	close_to(leak(0)->bytes_per_step, 1024);
 	assert_int_equal(leak(0)->first_step, 60);
 	assert_int_equal(leak(0)->reason, GMT_LEAK_REASON_STEADY);
@@ -284,7 +284,7 @@ static void with_varying_sizes_the_rate_follows_from_the_whole_rise(void **state
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 1);
+	assert_int_equal(leak_count(), 1);
 	close_to(leak(0)->bytes_per_step, (double)kept / 83);
 	recording_end(&recording);
 }
@@ -295,12 +295,12 @@ static void a_block_that_each_step_allocates_again_is_not_growth(void **state)
 	begin();
 	for (uint64_t i = 1, before = 0; i <= 30; i++) {
 		if (before)
-			forget(before, (i - 1) * 2048);
+			release(before, (i - 1) * 2048);
 		before = keep(line, i * 2048);
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	recording_end(&recording);
 }
 
@@ -313,11 +313,11 @@ static void memory_that_a_collector_frees_now_and_then_is_not_growth(void **stat
 	for (int i = 0; i < 100; i++) {
 		blocks[i % 10] = keep(line, 4096);
 		for (int b = 0; i % 10 == 9 && b < 10; b++)
-			forget(blocks[b], 4096);
+			release(blocks[b], 4096);
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	recording_end(&recording);
 }
 
@@ -332,7 +332,7 @@ static void stacks_of_one_line_are_one_finding_and_of_two_lines_are_two(void **s
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 2);
+	assert_int_equal(leak_count(), 2);
 	close_to(leak(0)->bytes_per_step, 4096);
 	assert_int_equal(leak(0)->sites, 1);
 	close_to(leak(1)->bytes_per_step, 1536);
@@ -351,7 +351,7 @@ static void two_devices_are_two_findings(void **state)
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 2);
+	assert_int_equal(leak_count(), 2);
 	assert_int_equal(leak(0)->device, 1);
 	assert_int_equal(leak(1)->device, 0);
 	recording_end(&recording);
@@ -372,14 +372,14 @@ static void with_few_or_no_steps_growth_is_not_judged_and_the_reason_is_reported
 		else
 			assert_non_null(strstr(recording.leaks.why_growth_not_judged,
 				steps ? "too few" : "marks no steps"));
-		assert_int_equal(found(), steps == 6);
+		assert_int_equal(leak_count(), steps == 6);
 		recording_end(&recording);
 	}
 }
 
 static void the_requested_warm_up_is_left_out(void **state)
 {
-	struct gmt_leaks_options options = requested(ONE(GROWTH));
+	struct gmt_leaks_options options = options_for(DEFINITION(GROWTH));
 
 	(void)state;
 	for (uint32_t warmup = 0; warmup <= 30; warmup += 15) {
@@ -390,7 +390,7 @@ static void the_requested_warm_up_is_left_out(void **state)
 		}
 		options.warmup_steps = warmup;
 		recording_judge(&recording, GMT_REPLAY_TO_END, &options);
-		assert_int_equal(found(), warmup < 30);
+		assert_int_equal(leak_count(), warmup < 30);
 		if (warmup < 30)
 			assert_int_equal(leak(0)->steps, 30 - warmup);
 		recording_end(&recording);
@@ -410,7 +410,7 @@ static void only_events_up_to_the_moment_count(void **state)
 		}
 		recording_judge(&recording, 20 * steps[moment] + 5, NULL);
 		assert_int_equal(recording.history.series[0].step_count, steps[moment]);
-		assert_int_equal(found(), moment != 0);
+		assert_int_equal(leak_count(), moment != 0);
 		if (moment)
 			assert_int_equal(leak(0)->blocks, steps[moment]);
 		recording_end(&recording);
@@ -427,7 +427,7 @@ static void thousands_of_steps_give_the_same_slope_by_samples(void **state)
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 1);
+	assert_int_equal(leak_count(), 1);
 	close_to(leak(0)->bytes_per_step, 512);
 	assert_int_equal(leak(0)->first_step, 1);
 	recording_end(&recording);

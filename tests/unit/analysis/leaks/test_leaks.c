@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "leaking.h"
+#include "leaking_program.h"
 
 static void push(const char *name)
 {
@@ -34,7 +34,7 @@ static void blocks_that_outlive_their_phase_are_found_except_the_newest_of_a_lin
 	pop();
 	keep(line, 7); /* outside of all phases */
 	judge();
-	assert_int_equal(found(), 2);
+	assert_int_equal(leak_count(), 2);
 	assert_int_equal(leak(0)->definition, GMT_LEAK_PHASE);
 	assert_string_equal(leak(0)->phase, "evaluate");
 	/* The block outside of all phases came after the last phase. */
@@ -54,7 +54,7 @@ static void an_open_phase_is_not_judged(void **state)
 	keep(second_line, 100); /* at 50 ns */
 	pop();
 	recording_judge(&recording, 55, NULL);
-	assert_int_equal(found(), 1);
+	assert_int_equal(leak_count(), 1);
 	assert_int_equal(leak(0)->bytes, 4096);
 	recording_end(&recording);
 
@@ -62,7 +62,7 @@ static void an_open_phase_is_not_judged(void **state)
 	push("open");
 	keep(line, 4096);
 	judge();
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	recording_end(&recording);
 
 	begin();
@@ -72,7 +72,7 @@ static void an_open_phase_is_not_judged(void **state)
 	pop(); /* at 40 ns: the last phase that has ended by 45 */
 	pop();
 	recording_judge(&recording, 45, NULL);
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	recording_end(&recording);
 }
 
@@ -87,9 +87,9 @@ static void an_open_phase_does_not_delay_the_judgement_of_others(void **state)
 	block = keep(line, 4096);
 	pop();
 	keep(second_line, 1);
-	forget(block, 4096);
+	release(block, 4096);
 	judge();
-	assert_int_equal(found(), 1);
+	assert_int_equal(leak_count(), 1);
 	assert_string_equal(leak(0)->phase, "evaluate");
 	recording_end(&recording);
 }
@@ -104,7 +104,7 @@ static void each_phase_that_a_line_left_something_from_is_a_finding(void **state
 		pop();
 	}
 	judge();
-	assert_int_equal(found(), 2);
+	assert_int_equal(leak_count(), 2);
 	assert_string_equal(leak(0)->phase, "even");
 	assert_int_equal(leak(0)->bytes, 2000);
 	assert_string_equal(leak(1)->phase, "odd");
@@ -124,13 +124,13 @@ static void parameters_that_outlive_a_phase_are_not_leaks(void **state)
 	keep(build, 4096);
 	pop();
 	judge();
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	recording_end(&recording);
 }
 
 static void blocks_older_than_the_limit_are_found_by_age(void **state)
 {
-	struct gmt_leaks_options options = requested(ONE(AGE));
+	struct gmt_leaks_options options = options_for(DEFINITION(AGE));
 
 	(void)state;
 	for (uint32_t age = 0; age < 4; age++) {
@@ -150,7 +150,7 @@ static void blocks_older_than_the_limit_are_found_by_age(void **state)
 
 static void the_age_of_a_block_ends_with_the_work_of_the_program(void **state)
 {
-	struct gmt_leaks_options options = requested(ONE(AGE));
+	struct gmt_leaks_options options = options_for(DEFINITION(AGE));
 
 	(void)state;
 	begin();
@@ -166,7 +166,7 @@ static void the_age_of_a_block_ends_with_the_work_of_the_program(void **state)
 
 static void driver_blocks_at_the_end_are_found_and_caches_and_libraries_are_not(void **state)
 {
-	struct gmt_leaks_options options = requested(0);
+	struct gmt_leaks_options options = options_for(0);
 	uint32_t cublas, cache;
 
 	(void)state;
@@ -180,7 +180,7 @@ static void driver_blocks_at_the_end_are_found_and_caches_and_libraries_are_not(
 		keep(line, 400); /* PyTorch's own block: it lives at the end of every program */
 		options.with_libraries = with_libraries;
 		recording_judge(&recording, GMT_REPLAY_TO_END, &options);
-		assert_int_equal(found(), 1 + with_libraries);
+		assert_int_equal(leak_count(), 1 + with_libraries);
 		assert_int_equal(leak(0)->definition, GMT_LEAK_EXIT);
 		assert_int_equal(leak(with_libraries)->bytes, 100);
 		recording_end(&recording);
@@ -195,9 +195,9 @@ static void blocks_that_teardown_frees_were_live_at_the_end_of_the_work(void **s
 	begin();
 	block = keep(line, 100);
 	MARK(&recording, TEARDOWN, INTERPRETER);
-	forget(block, 100);
-	judge_by(ONE(EXIT));
-	assert_int_equal(found(), 1);
+	release(block, 100);
+	judge_by(DEFINITION(EXIT));
+	assert_int_equal(leak_count(), 1);
 	assert_int_equal(leak(0)->bytes, 100);
 	recording_end(&recording);
 }
@@ -213,8 +213,9 @@ static void a_line_is_reported_by_the_first_definition_that_applies(void **state
 			pop();
 			step();
 		}
-		judge_by(all ? ONE(GROWTH) | ONE(PHASE) | ONE(EXIT) : ONE(PHASE) | ONE(EXIT));
-		assert_int_equal(found(), 1);
+		judge_by(all ? DEFINITION(GROWTH) | DEFINITION(PHASE) | DEFINITION(EXIT)
+					 : DEFINITION(PHASE) | DEFINITION(EXIT));
+		assert_int_equal(leak_count(), 1);
 		assert_int_equal(leak(0)->definition, all ? GMT_LEAK_GROWTH : GMT_LEAK_PHASE);
 		recording_end(&recording);
 	}
@@ -230,7 +231,7 @@ static void memory_that_pytorch_caches_is_listed_and_is_not_a_leak(void **state)
 	judge();
 	assert_int_equal(recording.leaks.cached.count, 1);
 	assert_int_equal(recording.leaks.cached.items[0].bytes, 4096);
-	assert_int_equal(found(), 1);
+	assert_int_equal(leak_count(), 1);
 	assert_int_equal(leak(0)->device, GMT_DEVICE_HOST);
 	recording_end(&recording);
 }
@@ -240,7 +241,7 @@ static void an_empty_recording_has_no_leaks(void **state)
 	(void)state;
 	begin();
 	judge();
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	assert_int_equal(recording.leaks.cached.count, 0);
 	assert_non_null(recording.leaks.why_growth_not_judged);
 	recording_end(&recording);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "leaking.h"
+#include "leaking_program.h"
 
 enum { LINES = 60, STEPS = 120 };
 
@@ -42,7 +42,7 @@ static void spread(uint64_t size_bytes)
 		uint64_t temporary = keep(second_line, 1 << 20);
 
 		keep(lines[i / 2], size_bytes);
-		forget(temporary, 1 << 20);
+		release(temporary, 1 << 20);
 		step();
 	}
 }
@@ -53,7 +53,7 @@ static void growth_over_many_lines_is_found_although_no_line_grows(void **state)
 	begin_with_lines();
 	spread(1024);
 	judge();
-	assert_int_equal(found(), 1);
+	assert_int_equal(leak_count(), 1);
 	assert_int_equal(leak(0)->definition, GMT_LEAK_UNEXPLAINED);
 	assert_int_equal(leak(0)->layer, GMT_LAYER_TORCH);
 	assert_int_equal(leak(0)->device, 0);
@@ -85,14 +85,14 @@ static void irregular_leaks_of_many_lines_are_growth(void **state)
 		step();
 	}
 	judge();
-	assert_int_equal(leak(found() - 1)->definition, GMT_LEAK_UNEXPLAINED);
+	assert_int_equal(leak(leak_count() - 1)->definition, GMT_LEAK_UNEXPLAINED);
 	/*
 	 * Each of these lines levels off by itself. The report does not say so of lines in the growth.
 	 */
 	for (size_t i = 0; i < recording.leaks.levels_off.count; i++)
-		for (size_t r = 0; r < leak(found() - 1)->rose_most.count; r++)
+		for (size_t r = 0; r < leak(leak_count() - 1)->rose_most.count; r++)
 			assert_int_not_equal(line_number_of(&recording.leaks.levels_off.items[i]),
-				line_number_of(&leak(found() - 1)->rose_most.items[r]));
+				line_number_of(&leak(leak_count() - 1)->rose_most.items[r]));
 	recording_end(&recording);
 }
 
@@ -106,7 +106,7 @@ static void one_kept_block_a_line_is_not_growth(void **state)
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	recording_end(&recording);
 }
 
@@ -123,7 +123,7 @@ static void findings_and_unexplained_growth_add_up_to_the_whole_rise(void **stat
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 3);
+	assert_int_equal(leak_count(), 3);
 	for (size_t i = 0; i < 3; i++)
 		sum += leak(i)->bytes_per_step;
 	assert_true(sum > 0.99 * slope && sum < 1.01 * slope);
@@ -140,13 +140,13 @@ static void a_line_that_levels_off_does_not_hide_unexplained_growth(void **state
 	begin_with_lines();
 	for (int i = 0; i < STEPS; i++) {
 		if (window[i % 70])
-			forget(window[i % 70], 8192);
+			release(window[i % 70], 8192);
 		window[i % 70] = keep(line, 8192);
 		keep(lines[i / 2], 1024);
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 1);
+	assert_int_equal(leak_count(), 1);
 	assert_int_equal(leak(0)->definition, GMT_LEAK_UNEXPLAINED);
 	assert_true(leak(0)->bytes_per_step == 1024);
 	assert_int_equal(recording.leaks.levels_off.count, 1);
@@ -163,7 +163,7 @@ static void each_device_is_judged_separately(void **state)
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 2);
+	assert_int_equal(leak_count(), 2);
 	assert_int_equal(leak(0)->device, 1);
 	assert_true(leak(0)->bytes_per_step == 2048);
 	assert_int_equal(leak(1)->device, 0);
@@ -179,12 +179,12 @@ static void lines_that_rise_and_fall_in_turn_leave_nothing_unexplained(void **st
 	begin_with_lines();
 	for (int i = 0; i < STEPS; i++) {
 		if (window[i % 20])
-			forget(window[i % 20], 1024);
+			release(window[i % 20], 1024);
 		window[i % 20] = keep(lines[i / 2], 1024);
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	recording_end(&recording);
 }
 
@@ -197,12 +197,12 @@ static void lines_that_replace_others_leave_nothing_unexplained(void **state)
 	for (int i = 0; i < STEPS; i++)
 		pool[i] = keep(second_line, 1024 + 512 * (uint64_t)(i % 2));
 	for (int i = 0; i < STEPS; i++) {
-		forget(pool[i], 1024 + 512 * (uint64_t)(i % 2));
+		release(pool[i], 1024 + 512 * (uint64_t)(i % 2));
 		keep(lines[i / 2], 1024);
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	recording_end(&recording);
 }
 
@@ -220,7 +220,7 @@ static void caches_of_many_lines_that_fill_up_leave_nothing_unexplained(void **s
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	recording_end(&recording);
 }
 
@@ -232,12 +232,12 @@ static void blocks_in_use_that_become_larger_are_not_growth_on_any_lines(void **
 	begin_with_lines();
 	for (uint64_t i = 0; i < STEPS; i++) {
 		if (before)
-			forget(before, i * 512);
+			release(before, i * 512);
 		before = keep(lines[i / 2], (i + 1) * 512);
 		step();
 	}
 	judge();
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	recording_end(&recording);
 }
 
@@ -252,10 +252,10 @@ static void memory_that_is_freed_during_the_work_is_not_growth(void **state)
 		step();
 	}
 	for (int i = 0; i < STEPS; i++)
-		forget(blocks[i], 1024);
+		release(blocks[i], 1024);
 	keep(line, 512);
 	judge();
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	recording_end(&recording);
 }
 
@@ -266,9 +266,9 @@ static void unexplained_growth_is_judged_with_growth_or_on_request(void **state)
 		size_t growths, unexplained;
 	} rows[] = {
 		{ 0, 1, 1 },
-		{ ONE(GROWTH), 1, 1 },
-		{ ONE(UNEXPLAINED), 0, 1 },
-		{ ONE(PHASE), 0, 0 },
+		{ DEFINITION(GROWTH), 1, 1 },
+		{ DEFINITION(UNEXPLAINED), 0, 1 },
+		{ DEFINITION(PHASE), 0, 0 },
 	};
 
 	(void)state;
@@ -282,7 +282,7 @@ static void unexplained_growth_is_judged_with_growth_or_on_request(void **state)
 			step();
 		}
 		judge_by(rows[i].definitions);
-		for (size_t l = 0; l < found(); l++) {
+		for (size_t l = 0; l < leak_count(); l++) {
 			growths += leak(l)->definition == GMT_LEAK_GROWTH;
 			unexplained += leak(l)->definition == GMT_LEAK_UNEXPLAINED;
 		}
@@ -301,15 +301,15 @@ static void lines_that_are_freed_or_level_off_are_listed_with_their_rise(void **
 	for (int i = 0; i < 100; i++) {
 		request[i] = keep(line, 4096);
 		if (window[i % 30])
-			forget(window[i % 30], 1024);
+			release(window[i % 30], 1024);
 		window[i % 30] = keep(second_line, 1024);
 		step();
 	}
 	for (int i = 0; i < 100; i++)
-		forget(request[i], 4096);
-	forget(keep(line, 512), 512);
+		release(request[i], 4096);
+	release(keep(line, 512), 512);
 	judge();
-	assert_int_equal(found(), 0);
+	assert_int_equal(leak_count(), 0);
 	/* The ten steps of warm-up made 11 of the blocks. */
 	assert_int_equal(recording.leaks.given_back.count, 1);
 	assert_int_equal(line_number_of(&recording.leaks.given_back.items[0]), 10);

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "analysis/steps/step_parts.h"
-#include "recording.h"
+#include "synthetic_recording.h"
 #include "temporary_file.h"
 
 enum { STEPS = 40, KIB = 1024 };

@@ -211,7 +211,7 @@ static void another_file_with_the_name_is_noticed(void **state)
 	unlink(old);
 }
 
-static void what_the_interpreter_releases_at_its_end_is_not_counted(void **state)
+static void blocks_that_the_interpreter_releases_at_its_end_are_not_counted(void **state)
 {
 	struct gmt_follow *follow;
 	struct gmt_error error;
@@ -271,8 +271,9 @@ int main(void)
 			path_teardown),
 		cmocka_unit_test_setup_teardown(another_file_with_the_name_is_noticed, path_setup,
 			path_teardown),
-		cmocka_unit_test_setup_teardown(what_the_interpreter_releases_at_its_end_is_not_counted,
-			path_setup, path_teardown),
+		cmocka_unit_test_setup_teardown(
+			blocks_that_the_interpreter_releases_at_its_end_are_not_counted, path_setup,
+			path_teardown),
 		cmocka_unit_test_setup_teardown(growth_counts_the_last_seconds_only, path_setup,
 			path_teardown),
 	};

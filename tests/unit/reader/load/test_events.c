@@ -204,13 +204,13 @@ static void traces_can_be_changed_in_full_chunks_and_in_the_last_one(void **stat
 	check_new_traces(1);
 }
 
-struct place {
+struct sort_key {
 	uint64_t part, stamp, position;
 };
 
 static int by_time(const void *left, const void *right)
 {
-	const struct place *a = left, *b = right;
+	const struct sort_key *a = left, *b = right;
 
 	if (a->part != b->part)
 		return a->part < b->part ? -1 : 1;
@@ -225,7 +225,7 @@ static int by_time(const void *left, const void *right)
  */
 static void check_order(size_t count, uint64_t reach, size_t part)
 {
-	struct place *expected = calloc(count, sizeof(*expected));
+	struct sort_key *expected = calloc(count, sizeof(*expected));
 	struct gmt_event_sorter sorter = { .shapes = &shapes };
 	struct gmt_events events = { 0 };
 	struct gmt_events_reader reader;
@@ -243,7 +243,7 @@ static void check_order(size_t count, uint64_t reach, size_t part)
 		slot = gmt_event_sorter_push(&sorter, event.stamp);
 		assert_non_null(slot);
 		assert_true(gmt_events_row_of(&shapes, &event, slot));
-		expected[i] = (struct place){ i >= part, event.stamp, i };
+		expected[i] = (struct sort_key){ i >= part, event.stamp, i };
 	}
 	assert_true(gmt_event_sorter_finish(&sorter, &events));
 	qsort(expected, count, sizeof(*expected), by_time);

@@ -443,23 +443,23 @@ static void events_of_unknown_kinds_and_layers_are_counted_and_skipped(void **st
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define MODEL_TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
-		MODEL_TEST(events_of_all_threads_are_replayed_in_order_of_time),
-		MODEL_TEST(a_thread_keeps_its_own_order_when_its_clock_goes_back),
-		MODEL_TEST(many_threads_are_merged_into_one_order),
-		MODEL_TEST(a_large_file_is_read_whole_and_a_cut_file_up_to_the_cut),
-		MODEL_TEST(stamps_between_and_beyond_clock_records_become_times),
-		MODEL_TEST(one_clock_record_makes_a_tick_a_nanosecond),
-		MODEL_TEST(a_recording_is_complete_only_with_its_end_and_all_counted_events),
-		MODEL_TEST(the_last_drop_record_of_a_thread_and_reason_counts),
-		MODEL_TEST(the_first_definition_of_an_id_counts),
-		MODEL_TEST(records_of_a_newer_version_are_skipped_and_counted),
-		MODEL_TEST(the_command_is_split_at_nul_bytes),
-		MODEL_TEST(a_file_without_a_process_record_is_unreadable),
-		MODEL_TEST(replay_stops_at_the_requested_moment),
-		MODEL_TEST(events_of_thousands_of_traces_keep_their_traces),
-		MODEL_TEST(events_of_unknown_kinds_and_layers_are_counted_and_skipped),
-#undef MODEL_TEST
+#define REPLAY_TEST(name) cmocka_unit_test_setup_teardown(name, path_setup, path_teardown)
+		REPLAY_TEST(events_of_all_threads_are_replayed_in_order_of_time),
+		REPLAY_TEST(a_thread_keeps_its_own_order_when_its_clock_goes_back),
+		REPLAY_TEST(many_threads_are_merged_into_one_order),
+		REPLAY_TEST(a_large_file_is_read_whole_and_a_cut_file_up_to_the_cut),
+		REPLAY_TEST(stamps_between_and_beyond_clock_records_become_times),
+		REPLAY_TEST(one_clock_record_makes_a_tick_a_nanosecond),
+		REPLAY_TEST(a_recording_is_complete_only_with_its_end_and_all_counted_events),
+		REPLAY_TEST(the_last_drop_record_of_a_thread_and_reason_counts),
+		REPLAY_TEST(the_first_definition_of_an_id_counts),
+		REPLAY_TEST(records_of_a_newer_version_are_skipped_and_counted),
+		REPLAY_TEST(the_command_is_split_at_nul_bytes),
+		REPLAY_TEST(a_file_without_a_process_record_is_unreadable),
+		REPLAY_TEST(replay_stops_at_the_requested_moment),
+		REPLAY_TEST(events_of_thousands_of_traces_keep_their_traces),
+		REPLAY_TEST(events_of_unknown_kinds_and_layers_are_counted_and_skipped),
+#undef REPLAY_TEST
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

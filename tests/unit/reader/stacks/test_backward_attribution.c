@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "reader/stacks/frame_kinds.h"
-#include "recording.h"
+#include "synthetic_recording.h"
 #include "temporary_file.h"
 
 static struct recording recording;
@@ -45,13 +45,13 @@ static void threads_of_autograd_get_the_stack_of_the_running_call(void **state)
 	begin();
 	engine = native();
 	ALLOC(&recording, .size_bytes = 1, .stack = ordinary);
-	ALLOC(&recording, .size_bytes = 2, .native = engine, .thread = AUTOGRAD);
+	ALLOC(&recording, .size_bytes = 2, .native = engine, .thread = AUTOGRAD_THREAD);
 	ALLOC(&recording, .size_bytes = 3, .stack = in_backward);
-	ALLOC(&recording, .size_bytes = 4, .native = engine, .thread = AUTOGRAD);
-	ALLOC(&recording, .size_bytes = 5, .stack = hook, .thread = AUTOGRAD);
+	ALLOC(&recording, .size_bytes = 4, .native = engine, .thread = AUTOGRAD_THREAD);
+	ALLOC(&recording, .size_bytes = 5, .stack = hook, .thread = AUTOGRAD_THREAD);
 	ALLOC(&recording, .size_bytes = 6, .native = engine, .thread = OTHER_THREAD);
 	ALLOC(&recording, .size_bytes = 7, .stack = ordinary);
-	ALLOC(&recording, .size_bytes = 8, .native = engine, .thread = AUTOGRAD);
+	ALLOC(&recording, .size_bytes = 8, .native = engine, .thread = AUTOGRAD_THREAD);
 	recording_read(&recording);
 	assert_int_equal(caller_of(1), 0); /* before the call */
 	assert_int_equal(caller_of(2), 0); /* the call itself */
@@ -71,7 +71,7 @@ static void a_stack_with_an_attributed_caller_shows_its_line_and_is_in_a_backwar
 	begin();
 	engine = native();
 	ALLOC(&recording, .size_bytes = 3, .stack = in_backward);
-	ALLOC(&recording, .size_bytes = 4, .native = engine, .thread = AUTOGRAD);
+	ALLOC(&recording, .size_bytes = 4, .native = engine, .thread = AUTOGRAD_THREAD);
 	recording_read(&recording);
 	stack = recording.traces.stack_of_trace[gmt_recording_event(recording.loaded, 1).trace];
 	places = gmt_traces_stack(&recording.traces, stack, &count);
@@ -92,12 +92,12 @@ static void while_two_threads_are_in_a_call_no_stack_gets_a_caller(void **state)
 	engine = native();
 	ALLOC(&recording, .size_bytes = 1, .stack = in_backward);
 	ALLOC(&recording, .size_bytes = 2, .stack = in_grad, .thread = OTHER_THREAD);
-	ALLOC(&recording, .size_bytes = 3, .native = engine, .thread = AUTOGRAD);
+	ALLOC(&recording, .size_bytes = 3, .native = engine, .thread = AUTOGRAD_THREAD);
 	ALLOC(&recording, .size_bytes = 4, .stack = ordinary);
-	ALLOC(&recording, .size_bytes = 5, .native = engine, .thread = AUTOGRAD);
+	ALLOC(&recording, .size_bytes = 5, .native = engine, .thread = AUTOGRAD_THREAD);
 	ALLOC(&recording, .size_bytes = 6, .stack = in_backward);
 	ALLOC(&recording, .size_bytes = 7, .stack = ordinary, .thread = OTHER_THREAD);
-	ALLOC(&recording, .size_bytes = 8, .native = engine, .thread = AUTOGRAD);
+	ALLOC(&recording, .size_bytes = 8, .native = engine, .thread = AUTOGRAD_THREAD);
 	recording_read(&recording);
 	assert_int_equal(caller_of(2), 0);
 	assert_int_equal(caller_of(4), in_grad);

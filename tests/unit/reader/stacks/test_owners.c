@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "recording.h"
+#include "synthetic_recording.h"
 #include "temporary_file.h"
 
 #define PACKAGES "/env/lib/python3.12/site-packages/"
@@ -284,7 +284,7 @@ static void without_a_function_name_an_arena_is_only_likely(void **state)
 			STACK(DRIVER, FUNCTION(PROGRAM_PATH, "engine::Arena::grow(unsigned long)"))));
 }
 
-static void a_stack_that_tells_nothing_is_unknown_and_one_of_skipped_frames_is_the_outermosts(
+static void an_empty_stack_has_no_owner_and_a_stack_of_skipped_frames_has_its_outermost(
 	void **state)
 {
 	(void)state;
@@ -340,7 +340,7 @@ static void user_rules_come_first_and_all_patterns_of_a_line_must_match(void **s
  * Returns the owner by one set of rules. The cache remembers the possible rules of each module or
  * file.
  */
-static const char *own_names(struct gmt_owner_rule_cache *sieve,
+static const char *own_names(struct gmt_owner_rule_cache *rule_cache,
 	const struct gmt_owner_rules *rules, const struct frame *frame)
 {
 	const struct gmt_owner_rule *rule;
@@ -351,7 +351,7 @@ static const char *own_names(struct gmt_owner_rule_cache *sieve,
 		.module = frame->module ? frame->module : "",
 	};
 
-	assert_true(gmt_owner_rules_find(rules, sieve, &requested, &rule));
+	assert_true(gmt_owner_rules_find(rules, rule_cache, &requested, &rule));
 	return rule ? rule->name : "";
 }
 
@@ -387,15 +387,15 @@ static void functions_of_one_module_or_file_get_their_own_owners(void **state)
 		{ { .file = "/x/yy", .function = "run" }, "" },
 	};
 	struct gmt_owner_rules rules = { 0 };
-	struct gmt_owner_rule_cache sieve = { 0 };
+	struct gmt_owner_rule_cache rule_cache = { 0 };
 	struct gmt_error error = { 0 };
 
 	(void)state;
 	assert_int_equal(gmt_owner_rules_parse(&rules, text, "mine", &error), GMT_OK);
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-			assert_string_equal(own_names(&sieve, &rules, &cases[i].frame), cases[i].name);
-	gmt_owner_rule_cache_fini(&sieve);
+			assert_string_equal(own_names(&rule_cache, &rules, &cases[i].frame), cases[i].name);
+	gmt_owner_rule_cache_fini(&rule_cache);
 	gmt_owner_rules_fini(&rules);
 }
 
@@ -445,7 +445,7 @@ int main(void)
 		TEST(python_stacks_alone_have_owners),
 		TEST(an_arena_is_recognized_by_the_function_that_allocates_its_memory),
 		TEST(without_a_function_name_an_arena_is_only_likely),
-		TEST(a_stack_that_tells_nothing_is_unknown_and_one_of_skipped_frames_is_the_outermosts),
+		TEST(an_empty_stack_has_no_owner_and_a_stack_of_skipped_frames_has_its_outermost),
 		TEST(user_rules_come_first_and_all_patterns_of_a_line_must_match),
 		TEST(functions_of_one_module_or_file_get_their_own_owners),
 		TEST(invalid_rules_are_reported_with_their_line),

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "recording.h"
+#include "synthetic_recording.h"
 #include "temporary_file.h"
 
 #define PACKAGES "/env/lib/python3.12/site-packages/"
@@ -25,8 +25,7 @@ static bool is_segment(const struct recording *recording, size_t event)
 		recording->traces.stack_of_trace[gmt_recording_event(recording->loaded, event).trace]);
 }
 
-static void a_segment_is_known_without_native_stacks_by_the_block_that_lies_in_it_at_once(
-	void **state)
+static void without_native_stacks_a_segment_is_known_by_its_first_block(void **state)
 {
 	struct recording recording;
 	uint64_t address;
@@ -60,7 +59,7 @@ static void put_got(struct recording *recording, uint8_t kind, uint8_t space, ui
 	uint32_t stack)
 {
 	RECORDING_PUT(&recording->file, EVENT, gmt_event, .stamp = recording->stamp += 10,
-		.thread = PROGRAM, .kind = kind, .layer = GMT_LAYER_CUDA, .space = space,
+		.thread = MAIN_THREAD, .kind = kind, .layer = GMT_LAYER_CUDA, .space = space,
 		.address = address, .size_bytes = 2 << 20, .object = 7, .frames = stack);
 	recording->events++;
 }
@@ -86,7 +85,7 @@ static void pages_with_pytorchs_blocks_are_a_segment(void **state)
 	recording_end(&recording);
 }
 
-static void memory_without_a_stack_is_pytorchs_only_if_all_of_it_holds_its_blocks(void **state)
+static void memory_without_a_stack_is_pytorchs_if_pytorchs_blocks_fill_it(void **state)
 {
 	(void)state;
 	for (int others = 0; others < 2; others++) {
@@ -115,9 +114,9 @@ static void memory_without_a_stack_is_pytorchs_only_if_all_of_it_holds_its_block
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(a_segment_is_known_without_native_stacks_by_the_block_that_lies_in_it_at_once),
+		TEST(without_native_stacks_a_segment_is_known_by_its_first_block),
 		TEST(pages_with_pytorchs_blocks_are_a_segment),
-		TEST(memory_without_a_stack_is_pytorchs_only_if_all_of_it_holds_its_blocks),
+		TEST(memory_without_a_stack_is_pytorchs_if_pytorchs_blocks_fill_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/tables/stack_summary.h"
-#include "traces_story.h"
+#include "traces_of_fake_libraries.h"
 
 /* The fake libraries are in FAKE_FOLDER. */
 

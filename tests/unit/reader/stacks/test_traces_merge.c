@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A Python stack and a native stack merge into one, even if frames are missing in either. */
-#include "traces_story.h"
+#include "traces_of_fake_libraries.h"
 
 static void each_frame_of_the_interpreter_is_replaced_by_the_python_frames_it_ran(void **state)
 {
@@ -104,8 +104,7 @@ static void omitted_middle_frames_are_one_line_and_both_ends_match(void **state)
 	end();
 }
 
-static void python_frames_left_out_in_the_middle_of_a_recursion_stand_in_the_run_that_they_are_of(
-	void **state)
+static void omitted_python_frames_of_a_recursion_are_in_their_own_run(void **state)
 {
 	uint64_t native[] = { fake_operator(), fake_eval(), fake_cfunction(), fake_operator(),
 		fake_eval(), fake_operator() };
@@ -129,7 +128,7 @@ static void python_frames_left_out_in_the_middle_of_a_recursion_stand_in_the_run
 	end();
 }
 
-static void native_frames_of_omitted_python_frames_run_none(void **state)
+static void native_frames_of_omitted_python_frames_get_no_python_frame(void **state)
 {
 	/* Three runs. The middle run has no known frames. */
 	uint64_t native[] = { fake_eval(), fake_operator(), fake_eval(), fake_operator(), fake_eval() };
@@ -201,9 +200,8 @@ int main(void)
 		TRACES_TEST(a_cut_native_stack_is_no_mismatch),
 		TRACES_TEST(a_stack_whose_walk_stopped_ends_with_a_mark),
 		TRACES_TEST(omitted_middle_frames_are_one_line_and_both_ends_match),
-		TRACES_TEST(
-			python_frames_left_out_in_the_middle_of_a_recursion_stand_in_the_run_that_they_are_of),
-		TRACES_TEST(native_frames_of_omitted_python_frames_run_none),
+		TRACES_TEST(omitted_python_frames_of_a_recursion_are_in_their_own_run),
+		TRACES_TEST(native_frames_of_omitted_python_frames_get_no_python_frame),
 		TRACES_TEST(both_ends_match_if_both_stacks_lack_their_middle),
 		TRACES_TEST(a_native_or_python_stack_alone_is_the_whole_stack),
 #undef TRACES_TEST

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "recording.h"
+#include "synthetic_recording.h"
 #include "temporary_file.h"
 
 static struct recording recording;

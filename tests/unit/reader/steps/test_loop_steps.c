@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "recording.h"
+#include "synthetic_recording.h"
 #include "temporary_file.h"
 
 static struct recording recording;
@@ -133,7 +133,7 @@ static void threads_of_a_pool_share_a_loop(void **state)
 	second = at("/me/serve.py:31 serve\n/lib/threading.py:10 run");
 	for (int i = 0; i < 10; i++)
 		for (int half = 0; half < 2; half++)
-			for (uint32_t thread = PROGRAM; thread <= OTHER_THREAD; thread += 2)
+			for (uint32_t thread = MAIN_THREAD; thread <= OTHER_THREAD; thread += 2)
 				recording_free(&recording, GMT_LAYER_TORCH,
 					ALLOC(&recording, .size_bytes = 512, .stack = half ? second : first,
 						.thread = thread),

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "recording.h"
+#include "synthetic_recording.h"
 #include "temporary_file.h"
 
 static struct recording recording;
@@ -256,8 +256,7 @@ static void phases_nest_by_thread_and_source(void **state)
 	recording_end(&recording);
 }
 
-static void a_phase_that_is_never_closed_lasts_to_the_end_and_is_none_of_the_programs_own(
-	void **state)
+static void a_phase_that_is_never_closed_lasts_to_the_end_and_is_not_an_own_phase(void **state)
 {
 	(void)state;
 	begin();
@@ -382,7 +381,7 @@ int main(void)
 		TEST(a_single_range_is_not_a_step_counter),
 		TEST(without_steps_the_reason_is_reported),
 		TEST(phases_nest_by_thread_and_source),
-		TEST(a_phase_that_is_never_closed_lasts_to_the_end_and_is_none_of_the_programs_own),
+		TEST(a_phase_that_is_never_closed_lasts_to_the_end_and_is_not_an_own_phase),
 		TEST(an_end_without_a_phase_is_ignored),
 		TEST(a_numbered_range_may_end_in_another_thread_and_in_any_order),
 		TEST(each_nvtx_domain_nests_separately),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The symbol cache on disk. Tests plant an result that no file gives: it shows whether the reader
- * used the cache.
+ * The symbol cache on disk. Tests store a made-up name, which no file has. If the reader finds the
+ * name, it has used the cache.
  */
 #include <dirent.h>
 #include <elf.h>
@@ -25,18 +25,18 @@
 /* The fake libraries are in FAKE_FOLDER. */
 static const char library[] = FAKE_FOLDER "/libpython-fake.so";
 static const char debug[] = FAKE_FOLDER "/libframework-fake.so";
-enum { WHERE = 42 };
+enum { ADDRESS = 42 };
 
-static char place[64], folder[128];
+static char temporary_folder[64], folder[128];
 
 static int begin(void **state)
 {
 	(void)state;
-	strcpy(place, "/tmp/gmt-test-XXXXXX");
-	if (!mkdtemp(place))
+	strcpy(temporary_folder, "/tmp/gmt-test-XXXXXX");
+	if (!mkdtemp(temporary_folder))
 		return 1;
-	snprintf(folder, sizeof(folder), "%s/gpumemtrace/symbols", place);
-	return setenv("XDG_CACHE_HOME", place, 1);
+	snprintf(folder, sizeof(folder), "%s/gpumemtrace/symbols", temporary_folder);
+	return setenv("XDG_CACHE_HOME", temporary_folder, 1);
 }
 
 static int end(void **state)
@@ -44,12 +44,13 @@ static int end(void **state)
 	char command[128];
 
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", place);
+	snprintf(command, sizeof(command), "rm -rf %s", temporary_folder);
 	return system(command);
 }
 
 /*
- * Runs a reader that asks for WHERE. If WHERE is unknown and `name` is not NULL, adds `name` there.
+ * Opens the cache as a reader does, and looks for ADDRESS. Returns whether the cache has it, with
+ * its name in `ret_name`. Otherwise adds `name`, unless that is NULL.
  */
 static bool run_on(const char *functions_path, const char *lines_path, const char *name,
 	char *ret_name, size_t bytes)
@@ -69,11 +70,11 @@ static bool run_on(const char *functions_path, const char *lines_path, const cha
 	if (results) {
 		struct gmt_symbols_frame found[GMT_SYMBOLS_MAX_FRAMES];
 
-		known = gmt_symbols_results_find(results, WHERE, found);
+		known = gmt_symbols_results_find(results, ADDRESS, found);
 		if (known)
 			snprintf(ret_name, bytes, "%s", found[0].function);
 		else if (name)
-			assert_true(gmt_symbols_results_add(results, WHERE, frames, 1));
+			assert_true(gmt_symbols_results_add(results, ADDRESS, frames, 1));
 	}
 	gmt_symbols_elf_close(functions);
 	gmt_symbols_elf_close(lines);
@@ -81,24 +82,24 @@ static bool run_on(const char *functions_path, const char *lines_path, const cha
 	return known;
 }
 
-static void plant(void)
+static void store_made_up_name(void)
 {
 	char name[64];
 
-	assert_false(run_on(library, NULL, "planted", name, sizeof(name)));
+	assert_false(run_on(library, NULL, "made up", name, sizeof(name)));
 }
 
-static bool is_believed(void)
+static bool is_made_up_name_found(void)
 {
 	char name[64] = "";
 	bool known = run_on(library, NULL, NULL, name, sizeof(name));
 
-	assert_string_equal(name, known ? "planted" : "");
+	assert_string_equal(name, known ? "made up" : "");
 	return known;
 }
 
 /* Finds the only file of the cache. */
-static void only_file(char *ret_path, size_t bytes)
+static void find_only_file(char *ret_path, size_t bytes)
 {
 	DIR *stream = opendir(folder);
 	struct dirent *entry;
@@ -120,9 +121,9 @@ static void test_the_next_run_finds_added_entries(void **state)
 	struct stat status;
 
 	(void)state;
-	plant();
-	assert_true(is_believed());
-	only_file(path, sizeof(path));
+	store_made_up_name();
+	assert_true(is_made_up_name_found());
+	find_only_file(path, sizeof(path));
 	assert_int_equal(stat(path, &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0600);
 	assert_int_equal(stat(folder, &status), 0);
@@ -173,26 +174,26 @@ static void test_an_entry_with_a_damaged_byte_is_rejected(void **state)
 	int fd;
 
 	(void)state;
-	plant();
-	only_file(path, sizeof(path));
+	store_made_up_name();
+	find_only_file(path, sizeof(path));
 	fd = open(path, O_RDWR);
 	size = pread(fd, bytes, sizeof(bytes), 0);
 	assert_in_range(size, 64, sizeof(bytes) - 1);
 	for (ssize_t i = 0; i < size; i++) {
 		was = bytes[i] ^ 0x20;
 		assert_int_equal(pwrite(fd, &was, 1, i), 1);
-		assert_false(is_believed());
+		assert_false(is_made_up_name_found());
 		assert_int_equal(pwrite(fd, &bytes[i], 1, i), 1);
 	}
-	assert_true(is_believed());
+	assert_true(is_made_up_name_found());
 	for (ssize_t cut = 0; cut < size; cut += 7) {
 		assert_int_equal(ftruncate(fd, cut), 0);
-		assert_false(is_believed());
+		assert_false(is_made_up_name_found());
 	}
 	close(fd);
 	/* The reader replaces a damaged file. */
-	plant();
-	assert_true(is_believed());
+	store_made_up_name();
+	assert_true(is_made_up_name_found());
 }
 
 static void test_a_file_or_folder_that_others_can_write_is_rejected(void **state)
@@ -200,28 +201,28 @@ static void test_a_file_or_folder_that_others_can_write_is_rejected(void **state
 	char path[512], parent[128];
 
 	(void)state;
-	plant();
-	only_file(path, sizeof(path));
-	snprintf(parent, sizeof(parent), "%s/gpumemtrace", place);
+	store_made_up_name();
+	find_only_file(path, sizeof(path));
+	snprintf(parent, sizeof(parent), "%s/gpumemtrace", temporary_folder);
 	assert_int_equal(chmod(path, 0640), 0);
-	assert_false(is_believed());
+	assert_false(is_made_up_name_found());
 	assert_int_equal(chmod(path, 0600), 0);
-	assert_true(is_believed());
+	assert_true(is_made_up_name_found());
 	assert_int_equal(chmod(folder, 0755), 0);
-	assert_false(is_believed());
+	assert_false(is_made_up_name_found());
 	assert_int_equal(chmod(folder, 0700), 0);
 	assert_int_equal(chmod(parent, 0777), 0);
-	assert_false(is_believed());
+	assert_false(is_made_up_name_found());
 	assert_int_equal(chmod(parent, 0755), 0);
-	assert_true(is_believed());
+	assert_true(is_made_up_name_found());
 	if (geteuid() == 0) {
 		assert_int_equal(chown(path, 1, 1), 0);
-		assert_false(is_believed());
+		assert_false(is_made_up_name_found());
 		assert_int_equal(chown(path, 0, 0), 0);
 		assert_int_equal(chown(folder, 1, 1), 0);
-		assert_false(is_believed());
+		assert_false(is_made_up_name_found());
 		assert_int_equal(chown(folder, 0, 0), 0);
-		assert_true(is_believed());
+		assert_true(is_made_up_name_found());
 	}
 }
 
@@ -231,33 +232,33 @@ static void test_links_are_not_followed_and_pipes_do_not_block(void **state)
 	struct stat status;
 
 	(void)state;
-	snprintf(aside, sizeof(aside), "%s/aside", place);
-	plant();
-	only_file(path, sizeof(path));
+	snprintf(aside, sizeof(aside), "%s/aside", temporary_folder);
+	store_made_up_name();
+	find_only_file(path, sizeof(path));
 	assert_int_equal(rename(path, aside), 0);
 	assert_int_equal(symlink(aside, path), 0);
-	assert_false(is_believed());
+	assert_false(is_made_up_name_found());
 	/* The reader replaces the link, not its target. */
 	assert_int_equal(truncate(aside, 0), 0);
-	plant();
-	assert_true(is_believed());
+	store_made_up_name();
+	assert_true(is_made_up_name_found());
 	assert_int_equal(stat(aside, &status), 0);
 	assert_int_equal(status.st_size, 0);
 
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	assert_false(is_believed());
+	assert_false(is_made_up_name_found());
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkdir(path, 0700), 0);
-	plant();
-	assert_false(is_believed());
+	store_made_up_name();
+	assert_false(is_made_up_name_found());
 	assert_int_equal(rmdir(path), 0);
 
-	plant();
+	store_made_up_name();
 	assert_int_equal(unlink(aside), 0);
 	assert_int_equal(rename(folder, aside), 0);
 	assert_int_equal(symlink(aside, folder), 0);
-	assert_false(is_believed());
+	assert_false(is_made_up_name_found());
 }
 
 static void test_a_replaced_file_is_read_again(void **state)
@@ -267,16 +268,16 @@ static void test_a_replaced_file_is_read_again(void **state)
 	struct stat status;
 
 	(void)state;
-	snprintf(copy, sizeof(copy), "%s/copy.so", place);
+	snprintf(copy, sizeof(copy), "%s/copy.so", temporary_folder);
 	snprintf(command, sizeof(command), "cp %s %s", library, copy);
 	assert_int_equal(system(command), 0);
-	assert_false(run_on(copy, NULL, "planted", name, sizeof(name)));
+	assert_false(run_on(copy, NULL, "made up", name, sizeof(name)));
 	assert_true(run_on(copy, NULL, NULL, name, sizeof(name)));
 	/* The file now has line numbers. */
 	assert_false(run_on(copy, debug, NULL, name, sizeof(name)));
 	/* The length is the same, the times are not. */
 	assert_int_equal(utimensat(AT_FDCWD, copy, times, 0), 0);
-	assert_false(run_on(copy, NULL, "planted", name, sizeof(name)));
+	assert_false(run_on(copy, NULL, "made up", name, sizeof(name)));
 	assert_true(run_on(copy, NULL, NULL, name, sizeof(name)));
 	assert_int_equal(stat(copy, &status), 0);
 	assert_int_equal(truncate(copy, status.st_size + 1), 0);
@@ -296,11 +297,11 @@ static void test_a_file_without_a_build_id_is_not_cached(void **state)
 	};
 
 	(void)state;
-	snprintf(bare, sizeof(bare), "%s/bare", place);
+	snprintf(bare, sizeof(bare), "%s/bare", temporary_folder);
 	int fd = open(bare, O_WRONLY | O_CREAT, 0600);
 	assert_int_equal(write(fd, &header, sizeof(header)), sizeof(header));
 	close(fd);
-	assert_false(run_on(bare, NULL, "planted", name, sizeof(name)));
+	assert_false(run_on(bare, NULL, "made up", name, sizeof(name)));
 	assert_int_equal(access(folder, F_OK), -1);
 }
 
@@ -319,20 +320,20 @@ static void with_limit(int resource, rlim_t limit, void (*what)(void))
 static void test_limits_on_memory_or_files_turn_the_cache_off(void **state)
 {
 	(void)state;
-	with_limit(RLIMIT_AS, (rlim_t)1 << 46, plant);
-	assert_false(is_believed());
+	with_limit(RLIMIT_AS, (rlim_t)1 << 46, store_made_up_name);
+	assert_false(is_made_up_name_found());
 	/* Without the reader's handling, the signal would end this process. */
-	with_limit(RLIMIT_FSIZE, 16, plant);
-	assert_false(is_believed());
-	plant();
-	assert_true(is_believed());
+	with_limit(RLIMIT_FSIZE, 16, store_made_up_name);
+	assert_false(is_made_up_name_found());
+	store_made_up_name();
+	assert_true(is_made_up_name_found());
 }
 
 static void test_two_concurrent_readers_leave_one_whole_cache(void **state)
 {
 	struct gmt_symbols_elf *elf = gmt_symbols_elf_open(library);
 	struct gmt_symbols_cache *caches[2] = { gmt_symbols_cache_open(), gmt_symbols_cache_open() };
-	struct gmt_symbols_frame frame = { "planted", NULL, 1 };
+	struct gmt_symbols_frame frame = { "made up", NULL, 1 };
 	struct gmt_symbols_results *results[2];
 
 	(void)state;
@@ -346,7 +347,7 @@ static void test_two_concurrent_readers_leave_one_whole_cache(void **state)
 	caches[0] = gmt_symbols_cache_open();
 	results[0] = gmt_symbols_cache_get(caches[0], elf, elf);
 	assert_int_equal(results[0]->earlier.address_count, 1);
-	/* Adds an result to the known ones. */
+	/* Adds a result to the cached results. */
 	assert_true(gmt_symbols_results_add(results[0], 0, &frame, 1));
 	gmt_symbols_cache_close(caches[0]);
 	caches[0] = gmt_symbols_cache_open();
@@ -382,7 +383,7 @@ static void test_the_least_recently_used_entry_is_evicted_first(void **state)
 	char name[64];
 
 	(void)state;
-	plant();
+	store_made_up_name();
 	for (int i = 0; i < FILES; i++) {
 		snprintf(name, sizeof(name), "abcdef%04x-0123456789abcdef", i);
 		make_file(name, now - 100000 - i, 10);
@@ -391,7 +392,7 @@ static void test_the_least_recently_used_entry_is_evicted_first(void **state)
 	make_file("abcdef-0123456789abcdef.77.new", 1, 10);
 	make_file("abcdef-0123456789abcdef.78.new", now, 10);
 	run_on(library, debug, "another", name, sizeof(name));
-	assert_true(is_believed());
+	assert_true(is_made_up_name_found());
 	snprintf(name, sizeof(name), "abcdef%04x-0123456789abcdef", FILES - 3);
 	assert_true(is_there(name));
 	snprintf(name, sizeof(name), "abcdef%04x-0123456789abcdef", FILES - 2);
@@ -402,7 +403,7 @@ static void test_the_least_recently_used_entry_is_evicted_first(void **state)
 
 	make_file("abcdef0000-0123456789abcdef", now - 1000, GMT_SYMBOLS_CACHE_FOLDER_MAX_BYTES);
 	run_on(debug, NULL, "another", name, sizeof(name));
-	assert_true(is_believed());
+	assert_true(is_made_up_name_found());
 	assert_false(is_there("abcdef0000-0123456789abcdef"));
 	assert_false(is_there("abcdef0001-0123456789abcdef"));
 }

@@ -165,8 +165,7 @@ static const char *name_at(struct gmt_symbols_elf *elf, uint64_t address)
 	return name ? name : "";
 }
 
-static void of_functions_at_one_address_the_one_with_a_size_and_the_strongest_binding_is_shown(
-	void **state)
+static void among_functions_at_one_address_size_and_strongest_binding_decide(void **state)
 {
 	(void)state;
 	add(0x2000, 0x10, FUNCTION(STB_LOCAL), 1, "local");
@@ -210,7 +209,7 @@ static void a_function_without_a_size_ends_at_the_next_function(void **state)
 	gmt_symbols_elf_close(elf);
 }
 
-static void an_address_behind_small_functions_is_in_the_larger_one_around_31_of_them_at_most(
+static void an_address_behind_up_to_31_small_functions_is_in_the_larger_function_around_them(
 	void **state)
 {
 	enum { INNER = 31, INNER_BYTES = 0x4000 };
@@ -416,9 +415,9 @@ static void a_function_without_a_name_in_the_file_is_ignored(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(of_functions_at_one_address_the_one_with_a_size_and_the_strongest_binding_is_shown),
+		TEST(among_functions_at_one_address_size_and_strongest_binding_decide),
 		TEST(a_function_without_a_size_ends_at_the_next_function),
-		TEST(an_address_behind_small_functions_is_in_the_larger_one_around_31_of_them_at_most),
+		TEST(an_address_behind_up_to_31_small_functions_is_in_the_larger_function_around_them),
 		TEST(symbols_that_are_no_functions_of_the_file_are_not_shown),
 		TEST(announced_and_unannounced_addresses_get_the_same_name),
 		TEST(later_addresses_are_named),

@@ -12,8 +12,8 @@
 #include "containers/map.h"
 #include "reader/symbols/symbols_elf.h"
 
-/* The stripped file that is built from fake_cold.c. */
-static const char path[] = FAKE_FOLDER "/libpython-cold.so";
+/* The stripped file that is built from fake_split_loop.c. */
+static const char path[] = FAKE_FOLDER "/libpython-split-loop.so";
 
 static uint64_t called_from;
 
@@ -66,7 +66,7 @@ static void the_cold_part_of_the_interpreter_loop_has_a_name_in_a_stripped_file(
 /* A damaged file gives no name or one of two names. The reader never reads outside of it. */
 static void a_damaged_file_causes_no_crash(void **state)
 {
-	static const char damaged_path[] = FAKE_FOLDER "/libpython-cold-damaged.so";
+	static const char damaged_path[] = FAKE_FOLDER "/libpython-split-loop-damaged.so";
 	static uint8_t whole[1 << 16], damaged[sizeof(whole)];
 	FILE *file = fopen(path, "rb");
 	size_t size = file ? fread(whole, 1, sizeof(whole), file) : 0, loops = 0;
