@@ -26,7 +26,9 @@ PRINTING_VERBS = [verb for verb in VERBS if verb not in WRITE]
 def commands(path, *options, verbs=VERBS):
     """Returns the command lines by which verbs read the recording `path`."""
     lines = [[verb, *options, *WRITE.get(verb, ()), path] for verb in verbs if verb != "sql"]
-    return [*lines, ["report", "--json", *options, path], ["sql", *options, path, "select count(*) from sites"]]
+    if "sql" in verbs:
+        lines.append(["sql", *options, path, "select count(*) from sites"])
+    return [*lines, ["report", "--json", *options, path]]
 
 
 def write_bytes(name, data):
