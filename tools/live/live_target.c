@@ -42,8 +42,8 @@ static struct gmt_shared_recording *find_process(struct gmt_live_target *target)
 static bool open_follow(struct gmt_live_target *target, struct gmt_shared_recording *leftover)
 {
 	enum gmt_follow_mode way = !target->is_running ? GMT_FOLLOW_ENDED
-		: target->has_late_events                 ? GMT_FOLLOW_DISORDERED
-												  : GMT_FOLLOW_GROWING;
+		: target->has_late_events                  ? GMT_FOLLOW_DISORDERED
+												   : GMT_FOLLOW_GROWING;
 	enum gmt_status status =
 		gmt_follow_open(target->path, way, leftover, &target->follow, &target->error);
 

@@ -3,8 +3,8 @@
 #define GMT_TOOLS_PIPELINE_DUMP_MEMBERS_H
 
 /*
- * Finds the gzip members (file/members.h) of a recording that `dump` need not decompress. In the
- * flow: file/members -> dump_members -> dump_filter.
+ * Finds the gzip members (file/find_members.h) of a recording that `dump` need not decompress. In
+ * the flow: file/members -> dump_members -> dump_filter.
  */
 
 #include <stdbool.h>

@@ -274,7 +274,8 @@ enum gmt_status gmt_timeline_compute(struct gmt_timeline *ret_timeline,
 		if (find_marked_calls(recording, &begin)) {
 			done = steps_to_marked_calls(main, recording, begin, module_calls);
 		} else {
-			done = gmt_inference_steps_find(recording, traces, main, timeline->work_end, module_calls);
+			done =
+				gmt_inference_steps_find(recording, traces, main, timeline->work_end, module_calls);
 			module_calls->lacks_compacted_samples = timeline->may_be_compacted =
 				gmt_recording_compacted_events(recording);
 		}
