@@ -71,7 +71,7 @@ class Format(unittest.TestCase):
 
     def test_the_document_has_every_layer_space_and_kind(self):
         text = pages()
-        for table in ("layers", "spaces", "kinds", "mark_kinds", "mark_sources"):
+        for table in ("layers", "spaces", "event_kinds", "mark_kinds", "mark_sources"):
             rows = re.findall(
                 r'^GMT_\w+\((\d+), \w+, "(\w+)"(?:, (DEVICE|HOST))?', lines("src", "format", f"{table}.def"), re.M
             )
