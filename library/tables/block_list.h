@@ -49,10 +49,10 @@ void gmt_block_list_init(struct gmt_block_list *ret_list, const struct gmt_recor
 
 void gmt_block_list_fini(struct gmt_block_list *list);
 
-/* Returns block number `index`. `reader` reads all fields of list->blocks. */
+/* Returns block number `index`. `reader` must be open for all fields of list->blocks. */
 struct gmt_listed_block gmt_listed_block(struct gmt_events_reader *reader, size_t index);
 
-/* Returns change number `index`. `reader` reads all fields of list->changes. */
+/* Returns change number `index`. `reader` must be open for all fields of list->changes. */
 struct gmt_listed_change gmt_listed_change(struct gmt_events_reader *reader, size_t index);
 
 #endif

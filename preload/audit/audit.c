@@ -134,7 +134,7 @@ EXPORT unsigned la_objopen(struct link_map *map, Lmid_t namespace_id, uintptr_t 
 	if (name_begins_with(map, "libcudadebugger.so") || name_begins_with(map, "libnvidia-") ||
 		name_begins_with(map, "libdxcore.so"))
 		return 0;
-	/* la_objclose needs the map. A cookie outside of `drivers` is no driver's. */
+	/* la_objclose needs the map. Only a cookie that points into `drivers` belongs to a driver. */
 	*cookie = (uintptr_t)map;
 	return LA_FLG_BINDFROM;
 }

@@ -41,7 +41,7 @@ void gmt_depot_set_ready(struct gmt_depot *depot, uint64_t ready_bytes);
 
 /*
  * Sets a function that an interning thread calls once, when the depot uses more than `used_bytes`.
- * `work` must keep errno. Call this function before the depot is used.
+ * `work` must not change errno. Call this function before the depot is used.
  */
 void gmt_depot_set_high_water_callback(struct gmt_depot *depot, uint64_t used_bytes,
 	void (*work)(void));

@@ -40,7 +40,7 @@ void gmt_tensor_holders_search(void *module_type);
 /* Returns whether gmt_tensor_holders_search was called. */
 bool gmt_tensor_holders_were_searched(void);
 
-/* Remembers a holder, by a weak reference. Does nothing if the holder is known, or if 256 are. */
+/* Remembers a holder, by a weak reference. Does nothing if it, or 256 holders, are known. */
 void gmt_tensor_holders_remember(void *object, enum gmt_tensor_holder_kind kind);
 
 /* Returns the number of remembered holders. The object of a holder may be gone. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into the reader. Does what another process may do at the worst moment. When the reader
- * calls the function SWAP_AT, moves the file SWAP_FROM to SWAP_TO or raises the signal SWAP_RAISE.
- * SWAP_AT is `fsync`, or `syscall` for renameat2, which old C libraries have no function for.
+ * A library that is preloaded into the reader. It does what another process may do at the worst
+ * moment. The variable SWAP_AT names a function: `fsync`, or `syscall` for renameat2. When the
+ * reader calls that function, this library renames SWAP_FROM to SWAP_TO, or raises the signal
+ * SWAP_RAISE.
  */
 #include <dlfcn.h>
 #include <signal.h>

@@ -43,7 +43,7 @@ static int compare_ranks(const void *a, const void *b)
 	return (left->index[BASE] > right->index[BASE]) - (left->index[BASE] < right->index[BASE]);
 }
 
-/* Adds the places of one side, of the job's layer on devices. */
+/* Adds the places of one side that are on a device, in the job's layer. */
 static bool add_places(struct lines *lines, const struct gmt_job *job, uint32_t rank, unsigned side)
 {
 	const struct gmt_process_summary *summary = job->ranks.items[rank].summary;
