@@ -71,7 +71,7 @@ def interpreters():
     spec = importlib.util.spec_from_file_location("find_pythons", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    done = subprocess.run([os.path.join(SETUP, "pythons")], capture_output=True, text=True)
+    done = subprocess.run([os.path.join(SETUP, "newer-pythons")], capture_output=True, text=True)
     os.environ.setdefault("GMT_TEST_PYTHONS", ":".join(done.stdout.split()))
     return {minor: path for path, minor, _ in module.find()}
 
