@@ -47,7 +47,7 @@ static bool ends_with(const char *text, const char *end)
 	return length > end_length && !strcmp(text + length - end_length, end);
 }
 
-/* Visits a file in an open folder, which nobody can replace meanwhile. */
+/* Visits a file of the folder that is open as `folder`: its path may lead elsewhere by now. */
 static bool visit_entry(int folder, const char *folder_path, const char *name, uid_t owner,
 	gmt_shared_recordings_visit *visit, void *context)
 {

@@ -73,7 +73,7 @@ static int weight_of(const struct gmt_job *job, uint32_t index)
 		(rank->group != GMT_JOB_NONE && job->groups[rank->group].median_rank == index);
 }
 
-/* Writes what is unusual about a rank, in a few words. */
+/* Writes the notes on a rank: how it ended, refused requests, growth and so on. */
 static void write_words(struct gmt_ranks_writer *writer, const struct gmt_job_rank *rank)
 {
 	bool any = false;
