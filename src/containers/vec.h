@@ -30,6 +30,15 @@
 #define gmt_vec_push(vec) (gmt_vec_reserve((vec), 1) ? &(vec)->items[(vec)->count++] : NULL)
 
 /*
+ * Makes the array at least `new_count` items long. Yields false when out of memory. The new items
+ * are zero if the vector never was this long before.
+ */
+#define gmt_vec_grow_to(vec, new_count) \
+	((size_t)(new_count) <= (vec)->count || \
+		(gmt_vec_reserve((vec), (size_t)(new_count) - (vec)->count) && \
+			((vec)->count = (new_count), true)))
+
+/*
  * Yields the address of an item, or the address after the last item; NULL if the vector never held
  * an item.
  */

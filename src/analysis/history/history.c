@@ -56,13 +56,9 @@ __attribute__((noinline)) static bool grow(struct state *state, size_t sites, si
 {
 	struct gmt_history *history = state->history;
 
-#define GROW(vec, to) \
-	((vec)->count >= (to) || \
-		(gmt_vec_reserve((vec), (to) - (vec)->count) && ((vec)->count = (to), true)))
 	/* New rows are zero. */
-	if (!GROW(&history->sites, sites))
+	if (!gmt_vec_grow_to(&history->sites, sites))
 		return false;
-#undef GROW
 	for (size_t i = 0; i < state->timeline->series_count; i++)
 		if (!gmt_history_make_room(&state->followers[i], sites, accounts))
 			return false;

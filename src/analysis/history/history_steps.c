@@ -5,12 +5,8 @@
 
 bool gmt_history_make_room(struct gmt_history_follower *follower, size_t sites, size_t accounts)
 {
-#define GROW(vec, to) \
-	((vec)->count >= (to) || \
-		(gmt_vec_reserve((vec), (to) - (vec)->count) && ((vec)->count = (to), true)))
-	return GROW(&follower->is_touched, sites) && GROW(&follower->lows, sites) &&
-		GROW(&follower->accounts, accounts);
-#undef GROW
+	return gmt_vec_grow_to(&follower->is_touched, sites) &&
+		gmt_vec_grow_to(&follower->lows, sites) && gmt_vec_grow_to(&follower->accounts, accounts);
 }
 
 bool gmt_history_touch_first(struct gmt_history_follower *follower, uint32_t site,

@@ -38,14 +38,6 @@ static uint32_t step_of(struct gmt_step_parts *parts, size_t series, uint64_t st
 		: 0;
 }
 
-static bool make_room(struct gmt_step_parts *parts, size_t sites)
-{
-	/* New rows are zero. */
-	return parts->sites.count >= sites ||
-		(gmt_vec_reserve(&parts->sites, sites - parts->sites.count) &&
-			(parts->sites.count = sites, true));
-}
-
 static bool began(void *user, const struct gmt_replay *replay,
 	const struct gmt_recording_event *event, uint32_t site)
 {
@@ -56,7 +48,7 @@ static bool began(void *user, const struct gmt_replay *replay,
 	uint32_t step = step_of(parts, 0, event->stamp), call = step_of(parts, 1, event->stamp);
 	struct gmt_step_parts_site *row;
 
-	if (!make_room(parts, accounting->sites.count))
+	if (!gmt_vec_grow_to(&parts->sites, accounting->sites.count))
 		return false;
 	row = &parts->sites.items[site];
 	row->allocs++;
@@ -219,7 +211,7 @@ bool gmt_step_parts_finish(struct gmt_step_parts *parts, const struct gmt_replay
 		return true;
 	builder.search.span = gmt_leak_span_of(&leaks, 0);
 	/* The reserved memory is zeroed. It is indexed. */
-	done = make_room(parts, sites) && gmt_vec_reserve(&builder.sums, rows + 1) &&
+	done = gmt_vec_grow_to(&parts->sites, sites) && gmt_vec_reserve(&builder.sums, rows + 1) &&
 		gmt_vec_reserve(&builder.row_of, sites + 1) && gmt_vec_reserve(&builder.sites, sites + 1) &&
 		gmt_vec_reserve(&parts->rows, rows + 1);
 	if (done)

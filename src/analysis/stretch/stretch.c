@@ -4,15 +4,7 @@
 /* Adds the rows of accounts that are new. */
 static bool add_new_accounts(struct gmt_stretch *stretch, const struct gmt_accounting *accounting)
 {
-	size_t missing = accounting->accounts.count - stretch->accounts.count;
-
-	if (!missing)
-		return true;
-	/* The new entries are all zeros. */
-	if (!gmt_vec_reserve(&stretch->accounts, missing))
-		return false;
-	stretch->accounts.count += missing;
-	return true;
+	return gmt_vec_grow_to(&stretch->accounts, accounting->accounts.count);
 }
 
 static bool begin(struct gmt_stretch *stretch, const struct gmt_accounting *accounting)
@@ -38,12 +30,7 @@ static bool begin(struct gmt_stretch *stretch, const struct gmt_accounting *acco
 
 static struct gmt_stretch_site *get_site(struct gmt_stretch *stretch, uint32_t id)
 {
-	if (id >= stretch->sites.count) {
-		if (!gmt_vec_reserve(&stretch->sites, id + 1 - stretch->sites.count))
-			return NULL;
-		stretch->sites.count = id + 1;
-	}
-	return &stretch->sites.items[id];
+	return gmt_vec_grow_to(&stretch->sites, (size_t)id + 1) ? &stretch->sites.items[id] : NULL;
 }
 
 /* Stores what the site held at the account's last peak, if the site has not changed since. */
