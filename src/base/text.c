@@ -211,6 +211,13 @@ size_t gmt_text_cut_length(const char *text, size_t length, size_t max_bytes)
 	return max_bytes;
 }
 
+const char *gmt_text_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 void gmt_text_copy(char *ret_copy, size_t bytes, const char *text)
 {
 	size_t length = gmt_text_cut_length(text, strlen(text), bytes - 1);

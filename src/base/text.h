@@ -59,6 +59,9 @@ uint32_t gmt_text_utf8_code_point(const unsigned char *at, size_t length);
  */
 size_t gmt_text_cut_length(const char *text, size_t length, size_t max_bytes);
 
+/* Returns the last part of a path; the whole path if it ends with a slash. */
+const char *gmt_text_base_name(const char *path);
+
 /*
  * Copies a text into an array of `bytes` (5 or more). A text that does not fit loses its end, but
  * no part of a UTF-8 character.

@@ -5,17 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "reader/symbols/demangle.h"
 #include "reader/symbols/symbols_interpreter_loop.h"
 #include "reader/symbols/symbols_elf.h"
 #include "reader/stacks/traces_merger.h"
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 static bool intern_place(struct gmt_traces_merger *merger, const struct gmt_place *place,
 	uint32_t *ret_place)
@@ -60,8 +54,8 @@ static bool intern_offset_name(struct gmt_traces_merger *merger,
 	char text[512];
 
 	snprintf(text, sizeof(text), "%.400s%s0x%" PRIx64,
-		result->module ? base_name(result->module->path.text) : "", result->module ? "+" : "",
-		result->file_address);
+		result->module ? gmt_text_base_name(result->module->path.text) : "",
+		result->module ? "+" : "", result->file_address);
 	return gmt_intern_text(&merger->traces->strings, text, ret_string);
 }
 

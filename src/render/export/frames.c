@@ -9,13 +9,6 @@
 #include "base/text.h"
 #include "format/format.h"
 
-const char *gmt_export_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 const char *gmt_export_function(const struct gmt_traces *traces, const struct gmt_place *place,
 	struct gmt_export_name *buffer)
 {
@@ -26,7 +19,7 @@ const char *gmt_export_function(const struct gmt_traces *traces, const struct gm
 		return function;
 	if (!*module)
 		return "[unknown]";
-	gmt_text_copy(buffer->text, sizeof(buffer->text) - 2, gmt_export_base_name(module));
+	gmt_text_copy(buffer->text, sizeof(buffer->text) - 2, gmt_text_base_name(module));
 	memmove(buffer->text + 1, buffer->text, strlen(buffer->text) + 1);
 	buffer->text[0] = '[';
 	strcat(buffer->text, "]");
@@ -73,7 +66,7 @@ void gmt_export_frame(FILE *file, const struct gmt_traces *traces, uint32_t plac
 	if (!*path)
 		return;
 	fputs(" (", file);
-	gmt_export_line(file, gmt_export_base_name(path), separators);
+	gmt_export_line(file, gmt_text_base_name(path), separators);
 	if (place->line)
 		fprintf(file, ":%" PRIu32, place->line);
 	fputc(')', file);

@@ -25,9 +25,6 @@ struct gmt_export_name {
 const char *gmt_export_function(const struct gmt_traces *traces, const struct gmt_place *place,
 	struct gmt_export_name *buffer);
 
-/* Returns the last part of a path. */
-const char *gmt_export_base_name(const char *path);
-
 /* Returns the title of one number on one device: "live memory, torch, GPU 0". */
 struct gmt_export_name gmt_export_profile(const struct gmt_profile *profile, int32_t device,
 	enum gmt_profile_value value);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/budget.h"
 #include "containers/intern.h"
 #include "reader/load/clock.h"
@@ -78,7 +79,7 @@ static bool write_function(struct writer *writer, const struct gmt_place *place,
 	const char *function = gmt_export_function(traces, place, &buffer);
 
 	if (place->kind == GMT_PLACE_PYTHON && strcmp(function, "main") == 0) {
-		const char *file = gmt_export_base_name(gmt_traces_string(traces, place->file));
+		const char *file = gmt_text_base_name(gmt_traces_string(traces, place->file));
 
 		snprintf(name.text, sizeof(name.text), "%.*s.main", (int)(strcspn(file, ".") % 80), file);
 		function = name.text;

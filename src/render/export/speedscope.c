@@ -3,6 +3,7 @@
  * A file for speedscope: one profile for each number and device. The frames of all profiles are one
  * list: one for stacks that were not recorded, the places of `traces`, the groups of the profile.
  */
+#include "base/text.h"
 #include "render/export/export.h"
 #include "render/export/frames.h"
 #include "render/json.h"
@@ -130,7 +131,7 @@ enum gmt_status gmt_export_speedscope(struct gmt_export *export, FILE *file,
 	(void)error;
 	gmt_json_begin_object(&json);
 	gmt_json_key_text(&json, "$schema", schema);
-	gmt_json_key_text(&json, "name", gmt_export_base_name(export->recording->path));
+	gmt_json_key_text(&json, "name", gmt_text_base_name(export->recording->path));
 	gmt_json_key_text(&json, "exporter", "gpumemtrace");
 	gmt_json_key_object(&json, "shared");
 	write_frames(export->traces, export->profile->groups, &json);

@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "render/export/frames.h"
 #include "render/export/trace/trace.h"
 #include "render/json.h"
@@ -131,9 +132,9 @@ enum gmt_status gmt_export_chrome(struct gmt_export *export, FILE *file, struct 
 	gmt_json_key_u64(json, "schemaVersion", 1);
 	gmt_json_key_text(json, "displayTimeUnit", "ms");
 	gmt_json_key_u64(json, "baseTimeNanoseconds", base_ns);
-	gmt_json_key_text(json, "traceName", gmt_export_base_name(recording->path));
+	gmt_json_key_text(json, "traceName", gmt_text_base_name(recording->path));
 	gmt_json_key_array(json, "traceEvents");
-	write_name(&chrome, "process_name", gmt_export_base_name(recording->executable), 0);
+	write_name(&chrome, "process_name", gmt_text_base_name(recording->executable), 0);
 	write_name(&chrome, "thread_name", "refused requests", TRACK_OF_REFUSALS);
 	status = gmt_trace_write(&chrome.trace, error);
 	gmt_json_end_array(json);

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "reader/load/clock.h"
 #include "render/export/trace/perfetto.h"
 
@@ -77,7 +78,7 @@ static void write_process(struct gmt_perfetto *perfetto)
 	struct gmt_protobuf process = { 0 };
 
 	gmt_protobuf_number(&process, PROCESS_PID, recording->process.pid);
-	gmt_protobuf_text(&process, PROCESS_NAME, gmt_export_base_name(recording->executable));
+	gmt_protobuf_text(&process, PROCESS_NAME, gmt_text_base_name(recording->executable));
 	write_track(perfetto, PROCESS, NULL, TRACK_PROCESS, &process);
 	gmt_vec_fini(&process.bytes);
 }
