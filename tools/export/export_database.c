@@ -186,9 +186,6 @@ int gmt_export_database(const struct gmt_export_options *options, int count, cha
 	struct gmt_database_inputs inputs = { 0 };
 	int code = gmt_database_inputs_find(&inputs, count, operands);
 
-	/* The file is named after a folder without the slash at its end. */
-	for (size_t length = strlen(operands[0]); length > 1 && operands[0][length - 1] == '/';)
-		operands[0][--length] = 0;
 	if (!code)
 		code = export_inputs(options, inputs.paths.count, inputs.paths.items, operands[0]);
 	gmt_database_inputs_fini(&inputs);

@@ -6,7 +6,7 @@
 
 /*
  * Writes the tables of recordings, and of those in folders, into one file of SQLite. Prints errors,
- * and where the file is. Returns the exit code. May change the first operand.
+ * and where the file is. Returns the exit code.
  */
 int gmt_export_database(const struct gmt_export_options *options, int count, char **operands);
 
