@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "analysis/tables/site_names.h"
 #include "base/text.h"
 
 enum { NAME_BYTES = 240 };
@@ -15,8 +14,8 @@ static bool has_shares(const struct gmt_profile_groups *groups)
 }
 
 /* Returns the number of the account's peaks so far. */
-static uint64_t epoch_of(const struct gmt_profile_groups *groups, const struct gmt_replay *replay,
-	uint32_t account)
+static uint64_t peak_number_of(const struct gmt_profile_groups *groups,
+	const struct gmt_replay *replay, uint32_t account)
 {
 	if (!groups->stretch)
 		return replay->accounting.accounts.items[account].peak_number;
@@ -53,39 +52,34 @@ static void name_phase(const struct gmt_profile_groups *groups, uint32_t phase_p
 		snprintf(ret_name, size, "(%s)", gmt_table_key_none(groups->key));
 }
 
-/* Finds the group of a block that is made now. */
+/* Finds the group of a block that is made now. Most blocks are in the group of the one before. */
 static bool find_group(struct gmt_profile_groups *groups, const struct gmt_recording_event *event,
 	uint32_t *ret_group)
 {
+	bool is_step = groups->key == GMT_TABLE_STEP;
+	struct gmt_block_origin_step step = { 0 };
 	char name[NAME_BYTES];
 	uint64_t key;
 
-	if (groups->key == GMT_TABLE_STEP) {
-		struct gmt_block_origin_step step = gmt_block_origin_step(&groups->origin, event->stamp);
-
+	if (is_step) {
+		step = gmt_block_origin_step(&groups->origin, event->stamp);
 		key = (uint64_t)step.series << 32 | step.number;
-		if (groups->last_key_plus_1 != key + 1)
-			gmt_step_group_name(groups->origin.timeline, step.series, step.number, name,
-				sizeof(name));
 	} else {
-		uint32_t phase = gmt_block_origin_phase(&groups->origin, event->thread, event->stamp);
-
-		key = phase;
-		if (groups->last_key_plus_1 != key + 1)
-			name_phase(groups, phase, name, sizeof(name));
+		key = gmt_block_origin_phase(&groups->origin, event->thread, event->stamp);
 	}
-	if (groups->last_key_plus_1 != key + 1 &&
-		!gmt_intern_text(&groups->names, name, &groups->last_group))
-		return false;
-	groups->last_key_plus_1 = key + 1;
+	if (groups->last_key_plus_1 != key + 1) {
+		if (is_step)
+			gmt_table_step_name(groups->origin.timeline, step.series, step.number, name,
+				sizeof(name));
+		else
+			name_phase(groups, (uint32_t)key, name, sizeof(name));
+		if (!gmt_intern_text(&groups->names, name, &groups->last_group))
+			return false;
+		groups->last_key_plus_1 = key + 1;
+	}
 	*ret_group = groups->last_group;
 	return true;
 }
-
-/* Returns the zeroed entry `index` of a vector that grows to it. */
-#define GROW(vec, index) \
-	((index) < (vec)->count || \
-		(gmt_vec_reserve((vec), (index) + 1 - (vec)->count) && ((vec)->count = (index) + 1)))
 
 /* Finds the share of a site in a group, or adds it. */
 static bool get_share(struct gmt_profile_groups *groups, uint32_t site, uint32_t group,
@@ -97,11 +91,12 @@ static bool get_share(struct gmt_profile_groups *groups, uint32_t site, uint32_t
 
 	if (gmt_map_find(&groups->share_ids, key, ret_index))
 		return true;
-	if (!GROW(&groups->first_shares, site) || !(share = gmt_vec_push(&groups->shares)))
+	if (!gmt_vec_grow_to(&groups->first_shares, (size_t)site + 1) ||
+		!(share = gmt_vec_push(&groups->shares)))
 		return false;
 	*ret_index = groups->shares.count - 1;
 	first = &groups->first_shares.items[site];
-	*share = (struct gmt_profile_share){ .group = group, .next_plus_1 = *first };
+	*share = (struct gmt_profile_share){ .site = site, .group = group, .next_plus_1 = *first };
 	*first = (uint32_t)groups->shares.count;
 	return gmt_map_put(&groups->share_ids, key, *ret_index);
 }
@@ -137,17 +132,17 @@ static bool on_began(void *user, const struct gmt_replay *replay,
 	if (groups->stretch && !groups->stretch->has_begun)
 		return true;
 	if (!find_group(groups, event, &group) || !get_share(groups, site, group, &index) ||
-		!GROW(&groups->epochs, account) ||
+		!gmt_vec_grow_to(&groups->peak_numbers, (size_t)account + 1) ||
 		!gmt_map_put(&groups->block_shares[event->layer], event->address, index))
 		return false;
 	share = &groups->shares.items[index];
-	save_peak(share, groups->epochs.items[account]);
+	save_peak(share, groups->peak_numbers.items[account]);
 	share->allocs++;
 	share->alloc_bytes = gmt_saturating_add_i64(share->alloc_bytes, event->size_bytes);
 	share->live_bytes += event->size_bytes;
 	share->live_blocks++;
 	/* The accounting includes this block already. */
-	groups->epochs.items[account] = epoch_of(groups, replay, account);
+	groups->peak_numbers.items[account] = peak_number_of(groups, replay, account);
 	return true;
 }
 
@@ -162,7 +157,7 @@ static bool on_ended(void *user, const struct gmt_replay *replay,
 	if (!gmt_map_remove(&groups->block_shares[event->layer], event->address, &index))
 		return true;
 	share = &groups->shares.items[index];
-	save_peak(share, groups->epochs.items[account]);
+	save_peak(share, groups->peak_numbers.items[account]);
 	share->live_bytes -= block->size_bytes;
 	share->live_blocks--;
 	return true;
@@ -174,19 +169,17 @@ static bool on_compacted(void *user, const struct gmt_replay *replay)
 	struct gmt_profile_groups *groups = user;
 	const struct gmt_accounting *accounting = &replay->accounting;
 
-	for (uint32_t account = 0; account < accounting->accounts.count; account++) {
-		if (!GROW(&groups->epochs, account))
-			return false;
-		groups->epochs.items[account] = epoch_of(groups, replay, account);
-	}
-	for (uint32_t site = 0; site < groups->first_shares.count; site++)
-		for (uint32_t at = groups->first_shares.items[site]; at;
-			at = groups->shares.items[at - 1].next_plus_1) {
-			struct gmt_profile_share *share = &groups->shares.items[at - 1];
+	if (!gmt_vec_grow_to(&groups->peak_numbers, accounting->accounts.count))
+		return false;
+	for (uint32_t account = 0; account < accounting->accounts.count; account++)
+		groups->peak_numbers.items[account] = peak_number_of(groups, replay, account);
+	for (size_t i = 0; i < groups->shares.count; i++) {
+		struct gmt_profile_share *share = &groups->shares.items[i];
 
-			share->peak_number = groups->epochs.items[accounting->sites.items[site].account];
-			share->peak_bytes = share->peak_blocks = 0;
-		}
+		share->peak_number =
+			groups->peak_numbers.items[accounting->sites.items[share->site].account];
+		share->peak_bytes = share->peak_blocks = 0;
+	}
 	return true;
 }
 
@@ -194,11 +187,12 @@ static bool on_finished(void *user, const struct gmt_replay *replay)
 {
 	struct gmt_profile_groups *groups = user;
 
-	for (uint32_t site = 0; site < groups->first_shares.count; site++)
-		for (uint32_t at = groups->first_shares.items[site]; at;
-			at = groups->shares.items[at - 1].next_plus_1)
-			save_peak(&groups->shares.items[at - 1],
-				groups->epochs.items[replay->accounting.sites.items[site].account]);
+	for (size_t i = 0; i < groups->shares.count; i++) {
+		struct gmt_profile_share *share = &groups->shares.items[i];
+
+		save_peak(share,
+			groups->peak_numbers.items[replay->accounting.sites.items[share->site].account]);
+	}
 	if (!groups->has_end)
 		save_end(groups);
 	return true;
@@ -272,6 +266,9 @@ bool gmt_profile_groups_divide(struct gmt_profile_groups *groups, const struct g
 {
 	/* A compaction keeps the sums of a site, but not the steps and phases of its blocks. */
 	static const char compacted[] = "(folded events)";
+	const struct gmt_table_input input = {
+		.traces = groups->traces, .replay = replay, .history = &groups->history
+	};
 	struct gmt_profile_part rest = { 0 };
 	char name[NAME_BYTES];
 
@@ -291,8 +288,7 @@ bool gmt_profile_groups_divide(struct gmt_profile_groups *groups, const struct g
 	if (has_shares(groups))
 		snprintf(name, sizeof(name), "%s", compacted);
 	else
-		gmt_site_group_name(groups->key, groups->traces, replay, &groups->history, site, name,
-			sizeof(name));
+		gmt_table_group(groups->key, &input, site, name, sizeof(name));
 	return gmt_intern_text(&groups->names, name, &rest.group) && take(user, &rest);
 }
 
@@ -308,7 +304,7 @@ void gmt_profile_groups_fini(struct gmt_profile_groups *groups)
 	gmt_block_origin_fini(&groups->origin);
 	gmt_vec_fini(&groups->shares);
 	gmt_vec_fini(&groups->first_shares);
-	gmt_vec_fini(&groups->epochs);
+	gmt_vec_fini(&groups->peak_numbers);
 	gmt_map_fini(&groups->share_ids);
 	for (size_t i = 0; i < GMT_ACCOUNTING_LAYERS; i++)
 		gmt_map_fini(&groups->block_shares[i]);

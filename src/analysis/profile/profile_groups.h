@@ -22,6 +22,7 @@
 
 /* What the blocks of one site that were made in one step or phase did. */
 struct gmt_profile_share {
+	uint32_t site;
 	uint32_t group;
 	uint32_t next_plus_1; /* the site's next share; 0: there is none */
 	uint64_t allocs, alloc_bytes;
@@ -46,7 +47,7 @@ struct gmt_profile_groups {
 	bool has_end; /* the shares have their numbers at the end of the program's work */
 	GMT_VEC(struct gmt_profile_share) shares;
 	GMT_VEC(uint32_t) first_shares; /* by site: index of its first share, + 1 */
-	GMT_VEC(uint64_t) epochs; /* by account: number of its peaks so far */
+	GMT_VEC(uint64_t) peak_numbers; /* by account: number of its peaks so far */
 	struct gmt_map share_ids; /* site and group to index */
 	struct gmt_map block_shares[GMT_ACCOUNTING_LAYERS]; /* by address of a live block: its share */
 	uint64_t last_key_plus_1; /* step or phase of the block before, and its group */

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/tables/tables.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/history/categories.h"
 #include "analysis/tables/stack_names.h"
 #include "analysis/tables/table_instances.h"
+#include "base/text.h"
 
 enum { NAME_BYTES = 240 };
 
 struct builder {
 	struct gmt_table *table;
-	const struct gmt_traces *traces;
-	const struct gmt_replay *replay;
-	const struct gmt_history *history;
-	const struct gmt_allocator_state *allocator_state;
+	const struct gmt_table_input *input;
 	struct gmt_map row_ids; /* account and number to index */
 	GMT_VEC(uint32_t) numbers; /* by stack: the number of its row, + 1; 0: not determined yet */
 	struct gmt_instance_shares instance_shares; /* for modules: what the rows of instances hold */
@@ -23,7 +24,8 @@ struct builder {
 
 static struct gmt_table_row *get_row(struct builder *builder, uint32_t account_id, uint32_t number)
 {
-	const struct gmt_account *account = &builder->replay->accounting.accounts.items[account_id];
+	const struct gmt_account *account =
+		&builder->input->replay->accounting.accounts.items[account_id];
 	uint64_t key = (uint64_t)account_id << 32 | number, index;
 
 	if (!gmt_map_find(&builder->row_ids, key, &index)) {
@@ -41,22 +43,11 @@ static struct gmt_table_row *get_row(struct builder *builder, uint32_t account_i
 	return &builder->table->rows.items[index];
 }
 
-/* Assigns a number to a name. The name "" has number 0. */
-static bool number_of_name(struct builder *builder, const char *name, uint32_t *ret_number)
-{
-	uint32_t id = 0;
-
-	if (*name && !gmt_intern_text(&builder->table->names, name, &id))
-		return false;
-	*ret_number = *name ? id + 1 : 0;
-	return true;
-}
-
 /* Returns the frame of the user's own line. NULL: there is no stack. */
 static const uint32_t *own_frame(const struct builder *builder, const struct gmt_site *site)
 {
 	uint32_t count;
-	const uint32_t *places = gmt_traces_stack(builder->traces, site->stack, &count);
+	const uint32_t *places = gmt_traces_stack(builder->input->traces, site->stack, &count);
 
 	return count ? &places[site->own_line] : NULL;
 }
@@ -87,39 +78,12 @@ static bool number_of_function(struct builder *builder, const struct gmt_site *s
 	if (!frame)
 		return true;
 
-	const struct gmt_place *place = gmt_traces_place(builder->traces, *frame);
+	const struct gmt_place *place = gmt_traces_place(builder->input->traces, *frame);
 	const uint32_t pair[] = { place->function, place->file };
 	if (!gmt_intern(&builder->functions, pair, sizeof(pair), &id))
 		return false;
 	*ret_number = id + 1;
 	return true;
-}
-
-static bool number_of_operator(struct builder *builder, const struct gmt_site *site,
-	uint32_t *ret_number)
-{
-	char name[NAME_BYTES];
-
-	gmt_stack_operator(builder->traces, site->stack, name, sizeof(name));
-	return number_of_name(builder, name, ret_number);
-}
-
-static bool number_of_module(struct builder *builder, const struct gmt_site *site,
-	uint32_t *ret_number)
-{
-	char name[NAME_BYTES];
-
-	gmt_stack_module(builder->traces, site->stack, name, sizeof(name));
-	return number_of_name(builder, name, ret_number);
-}
-
-static bool number_of_library(struct builder *builder, const struct gmt_site *site,
-	uint32_t *ret_number)
-{
-	char name[NAME_BYTES];
-
-	gmt_stack_library(builder->traces, site->stack, name, sizeof(name));
-	return number_of_name(builder, name, ret_number);
 }
 
 /* Depends on the site, because the owner depends on the layer. */
@@ -135,16 +99,110 @@ static bool number_of_owner(struct builder *builder, const struct gmt_site *site
 static bool number_of_category(struct builder *builder, const struct gmt_site *site,
 	uint32_t *ret_number)
 {
-	*ret_number = 1 + gmt_category_of(builder->replay, builder->traces, builder->history, site->id);
+	*ret_number = 1 +
+		gmt_category_of(builder->input->replay, builder->input->traces, builder->input->history,
+			site->id);
 	return true;
 }
 
 static bool number_of_part(struct builder *builder, const struct gmt_site *site,
 	uint32_t *ret_number)
 {
-	*ret_number = 1 + gmt_part_of(builder->traces->stack_frame_kinds.items[site->stack]);
+	*ret_number = 1 + gmt_part_of(builder->input->traces->stack_frame_kinds.items[site->stack]);
 	return true;
 }
+
+/*
+ * The functions `group` of table_keys.def. Each writes the name of the site's row, cut to `size`
+ * bytes; "" if the site has no key.
+ */
+
+static uint32_t stack_of(const struct gmt_table_input *input, uint32_t site)
+{
+	return input->replay->site_stacks.items[site];
+}
+
+/* Writes "step (train.py:31)", or "step (train.py)" for a function. */
+static void group_of_place(const struct gmt_table_input *input, uint32_t site, bool has_line,
+	char *ret_name, size_t size)
+{
+	const struct gmt_traces *traces = input->traces;
+	uint32_t stack = stack_of(input, site), count;
+	const uint32_t *places = gmt_traces_stack(traces, stack, &count);
+
+	*ret_name = '\0';
+	if (!count)
+		return;
+
+	const struct gmt_place *place =
+		gmt_traces_place(traces, places[gmt_traces_own_line(traces, stack)]);
+	const char *function = gmt_traces_string(traces, place->function);
+	const char *file = gmt_traces_string(traces, place->file);
+	char where[96] = "", line[16] = "";
+
+	if (has_line && place->line)
+		snprintf(line, sizeof(line), ":%" PRIu32, place->line);
+	if (*file)
+		snprintf(where, sizeof(where), " (%.*s%s)", (int)(sizeof(where) - sizeof(line) - 4),
+			gmt_text_base_name(file), line);
+	snprintf(ret_name, size, "%.*s%s",
+		(int)gmt_text_cut_length(function, strlen(function), size - strlen(where) - 1), function,
+		where);
+}
+
+#define GROUP(key) \
+	static void group_of_##key(const struct gmt_table_input *input, uint32_t site, char *ret_name, \
+		size_t size)
+
+GROUP(line)
+{
+	group_of_place(input, site, true, ret_name, size);
+}
+
+GROUP(function)
+{
+	group_of_place(input, site, false, ret_name, size);
+}
+
+GROUP(operator)
+{
+	gmt_stack_operator(input->traces, stack_of(input, site), ret_name, size);
+}
+
+GROUP(module)
+{
+	gmt_stack_module(input->traces, stack_of(input, site), ret_name, size);
+}
+
+GROUP(library)
+{
+	gmt_stack_library(input->traces, stack_of(input, site), ret_name, size);
+}
+
+GROUP(owner)
+{
+	const struct gmt_accounting *accounting = &input->replay->accounting;
+	const struct gmt_account *account =
+		&accounting->accounts.items[accounting->sites.items[site].account];
+
+	gmt_text_copy(ret_name, size,
+		gmt_owners_name(&input->traces->owners,
+			gmt_owners_find(&input->traces->owners, stack_of(input, site), account->layer,
+				account->device)));
+}
+
+GROUP(category)
+{
+	gmt_text_copy(ret_name, size,
+		gmt_category_name(gmt_category_of(input->replay, input->traces, input->history, site)));
+}
+
+GROUP(part)
+{
+	gmt_text_copy(ret_name, size,
+		gmt_part_name(gmt_part_of(input->traces->stack_frame_kinds.items[stack_of(input, site)])));
+}
+#undef GROUP
 
 /*
  * The functions `show` of table_keys.def. Each sets the fields that a row shows. `site` is the
@@ -169,9 +227,9 @@ static void show_name(struct builder *builder, struct gmt_table_row *row,
 static void show_owner(struct builder *builder, struct gmt_table_row *row,
 	const struct gmt_site *site)
 {
-	row->name = gmt_owners_name(&builder->traces->owners, site->owner);
-	row->max_live_bytes = gmt_owner_peaks_find(&builder->allocator_state->owner_peaks,
-		builder->replay->accounting.sites.items[site->id].account, site->owner);
+	row->name = gmt_owners_name(&builder->input->traces->owners, site->owner);
+	row->max_live_bytes = gmt_owner_peaks_find(&builder->input->allocator_state->owner_peaks,
+		builder->input->replay->accounting.sites.items[site->id].account, site->owner);
 }
 
 static void show_category(struct builder *builder, struct gmt_table_row *row,
@@ -196,13 +254,49 @@ static const struct {
 	const char *name, *title, *none;
 	enum depends_on depends_on;
 	bool (*number)(struct builder *builder, const struct gmt_site *site, uint32_t *ret_number);
+	void (*group)(const struct gmt_table_input *input, uint32_t site, char *ret_name, size_t size);
 	void (*show)(struct builder *builder, struct gmt_table_row *row, const struct gmt_site *site);
 } keys[] = {
-#define GMT_TABLE_KEY(NAME, name, title, none, depends_on, number, show) \
-	{ name, title, none, depends_on, number, show },
+#define GMT_TABLE_KEY(NAME, name, title, none, depends_on, number, group, show) \
+	{ name, title, none, depends_on, number, group, show },
 #include "analysis/tables/table_keys.def"
 #undef GMT_TABLE_KEY
 };
+
+/* Returns the number of the site's name, for keys that number the names. 0: no name. */
+static bool number_of_group(struct builder *builder, const struct gmt_site *site,
+	uint32_t *ret_number)
+{
+	char name[NAME_BYTES];
+	uint32_t id;
+
+	*ret_number = 0;
+	keys[builder->table->key].group(builder->input, site->id, name, sizeof(name));
+	if (!*name)
+		return true;
+	if (!gmt_intern_text(&builder->table->names, name, &id))
+		return false;
+	*ret_number = id + 1;
+	return true;
+}
+
+void gmt_table_group(enum gmt_table_grouping key, const struct gmt_table_input *input,
+	uint32_t site, char *ret_name, size_t size)
+{
+	keys[key].group(input, site, ret_name, size);
+	if (!*ret_name)
+		snprintf(ret_name, size, "(%s)", keys[key].none);
+}
+
+void gmt_table_step_name(const struct gmt_timeline *timeline, uint32_t series, uint32_t step,
+	char *ret_name, size_t size)
+{
+	if (series >= GMT_TIMELINE_SERIES)
+		snprintf(ret_name, size, "(%s)", keys[GMT_TABLE_STEP].none);
+	else
+		snprintf(ret_name, size, "step %" PRIu32 "%s", step,
+			timeline->series[series].source == GMT_STEPS_MODULE_CALLS ? " (a forward call)" : "");
+}
 
 /* Caches the number by stack, because many sites share a stack. */
 static bool cached_number_of(struct builder *builder, const struct gmt_site *site,
@@ -214,7 +308,7 @@ static bool cached_number_of(struct builder *builder, const struct gmt_site *sit
 	if (keys[key].depends_on == SITE)
 		return keys[key].number(builder, site, ret_number);
 	if (!*known) {
-		if (!keys[key].number(builder, site, ret_number))
+		if (!(keys[key].number ? keys[key].number : number_of_group)(builder, site, ret_number))
 			return false;
 		*known = *ret_number + 1;
 	}
@@ -224,7 +318,7 @@ static bool cached_number_of(struct builder *builder, const struct gmt_site *sit
 
 static bool add_site(struct builder *builder, const struct gmt_site *site)
 {
-	uint32_t account = builder->replay->accounting.sites.items[site->id].account, number;
+	uint32_t account = builder->input->replay->accounting.sites.items[site->id].account, number;
 	struct gmt_table_row *row;
 
 	if (!cached_number_of(builder, site, &number) || !(row = get_row(builder, account, number)))
@@ -238,9 +332,9 @@ static bool add_site(struct builder *builder, const struct gmt_site *site)
 	row->live_blocks += site->live_at_end_blocks;
 	row->total_bytes = gmt_saturating_add_i64(row->total_bytes, site->total_bytes);
 	row->allocs += site->alloc_count;
-	if (site->id < builder->allocator_state->largest_bytes.count &&
-		builder->allocator_state->largest_bytes.items[site->id] > row->largest_bytes)
-		row->largest_bytes = builder->allocator_state->largest_bytes.items[site->id];
+	if (site->id < builder->input->allocator_state->largest_bytes.count &&
+		builder->input->allocator_state->largest_bytes.items[site->id] > row->largest_bytes)
+		row->largest_bytes = builder->input->allocator_state->largest_bytes.items[site->id];
 	/* The largest block may be in a row of an instance. */
 	if (builder->instance_shares.count && row->largest_bytes > row->total_bytes)
 		row->largest_bytes = row->total_bytes;
@@ -250,11 +344,11 @@ static bool add_site(struct builder *builder, const struct gmt_site *site)
 static bool add_sites(struct builder *builder, const struct gmt_sites *sites)
 {
 	/* The reserved memory is zeroed. It is indexed by stack. */
-	if (!gmt_vec_reserve(&builder->numbers, builder->traces->stacks.entries.count + 1))
+	if (!gmt_vec_reserve(&builder->numbers, builder->input->traces->stacks.entries.count + 1))
 		return false;
 	if (builder->table->key == GMT_TABLE_MODULE &&
-		!gmt_table_add_instances(builder->table, builder->replay,
-			&builder->allocator_state->module_tensors, &builder->instance_shares))
+		!gmt_table_add_instances(builder->table, builder->input->replay,
+			&builder->input->allocator_state->module_tensors, &builder->instance_shares))
 		return false;
 	for (size_t i = 0; i < sites->rows.count; i++) {
 		struct gmt_site site = sites->rows.items[i];
@@ -273,7 +367,7 @@ static bool add_attribution(struct builder *builder, const struct gmt_attributio
 	for (size_t i = 0; i < attribution->items.count; i++) {
 		const struct gmt_attribution_row *attribution_row = &attribution->items.items[i];
 		const struct gmt_account *account =
-			&builder->replay->accounting.accounts.items[attribution_row->account];
+			&builder->input->replay->accounting.accounts.items[attribution_row->account];
 		struct gmt_table_row *row = gmt_vec_push(&builder->table->rows);
 
 		if (!row)
@@ -286,7 +380,7 @@ static bool add_attribution(struct builder *builder, const struct gmt_attributio
 			.step = is_step ? attribution_row->number : 0,
 			.name = is_step || !attribution_row->number
 				? NULL
-				: gmt_intern_get(&builder->allocator_state->attribution.origin.phase_names,
+				: gmt_intern_get(&builder->input->allocator_state->attribution.origin.phase_names,
 					  attribution_row->number - 1)
 					  ->bytes,
 			.peak_bytes = attribution_row->peak_bytes,
@@ -342,10 +436,7 @@ enum gmt_status gmt_table_compute(struct gmt_table *ret_table, enum gmt_table_gr
 {
 	struct builder builder = {
 		.table = ret_table,
-		.traces = input->traces,
-		.replay = input->replay,
-		.history = input->history,
-		.allocator_state = input->allocator_state,
+		.input = input,
 	};
 	bool done;
 

@@ -19,6 +19,7 @@
 #include "analysis/allocator/allocator_state.h"
 #include "containers/intern.h"
 #include "containers/vec.h"
+#include "reader/steps/timeline.h"
 
 enum gmt_table_grouping {
 #define GMT_TABLE_KEY(NAME, ...) GMT_TABLE_##NAME,
@@ -66,7 +67,10 @@ struct gmt_table {
 	GMT_VEC(struct gmt_table_row) rows;
 };
 
-/* `history` (may be NULL), `sites` and `allocator_state` must be from `replay`. */
+/*
+ * `history` (may be NULL), `sites` and `allocator_state` must be from `replay`. Only
+ * gmt_table_compute needs the last two.
+ */
 struct gmt_table_input {
 	const struct gmt_traces *traces;
 	const struct gmt_replay *replay;
@@ -95,5 +99,21 @@ void gmt_table_fini(struct gmt_table *table);
 const char *gmt_table_key_name(enum gmt_table_grouping key);
 const char *gmt_table_key_title(enum gmt_table_grouping key);
 const char *gmt_table_key_none(enum gmt_table_grouping key);
+
+/*
+ * Writes the name of the site's row, such as "step (train.py:31)" for lines, cut to `size` bytes.
+ * A site without the key has the name of such rows in parentheses: "(outside of modules)". For
+ * modules, the row is that of the classes whose calls are in the stack. `key` must not be STEP or
+ * PHASE, because the blocks of one site are made in several of them.
+ */
+void gmt_table_group(enum gmt_table_grouping key, const struct gmt_table_input *input,
+	uint32_t site, char *ret_name, size_t size);
+
+/*
+ * Writes the name of a step's row: "step 3", or "(outside of steps)" if `series` is none of the
+ * timeline's.
+ */
+void gmt_table_step_name(const struct gmt_timeline *timeline, uint32_t series, uint32_t step,
+	char *ret_name, size_t size);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "analysis/history/categories.h"
 #include "analysis/tables/short_names.h"
-#include "analysis/tables/site_names.h"
 #include "base/text.h"
 #include "reader/load/clock.h"
 #include "render/console.h"
@@ -57,7 +56,7 @@ static void write_name(const struct gmt_console *console,
 	if (table->key == GMT_TABLE_STEP) {
 		char name[64];
 
-		gmt_step_group_name(view->timeline, row->series, row->step, name, sizeof(name));
+		gmt_table_step_name(view->timeline, row->series, row->step, name, sizeof(name));
 		fputs(name, console->file);
 	} else if (table->key == GMT_TABLE_FUNCTION && row->place_plus_1) {
 		place = gmt_traces_place(view->traces, row->place_plus_1 - 1);
