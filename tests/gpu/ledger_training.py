@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""training.py REPORT: trains a little, holds some blocks, and reports the figures of PyTorch and the driver.
+"""ledger_training.py REPORT: trains a little, holds some blocks, and reports the figures of PyTorch and the driver.
 
 PYTORCH_CUDA_ALLOC_CONF selects PyTorch's allocator.
 """

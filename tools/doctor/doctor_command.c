@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "tools/doctor/doctor.h"
 
 enum { TIMEOUT_MS = 20000 };
@@ -24,7 +25,7 @@ static const struct launcher {
 
 static const struct launcher *launcher_of(const struct gmt_doctor *doctor)
 {
-	const char *name = gmt_doctor_base_name(doctor->command[0]);
+	const char *name = gmt_text_base_name(doctor->command[0]);
 
 	for (size_t i = 0; i < sizeof(launchers) / sizeof(*launchers); i++)
 		if (strcmp(name, launchers[i].name) == 0)

@@ -6,6 +6,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "tools/doctor/doctor.h"
 #include "options/rank_list.h"
 #include "options/recorder_options.h"
@@ -79,7 +80,7 @@ static const struct preload other_copy = {
 /* Returns what is known about a preloaded file; NULL: nothing relevant. */
 static const struct preload *preload_of(const char *path)
 {
-	const char *name = gmt_doctor_base_name(path), *asan = getenv("ASAN_OPTIONS");
+	const char *name = gmt_text_base_name(path), *asan = getenv("ASAN_OPTIONS");
 
 	if (strcmp(name, "libgpumemtrace.so") == 0)
 		return &other_copy;

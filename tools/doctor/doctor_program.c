@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/text.h"
 #include "tools/doctor/doctor_program.h"
 
 #include <ctype.h>
@@ -13,20 +14,13 @@
 /* the kernel's limits: length of the first line, and 5 scripts */
 enum { LINE_BYTES = 256, STEPS = 6, WORDS = 32 };
 
-const char *gmt_doctor_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /*
  * Accepts "python", "python3", "python3.11", "python3.13t", and PyPy, which later reports its
  * implementation.
  */
 bool gmt_doctor_program_is_python(const char *path)
 {
-	const char *name = gmt_doctor_base_name(path);
+	const char *name = gmt_text_base_name(path);
 
 	if (strncmp(name, "pypy", 4) == 0)
 		return true;
@@ -171,7 +165,7 @@ void gmt_doctor_program_find(char *const *command, struct gmt_doctor_program *re
 			if (!program->python[0] && gmt_doctor_program_is_python(program->path))
 				memcpy(program->python, program->path, sizeof(program->python));
 			env_arguments = words + 1;
-		} else if (strcmp(gmt_doctor_base_name(program->path), "env") == 0) {
+		} else if (strcmp(gmt_text_base_name(program->path), "env") == 0) {
 			next = program_of_env(env_arguments, &program->loses_environment);
 		}
 		if (!next) {

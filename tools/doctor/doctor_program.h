@@ -39,7 +39,4 @@ void gmt_doctor_program_add_step(struct gmt_doctor_program *program, const char 
 /* Returns whether the last part of a path is a name of Python interpreters. */
 bool gmt_doctor_program_is_python(const char *path);
 
-/* Returns the last part of a path. */
-const char *gmt_doctor_base_name(const char *path);
-
 #endif

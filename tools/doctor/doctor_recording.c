@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "reader/load/recording.h"
 #include "tools/recordings/run_child.h"
 #include "tools/doctor/doctor.h"
@@ -111,7 +112,7 @@ static bool record(const struct gmt_doctor *doctor, struct outcome *ret_outcome)
 	snprintf(pattern, sizeof(pattern), "%s/*", folder);
 	if (!glob(pattern, GLOB_PERIOD, NULL, &files))
 		for (size_t i = 0; i < files.gl_pathc; i++) {
-			if (strstr(gmt_doctor_base_name(files.gl_pathv[i]), ".gmt.gz"))
+			if (strstr(gmt_text_base_name(files.gl_pathv[i]), ".gmt.gz"))
 				count(files.gl_pathv[i], ret_outcome);
 			remove_file(files.gl_pathv[i]);
 		}

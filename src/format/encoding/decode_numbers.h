@@ -4,8 +4,8 @@
 
 /*
  * Splits a payload into columns, and decodes the numbers of a column. Part of
- * format/encoding/decode_rows.c, columns.c and column.c. The compiler makes one loop for each
- * encoding and size, because a file has millions of numbers.
+ * format/encoding/decode_rows.c, decode_columns.c and column_reader.c. The compiler makes one loop
+ * for each encoding and size, because a file has millions of numbers.
  */
 
 #include <stdbool.h>

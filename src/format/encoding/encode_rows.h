@@ -23,7 +23,7 @@ void gmt_encode_file_header(uint8_t ret_bytes[GMT_FILE_HEADER_BYTES]);
 /*
  * Encodes `count` (at least 1) rows of kind `number`, an array of its structure, into one block.
  * The result in encoder->block is valid until the next call. Events must hold differences
- * (event_totals.h). Fails with GMT_NO_MEMORY, or with GMT_WRITE for more than GMT_BLOCK_MAX_ROWS or
+ * (torch_totals.h). Fails with GMT_NO_MEMORY, or with GMT_WRITE for more than GMT_BLOCK_MAX_ROWS or
  * GMT_BLOCK_MAX_BYTES.
  */
 enum gmt_status gmt_encode_rows(struct gmt_encoder *encoder, uint32_t number, const void *rows,

@@ -67,7 +67,7 @@ uint64_t gmt_sink_pushed_bytes(const struct gmt_sink *sink);
 /*
  * Ends a member of the gzip file. Bytes that are pushed later can be read, and copied, without the
  * earlier ones. The cost is that of a sync. `description` describes the member, so that readers can
- * skip it (member.h). If it is NULL, they must read it.
+ * skip it (member_description.h). If it is NULL, they must read it.
  */
 enum gmt_status gmt_sink_end_member(struct gmt_sink *sink,
 	const struct gmt_member_description *description, struct gmt_error *error);

@@ -42,8 +42,8 @@ struct gmt_load_events {
 
 /*
  * Loads the events of a block. Skips and counts events whose kind or layer this version does not
- * know. Spreads the columns that it needs (columns.h). Also returns false if the file has more
- * events than 32 bits can count.
+ * know. Spreads the columns that it needs (decode_columns.h). Also returns false if the file has
+ * more events than 32 bits can count.
  */
 bool gmt_load_event_columns(struct gmt_load_events *loader, struct gmt_columns *columns);
 
