@@ -5,7 +5,8 @@
 /*
  * Finds the members of a gzip file and their descriptions (member_description.h) without
  * decompression. It starts at the last description and goes backwards: each description states
- * where its member begins. In the flow: file -> members -> source, which skips unwanted members. One thread.
+ * where its member begins. In the flow: file -> members -> source, which skips unwanted members.
+ * One thread.
  */
 
 #include <stdbool.h>
